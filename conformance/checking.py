@@ -1,0 +1,249 @@
+"""Judging: from cases and their traces to evidence for and against each guarantee, and from evidence to a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from conformance.engine import EngineInfo, program_needs
+from conformance.equivalence import equivalent
+from conformance.guarantees import Guarantee, Observation, Scenario
+from conformance.model import Case, Pack, PackRun, Trace
+from conformance.perturbation import PERTURBATIONS, Perturbation
+from conformance.results import AS_DRAWN, Cell, Verdict, held
+
+Traces = Mapping[str, Trace]
+
+
+@dataclass
+class Runs:
+    """What one engine gave for the cases it was handed.
+
+    ``lost`` (case id -> cause) are cases without an answer; ``faults`` are cases for which the harness failed: the
+    engine did not run the schedule that was asked for.
+    """
+
+    traces: dict[str, Trace] = field(default_factory=dict)
+    packs: list[tuple[Pack, PackRun]] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    def add(self, pack: Pack, run: PackRun) -> None:
+        self.packs.append((pack, run))
+        self.traces |= run.traces
+
+
+@dataclass(frozen=True)
+class Against:
+    """A case that speaks against a guarantee, and how; ``base`` is the case that it is the twin of, for a relation."""
+
+    case: Case
+    message: str
+    base: Case | None = None
+
+    @property
+    def size(self) -> tuple[int, int, int, str]:
+        return self.case.size
+
+
+@dataclass
+class Evidence:
+    """What the cases of one cell say."""
+
+    exercised: list[Case] = field(default_factory=list)
+    against: list[Against] = field(default_factory=list)
+    inapplicable: int = 0
+    faults: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+Reference = Callable[[list[Case]], Traces]
+"""Traces of the reference engine, reading lateness as the engine under judgement does."""
+
+
+def perturbations_of(guarantee: Guarantee) -> list[Perturbation | None]:
+    """Under which perturbations a guarantee is asked; None stands for cases as drawn."""
+    if guarantee.same_under:
+        return [guarantee.same_under]
+    return [None] if guarantee.accounting else [None, *PERTURBATIONS]
+
+
+def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
+    """(was the guarantee put to the test, the sentences against it) for a guarantee with a predicate."""
+    assert guarantee.check
+    findings = list(guarantee.check(Observation(case, trace)))
+    return bool(findings), [finding for finding in findings if isinstance(finding, str)]
+
+
+def pair_differs(guarantee: Guarantee, base: Case, twin: Case, traces: Traces) -> str:
+    """How a pair of twins breaks a relation, "" if it does not."""
+    left, right = (base.schedule, traces[base.id]), (twin.schedule, traces[twin.id])
+    if equivalent(guarantee.alike, left, right):
+        return ""
+    assert guarantee.same_under
+    return f"not {guarantee.alike.value} after: {guarantee.same_under.title}"
+
+
+def gather(guarantee: Guarantee, perturbation: Perturbation | None, cases: list[Case], runs: Runs, reference: Reference) -> Evidence:
+    """The evidence of ``cases`` (those of the guarantee's program and this perturbation) on one engine."""
+    evidence = Evidence()
+    if guarantee.accounting:
+        _gather_counts(guarantee, cases, runs, evidence)
+        return evidence
+    pairs: list[tuple[Case, Case]] = []
+    bases = {case.id: case for case in cases}
+    for case in cases:
+        if case.perturbation != (perturbation.id if perturbation else ""):
+            continue
+        members = [bases[case.base], case] if guarantee.same_under else [case]
+        if not all(_answered(member, runs, evidence) for member in members):
+            continue
+        if guarantee.same_under:
+            pairs.append((members[0], case))
+            continue
+        try:
+            exercised, against = findings_against(guarantee, case, runs.traces[case.id])
+        except Exception as error:
+            evidence.faults.append(f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}")
+            continue
+        if exercised:
+            evidence.exercised.append(case)
+        if against:
+            evidence.against.append(Against(case, against[0]))
+    if pairs:
+        specified = reference([case for pair in pairs for case in pair])
+        for base, twin in pairs:
+            if pair_differs(guarantee, base, twin, specified):
+                evidence.inapplicable += 1
+                continue
+            evidence.exercised.append(twin)
+            if message := pair_differs(guarantee, base, twin, runs.traces):
+                evidence.against.append(Against(twin, message, base))
+    return evidence
+
+
+def _answered(case: Case, runs: Runs, evidence: Evidence) -> bool:
+    """Whether the engine gave a trace to judge; where not, the evidence says why."""
+    if case.id in runs.faults:
+        evidence.faults.append(runs.faults[case.id])
+    elif case.id not in runs.traces:
+        evidence.lost.append(runs.lost.get(case.id, "the run ended before this case"))
+    elif error := runs.traces[case.id].error:
+        evidence.faults.append(f"case {case.id}: the program stopped with {error}")
+    else:
+        return True
+    return False
+
+
+def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence: Evidence) -> None:
+    """A pack's row counts speak for all of its cases that had a row to drop; none of them can be told from the others."""
+    assert guarantee.accounting
+    wanted = {case.id for case in cases}
+    for pack, run in runs.packs:
+        members = [c for c in pack.cases if c.id in wanted and not all(a.on_time for a in c.schedule.arrivals)]
+        findings = list(guarantee.accounting(run))
+        if members and findings:
+            evidence.exercised += members
+            against = [finding for finding in findings if isinstance(finding, str)]
+            if against:
+                evidence.against += [Against(case, against[0]) for case in members]
+    for case in cases:
+        if case.id in runs.faults or case.id not in runs.traces:
+            _answered(case, runs, evidence)
+
+
+def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
+    """For each case, the ids of the guarantees of its program that it puts to the test, by these traces."""
+    by_program = {(s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs}
+    found = []
+    for case in cases:
+        tested = set()
+        for guarantee in by_program[case.scenario, case.program]:
+            if guarantee.check:
+                if next(guarantee.check(Observation(case, traces[case.id])), None) is not None:
+                    tested.add(guarantee.id)
+            elif guarantee.same_under:
+                if case.perturbation == guarantee.same_under.id:
+                    tested.add(guarantee.id)
+            elif not all(arrival.on_time for arrival in case.schedule.arrivals):
+                tested.add(guarantee.id)
+        found.append(frozenset(tested))
+    return found
+
+
+def conclude(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo, evidence: Evidence) -> Cell:
+    """The cell that the evidence makes. A violated one still lacks its witness, and its confirmation."""
+    against = sorted(evidence.against, key=lambda a: a.size)
+    clocks = len({case.schedule.clock for case in evidence.exercised})
+    cases = len({case.digest for case in evidence.exercised})
+    if against:
+        verdict, reason = Verdict.VIOLATED, against[0].message
+    elif evidence.faults:
+        verdict, reason = Verdict.ERROR, evidence.faults[0]
+    elif evidence.lost:
+        verdict, reason = Verdict.UNKNOWN, f"{len(evidence.lost)} cases without an answer: {evidence.lost[0]}"
+    elif not evidence.exercised:
+        verdict, reason = Verdict.UNKNOWN, "not exercised: no case put it to the test"
+    else:
+        verdict, reason = Verdict.HOLDS, held(cases, clocks)
+    return _cell(
+        scenario,
+        guarantee,
+        perturbation,
+        engine,
+        verdict,
+        reason,
+        cases=cases,
+        clocks=clocks,
+        violations=len({a.case.digest for a in against}),
+        inapplicable=evidence.inapplicable,
+    )
+
+
+def not_expressible(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo) -> Cell | None:
+    """The unsupported cell of a guarantee that the engine cannot be asked, None where it can."""
+    needs = _needs(scenario, guarantee, perturbation)
+    missing = engine.capabilities.first_missing(needs)
+    if missing is None:
+        return None
+    reason = f"{missing.value}: {engine.capabilities.features[missing].note}"
+    if answered := engine.evidence.get(missing):
+        reason += f" (asked for it, the engine answered: {answered})"
+    return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
+
+
+def _needs(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None) -> frozenset:
+    needs = guarantee.needs | program_needs(scenario.programs[guarantee.program])
+    return needs | (perturbation.needs if perturbation else frozenset())
+
+
+def _cell(
+    scenario: Scenario,
+    guarantee: Guarantee,
+    perturbation: Perturbation | None,
+    engine: EngineInfo,
+    verdict: Verdict,
+    reason: str,
+    **counts: int,
+) -> Cell:
+    notes = () if verdict is Verdict.UNSUPPORTED else engine.capabilities.emulations(_needs(scenario, guarantee, perturbation))
+    return Cell(
+        scenario=scenario.id,
+        program=guarantee.program,
+        guarantee=guarantee.id,
+        perturbation=perturbation.id if perturbation else AS_DRAWN,
+        engine=engine.id,
+        verdict=verdict,
+        reason=reason,
+        claimed=guarantee.source.document,
+        notes=tuple(notes),
+        **counts,
+    )
+
+
+def cells_asked(scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None]]:
+    """Every cell that an engine is asked for, in a fixed order."""
+    for scenario in scenarios:
+        for guarantee in scenario.guarantees:
+            for perturbation in perturbations_of(guarantee):
+                yield scenario, guarantee, perturbation

@@ -1,0 +1,276 @@
+"""The command line. Exit codes: 0 done, 1 a replay found what it guards against, 2 wrong usage or input, 3 an engine
+could not be run to its end."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from conformance.engine import CannotRun, Feature, NotDriven, case_needs
+from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
+from conformance.model import InvalidSchedule, Pack
+from conformance.process import EngineDown, EngineProcess
+from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios
+from conformance.results import Results, UnreadableResults
+from conformance.runner import Options, Run, UnusableCases, failure
+from conformance.witnesses import UnreadableWitness, Witness
+
+QUICK = 40
+
+BAD_INPUT = (UnknownName, UnreadableResults, UnreadableWitness, UnusableCases, InvalidSchedule)
+
+
+class OneLine(click.Group):
+    """Bad input ends in one line on standard error and exit code 2."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except BAD_INPUT as error:
+            raise click.UsageError(str(error)) from None
+        except OSError as error:
+            raise click.UsageError(f"{error.strerror}: {error.filename}") from None
+
+
+@click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="conformance")
+def main() -> None:
+    """Shows which guarantees stateful stream processing really gives, engine by engine."""
+
+
+@main.command("list")
+@click.argument("what", type=click.Choice(["engines", "scenarios", "guarantees"]), default="scenarios")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(what: str, as_json: bool) -> None:
+    """List engines with their capabilities, scenarios, or guarantees with their sources."""
+    found = {"engines": _engines, "scenarios": _scenarios, "guarantees": _guarantees}[what]()
+    if as_json:
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    console = _console()
+    for entry in found:
+        console.print(f"[bold]{escape(entry['id'])}[/bold]  {escape(entry['title'])}", highlight=False, soft_wrap=True)
+        for name, value in entry["details"].items():
+            console.print(f"    {escape(name)}: {escape(value)}", highlight=False, soft_wrap=True)
+
+
+def _engines() -> list[dict[str, Any]]:
+    found = []
+    for name in engine_ids():
+        engine = load_engine(name)
+        can = engine.capabilities
+        details = {f.value: f"{s.how}{': ' + s.note if s.note else ''}" for f, s in can.features.items()}
+        details["late, global window"] = can.lateness.global_window.value
+        details["late, fixed windows"] = can.lateness.fixed_windows.value
+        found.append({"id": name, "title": engine.title, "details": details})
+    return found
+
+
+def _scenarios() -> list[dict[str, Any]]:
+    return [
+        {"id": s.id, "title": s.summary, "details": {"programs": ", ".join(s.programs), "guarantees": str(len(s.guarantees))}}
+        for s in load_scenarios()
+    ]
+
+
+def _guarantees() -> list[dict[str, Any]]:
+    def details(guarantee: Guarantee) -> dict[str, str]:
+        source = asdict(guarantee.source)
+        needs = ", ".join(feature.value for feature in Feature if feature in guarantee.needs)
+        return {k: v for k, v in {"source": source["document"], "quote": source["quote"], "needs": needs}.items() if v}
+
+    return [
+        {"id": f"{scenario.id}/{g.id}", "title": g.claim, "details": details(g)}
+        for scenario in load_scenarios()
+        for g in scenario.guarantees
+    ]
+
+
+@main.command()
+def doctor() -> None:
+    """Say which engines this machine can run, and what the others lack."""
+    console = _console()
+    missing = 0
+    for name in engine_ids():
+        try:
+            load_engine(name).check()
+        except CannotRun as error:
+            missing += 1
+            console.print(f"{name}: cannot run: {escape(str(error))}", highlight=False, soft_wrap=True)
+        else:
+            console.print(f"{name}: can run", highlight=False)
+    sys.exit(3 if missing else 0)
+
+
+@main.command()
+@click.option("--engine", "engines", multiple=True, help="An engine to run (repeat for several). Default: all that this machine can run.")
+@click.option("--scenario", "scenarios", multiple=True, help="A scenario to run (repeat for several). Default: all.")
+@click.option("--cases", "wanted", type=click.IntRange(1), default=200, show_default=True, help="How many cases shall put each guarantee to the test.")
+@click.option("--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run (its cases.jsonl).")
+@click.option("--seed", type=int, help="Default: a random one, which is printed.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("build/conformance"), show_default=True)
+@click.option("--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for one pack of cases on one engine.")
+@click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
+def run(
+    engines: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    wanted: int,
+    cases_from: Path | None,
+    seed: int | None,
+    out: Path,
+    timeout: float,
+    quick: bool,
+) -> None:
+    """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml and the witnesses."""
+    console = _console()
+    asked = list(dict.fromkeys(engines)) or _runnable(console)
+    options = Options(
+        engines=tuple(asked),
+        scenarios=tuple(load_scenarios(scenarios)),
+        out=out,
+        wanted=QUICK if quick else wanted,
+        seed=random.SystemRandom().randrange(10**6) if seed is None else seed,
+        cases_from=cases_from,
+        timeout=timeout,
+    )
+    for name in asked:
+        load_engine(name)
+    _prepare(out)
+    if cases_from is None:
+        console.print(f"seed {options.seed}", highlight=False)
+    from reports.terminal import Live, summary
+
+    with Live(console) as live:
+        job = Run(options, live)
+        signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+        results = job.execute()
+    results.write(out / "results.json")
+    (out / "witnesses").mkdir()
+    for name, witness in results.witnesses.items():
+        Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
+    for name, file in {"html": "matrix.html", "markdown": "summary.md", "junit": "junit.xml"}.items():
+        (out / file).write_text(load_reports()[name](results), encoding="utf-8")
+    summary(results, console)
+    console.print(f"results in {escape(str(out))}: matrix.html, summary.md, results.json, junit.xml, witnesses/", highlight=False, soft_wrap=True)
+    failed = results.run["partial"] or any(entry["failure"] for entry in results.environment.values())
+    sys.exit(3 if failed else 0)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _runnable(console: Console) -> list[str]:
+    """The engines that this machine can run; says in one line each why the others cannot."""
+    found = []
+    for name in engine_ids():
+        try:
+            load_engine(name).check()
+        except CannotRun as error:
+            console.print(f"{name}: left out: {escape(str(error))}", style="yellow", highlight=False, soft_wrap=True)
+        else:
+            found.append(name)
+    return found
+
+
+def _prepare(out: Path) -> None:
+    """Make the folder, and take away what an earlier run wrote there, so that nothing stale is read as new."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "cases.jsonl"):
+        (out / name).unlink(missing_ok=True)
+    for folder in ("witnesses", "logs"):
+        for path in (out / folder).glob("*"):
+            path.unlink()
+    if (out / "witnesses").exists():
+        (out / "witnesses").rmdir()
+
+
+@main.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(path_type=Path), help="Write the matrix page here.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write the Markdown summary here.")
+def report(results: Path, **files: Path | None) -> None:
+    """Make reports again from a results file; without options, print the summary."""
+    found = Results.read(results)
+    for name, path in files.items():
+        if path:
+            path.write_text(load_reports()[name](found), encoding="utf-8")
+    if not any(files.values()):
+        from reports.terminal import summary
+
+        summary(found, _console())
+
+
+@main.command()
+@click.argument("witness", type=click.Path(path_type=Path))
+@click.option("--engine", "engines", multiple=True, help="An engine to replay on (repeat for several). Default: the one it was found on.")
+@click.option("--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for the engine to answer.")
+def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
+    """Run a witness alone and print, step by step, what went in and what came out.
+
+    Exit code 1 if it still fails on an engine, 3 if an engine gave no answer.
+    """
+    found = Witness.read(witness)
+    scenarios = {s.id: s for s in load_scenarios()}
+    if found.case.scenario not in scenarios or found.case.program not in scenarios[found.case.scenario].programs:
+        raise UnreadableWitness(f"{witness} is of {found.case.scenario}/{found.case.program}, which is not a program of any scenario here")
+    scenario = scenarios[found.case.scenario]
+    guarantee = next((g for g in scenario.guarantees if g.id == found.guarantee), None)
+    if guarantee is None:
+        raise UnreadableWitness(f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have")
+    console = _console()
+    console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
+    codes = []
+    for name in engines or (found.engine,):
+        answer, lines, code = _replay_on(name, found, scenario, guarantee, timeout)
+        for line in lines:
+            console.print(escape(line), highlight=False, soft_wrap=True)
+        console.print(f"{name}: {escape(answer)}", style="bold", highlight=False, soft_wrap=True)
+        codes.append(code)
+    sys.exit(max(codes))
+
+
+def _replay_on(name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float) -> tuple[str, list[str], int]:
+    """(the answer, the run as lines, the exit code) of a replay on one engine."""
+    from reports.words import shown
+
+    engine = load_engine(name)
+    programs: Mapping[str, Any] = programs_of([scenario])
+    program = programs[program_ref(found.case.scenario, found.case.program)]
+    cases = [found.base, found.case] if found.base else [found.case]
+    needs = guarantee.needs.union(*(case_needs(case, program) for case in cases))
+    if missing := engine.capabilities.first_missing(needs):
+        return f"NOT EXPRESSIBLE: {missing.value}: {engine.capabilities.features[missing].note}", [], 0
+    log = Path("build/conformance/replay.log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    process = EngineProcess(name, log, timeout)
+    try:
+        process.start()
+        runs = {case.id: process.run(Pack((case,))) for case in cases}
+    except (CannotRun, EngineDown, NotDriven) as error:
+        return f"ERROR: {error}", [], 3
+    finally:
+        process.close()
+    lines = []
+    for case in cases:
+        title = f"on {name}" if len(cases) == 1 else f"on {name}, {'its twin: ' + case.perturbation if case.base else 'the base'}"
+        lines += shown(title, case, runs[case.id].traces[case.id])
+    if stopped := next((t.error for case in cases if (t := runs[case.id].traces[case.id]).error), None):
+        return f"ERROR: the program stopped: {stopped}", lines, 3
+    message = failure(guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None)
+    return (f"STILL FAILS: {message}", lines, 1) if message else ("FIXED: the guarantee stands", lines, 0)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 160)

@@ -1,0 +1,179 @@
+"""What the core asks of an engine: its capabilities as data, and one method that runs a pack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+from conformance.model import Advance, Case, PackRun, Pack, Schedule
+from conformance.program import Cell, FixedWindows, Program
+
+
+class Feature(Enum):
+    """What a case or a guarantee may need of an engine."""
+
+    SEVERAL_BUNDLES = "several bundles"
+    WATERMARK = "a watermark driven between bundles"
+    FIXED_WINDOWS = "fixed windows"
+    EVENT_TIMERS = "event-time timers"
+    LATE_COUNTER = "a counter of rows dropped as late"
+    VALUE = "value state"
+    BAG = "bag state"
+    MAP = "map state"
+    SET = "set state"
+    COMBINING = "combining state"
+
+
+class Lateness(Enum):
+    """When an operator refuses a row, given its event time and the watermark at delivery."""
+
+    NEVER = "never"
+    BEHIND = "event time < watermark"
+    AT_OR_BEHIND = "event time <= watermark"
+    WINDOW_EXPIRED = "window end + allowed lateness <= watermark"
+
+    def refuses(self, event_time: int, watermark: int, program: Program) -> bool:
+        if self is Lateness.NEVER:
+            return False
+        if self is Lateness.BEHIND:
+            return event_time < watermark
+        if self is Lateness.AT_OR_BEHIND:
+            return event_time <= watermark
+        windowing = program.windowing
+        return isinstance(windowing, FixedWindows) and windowing.expiry(event_time) <= watermark
+
+
+@dataclass(frozen=True, slots=True)
+class LatenessProfile:
+    """How one engine's operator reads *late*: in the global window, and in fixed windows."""
+
+    global_window: Lateness
+    fixed_windows: Lateness
+
+    def refuses(self, event_time: int, watermark: int, program: Program) -> bool:
+        reading = self.fixed_windows if isinstance(program.windowing, FixedWindows) else self.global_window
+        return reading.refuses(event_time, watermark, program)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How an engine offers a feature. ``how`` is native, emulated or unsupported; ``note`` names the emulation, or
+    gives the reason with the version it was seen on."""
+
+    how: str
+    note: str = ""
+
+
+NATIVE = Support("native")
+
+
+def emulated(note: str) -> Support:
+    return Support("emulated", note)
+
+
+def unsupported(reason: str) -> Support:
+    return Support("unsupported", reason)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """An engine's abilities as data: what ``conformance list engines`` prints and what cells call unsupported.
+
+    ``largest_pack`` bounds the cases of one engine run.
+    """
+
+    features: Mapping[Feature, Support]
+    lateness: LatenessProfile
+    largest_pack: int = 2_000
+
+    def __post_init__(self) -> None:
+        if missing := [feature.value for feature in Feature if feature not in self.features]:
+            raise ValueError(f"capabilities say nothing of: {', '.join(missing)}")
+
+    def first_missing(self, needs: Iterable[Feature]) -> Feature | None:
+        """The first of ``needs`` (in the order of Feature) that the engine cannot express."""
+        needs = set(needs)
+        return next((f for f in Feature if f in needs and self.features[f].how == "unsupported"), None)
+
+    def emulations(self, needs: Iterable[Feature]) -> list[str]:
+        needs = set(needs)
+        return [self.features[f].note for f in Feature if f in needs and self.features[f].how == "emulated"]
+
+
+def program_needs(program: Program) -> frozenset[Feature]:
+    """The features that a program's declarations ask for."""
+    needs = {Feature[cell.name] for cell in program.cells.values()}
+    if program.timers:
+        needs.add(Feature.EVENT_TIMERS)
+    if isinstance(program.windowing, FixedWindows):
+        needs.add(Feature.FIXED_WINDOWS)
+    return frozenset(needs)
+
+
+def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
+    """The features that a schedule's steps ask for."""
+    needs = set()
+    if len(schedule.bundles) > 1:
+        needs.add(Feature.SEVERAL_BUNDLES)
+    moved_between = any(isinstance(step, Advance) for step in schedule.steps[1:-1])
+    if moved_between or not all(arrival.on_time for arrival in schedule.arrivals):
+        needs.add(Feature.WATERMARK)
+    return frozenset(needs)
+
+
+def case_needs(case: Case, program: Program) -> frozenset[Feature]:
+    return program_needs(program) | schedule_needs(case.schedule)
+
+
+class CannotRun(Exception):
+    """The engine is not to be had here; the message says in one line what is missing and how to get it."""
+
+
+class NotDriven(Exception):
+    """The engine did not run the schedule that was asked for: the harness must not judge what came out."""
+
+
+class Engine(Protocol):
+    """One engine and API. ``open`` starts it, ``run`` may be called many times, ``close`` always ends it.
+
+    ``evidence`` maps an unsupported feature to what the engine itself answered when it was asked for it.
+    """
+
+    id: str
+    title: str
+    capabilities: Capabilities
+
+    def check(self) -> None:
+        """Raise CannotRun where the engine's framework or runtime is missing. Cheap; starts nothing."""
+
+    def open(self, folder: Path) -> None:
+        """Start the engine; temporary files go below ``folder``."""
+
+    def close(self) -> None: ...
+
+    def environment(self) -> dict[str, str]:
+        """Versions and the settings that can change an answer."""
+
+    def evidence(self) -> dict[Feature, str]: ...
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        """Run the cases of a pack together. ``programs`` maps "scenario/program" to the program.
+
+        Raises:
+            NotDriven: the engine's own progress does not match the schedule.
+        """
+
+
+@dataclass
+class EngineInfo:
+    """An engine as a run met it: what results record of it."""
+
+    id: str
+    title: str
+    capabilities: Capabilities
+    environment: dict[str, str] = field(default_factory=dict)
+    evidence: dict[Feature, str] = field(default_factory=dict)
+    failure: str = ""

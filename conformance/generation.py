@@ -1,0 +1,217 @@
+"""Cases from Hypothesis: clocks first, then schedules on them, one per example, with boundaries drawn on purpose.
+
+Hypothesis is used in its generate phase only, without a database, with a seed; so the same seed gives the same cases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as with_seed
+from hypothesis import strategies as st
+
+from conformance.engine import Feature
+from conformance.guarantees import Guarantee, Scenario
+from conformance.model import Advance, Case, Deliver, Event, Json, Schedule, Step, digest
+from conformance.perturbation import PERTURBATIONS
+
+T = TypeVar("T")
+
+START = 1_000_000
+"""Event times begin well above zero: Spark 4.3.0 takes a row at time 0 for late before any watermark was set."""
+
+REACH = 60_000
+"""No event lies further than this (ms) ahead of the watermark it meets."""
+
+SETTLED_AFTER = 200_000
+"""The last advance goes this far (ms) past the one before it, so that every timer of a program comes due."""
+
+SLOTS = (1, 2, 3)
+"""How many bundles lie between two advances, in an order of each clock's own."""
+
+CLOCKS = 8
+"""How many distinct clocks each of the two families has: several bundles, and one bundle."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The inputs of one program.
+
+    Attributes:
+        offsets: distances (ms) that matter to the program: an event is drawn at such a distance from the watermark
+            or from an earlier event. 0 is at it.
+        on_time: keep every event after the watermark, hence on time under every reading.
+        keys: how many keys a case may have; a case draws its own number up to that.
+        values: the event values to draw from.
+        events: the most events in a case.
+    """
+
+    offsets: tuple[int, ...]
+    on_time: bool = True
+    keys: int = 3
+    values: tuple[Json, ...] = (None,)
+    events: int = 8
+
+
+def clocks(several_bundles: bool) -> st.SearchStrategy[Schedule]:
+    """Schedules without events. Advances are near the lengths that scenarios use (multiples of 5 s) and one off."""
+    jumps = st.sampled_from([1, 500, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001, 15_000, 20_000])
+    starts = st.sampled_from([START, START + 1, START + 4_999, START + 5_000, START + 9_999, START + 12_345])
+
+    @st.composite
+    def build(draw: st.DrawFn) -> Schedule:
+        watermark = draw(starts)
+        steps: list[Step] = [Advance(0, watermark)]
+        for slots in draw(st.permutations(SLOTS)) if several_bundles else [1]:
+            steps += [Deliver(len(steps) + i) for i in range(slots)]
+            watermark += draw(jumps)
+            steps.append(Advance(len(steps), watermark))
+        last = steps.pop()
+        steps.append(Advance(last.id, watermark + SETTLED_AFTER))
+        return Schedule(tuple(steps))
+
+    return build()
+
+
+def schedules(clock: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
+    """Schedules of a domain on one clock. A clock of one bundle gets on-time events only: it is there for engines
+    whose watermark cannot be driven, and those of several bundles cover the rest."""
+    slots = clock.bundles
+    on_time = domain.on_time or len(slots) == 1
+    watermark_of = {}
+    for step in clock.steps:
+        if isinstance(step, Advance):
+            watermark = step.watermark
+        else:
+            watermark_of[step.id] = watermark
+    placements = st.tuples(
+        st.sampled_from([slot.id for slot in slots]),
+        st.integers(0, domain.keys - 1),
+        st.integers(0, 4),  # 0, 1: from the watermark; 2, 3: from the event before; 4: from the first event
+        st.sampled_from(domain.offsets),
+        st.sampled_from(domain.values),
+    )
+
+    @st.composite
+    def build(draw: st.DrawFn) -> Schedule:
+        keys = draw(st.integers(1, domain.keys))
+        least = draw(st.sampled_from([1, 4, 6]))
+        drawn = draw(st.lists(placements, min_size=least, max_size=domain.events))
+        drawn.sort(key=lambda placement: placement[0])
+        bundles: dict[int, list[Event]] = {slot.id: [] for slot in slots}
+        times: list[int] = []
+        for number, (slot, key, anchor, offset, value) in enumerate(drawn, 1):
+            watermark = watermark_of[slot]
+            origin = watermark if anchor < 2 or not times else times[-1] if anchor < 4 else times[0]
+            lowest = watermark + 1 if on_time else 0
+            time = min(max(origin + offset, lowest), watermark + REACH)
+            times.append(time)
+            bundles[slot].append(Event(f"e{number}", "abcdefgh"[key % keys], value, time))
+        return clock.with_bundles(bundles)
+
+    return build()
+
+
+def examples(strategy: st.SearchStrategy[T], wanted: int, seed: int, identify: Callable[[T], object]) -> list[T]:
+    """``wanted`` distinct examples, or as many as three rounds of Hypothesis find."""
+    found: dict[object, T] = {}
+    for attempt in range(3):
+        missing = wanted - len(found)
+        if missing <= 0:
+            break
+
+        @with_seed(seed + attempt)
+        @settings(
+            max_examples=missing + missing // 4 + 2,
+            phases=[Phase.generate],
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(strategy)
+        def collect(example: T) -> None:
+            found.setdefault(identify(example), example)
+
+        collect()
+    return list(found.values())[:wanted]
+
+
+def seeded(*parts: Any) -> int:
+    """A seed that depends on all the parts, and on nothing else."""
+    return int(digest([str(part) for part in parts]), 16)
+
+
+def draw_clocks(seed: int) -> list[Schedule]:
+    """The clocks of a run: CLOCKS with several bundles, then CLOCKS with one bundle."""
+    return [
+        clock
+        for several in (True, False)
+        for clock in examples(clocks(several), CLOCKS, seeded(seed, "clocks", several), lambda clock: clock.clock)
+    ]
+
+
+Exercised = Callable[[list[Case]], list[frozenset[str]]]
+"""Which guarantees (ids) each of some cases puts to the test, by what the reference engine does with it."""
+
+ROUNDS = 6
+
+
+def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised: Exercised) -> list[Case]:
+    """Cases, and their twins under every perturbation, that put each guarantee to the test ``wanted`` times.
+
+    A first round draws freely; later rounds keep only what exercises a guarantee that is still short of cases, until
+    none is or ROUNDS are over. Clocks of one bundle serve the guarantees that need no more; clocks of several bundles
+    serve all, and half as many cases do for those that the first family covered.
+    """
+    all_clocks = draw_clocks(seed)
+    cases = []
+    for scenario in scenarios:
+        for program in scenario.programs:
+            goals = {g.id: g for g in scenario.guarantees if g.program == program}
+            simple = {name for name, g in goals.items() if not _needs_more_than_one_bundle(g)}
+            one = dict.fromkeys(sorted(simple), wanted)
+            more = {name: (wanted + 1) // 2 if name in simple else wanted for name in goals}
+            for family, clocks_of_family in ((one, all_clocks[CLOCKS:]), (more, all_clocks[:CLOCKS])):
+                cases += _cover(scenario, program, clocks_of_family, family, seed, exercised)
+    return cases
+
+
+def _needs_more_than_one_bundle(guarantee: Guarantee) -> bool:
+    needs = guarantee.needs | (guarantee.same_under.needs if guarantee.same_under else frozenset())
+    return bool(needs & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK})
+
+
+def _cover(
+    scenario: Scenario, program: str, clocks: list[Schedule], goals: dict[str, int], seed: int, exercised: Exercised
+) -> list[Case]:
+    """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
+    kept: dict[str, Case] = {}
+    met: Counter[str] = Counter()
+    for number in range(ROUNDS):
+        short = {name for name, wanted in goals.items() if met[name] < wanted}
+        if not short:
+            break
+        share = max(2, -(-max(goals.values()) // (2 * len(clocks))))
+        for clock in clocks:
+            strategy = schedules(clock, scenario.domain[program])
+            drawn = examples(
+                strategy, share, seeded(seed, scenario.id, program, clock.to_json(), number), lambda schedule: schedule
+            )
+            groups = [
+                [case, *(twin for p in PERTURBATIONS if (twin := p.twin(case, seed)))]
+                for case in (Case(scenario.id, program, schedule) for schedule in drawn)
+                if case.id not in kept
+            ]
+            tested = iter(exercised([case for group in groups for case in group]))
+            for group in groups:
+                gains = [next(tested) for _ in group]
+                if number == 0 or any(gain & short for gain in gains):
+                    kept |= {case.id: case for case in group}
+                    for gain in gains:
+                        met.update(gain)
+                    short = {name for name, wanted in goals.items() if met[name] < wanted}
+    return list(kept.values())

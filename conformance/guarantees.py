@@ -1,0 +1,153 @@
+"""Guarantees: named claims that a user relies on, and the predicates that decide them.
+
+A predicate looks at one run of one case (what went in, what came out) and yields once for every occasion on which
+the claim was put to the test: True where it stood, a sentence where it did not. A predicate that yields nothing was
+not exercised by the case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from conformance.engine import Feature
+from conformance.equivalence import Equivalence
+from conformance.model import Arrival, Case, Emission, Json, PackRun, Trace
+from conformance.perturbation import Perturbation
+from conformance.program import Program
+
+Finding = bool | str
+"""True: the claim stood. A sentence: it did not, and this is how."""
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who makes the claim: a document with a short quote, or this project ("ours")."""
+
+    document: str
+    quote: str = ""
+    url: str = ""
+
+
+OURS = Source("ours")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One case and what came out of it, with the views that predicates ask for."""
+
+    case: Case
+    trace: Trace
+
+    @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        return self.case.schedule.arrivals
+
+    @cached_property
+    def on_time(self) -> tuple[Arrival, ...]:
+        return tuple(a for a in self.arrivals if a.on_time)
+
+    @cached_property
+    def arrivals_by_key(self) -> Mapping[str, list[Arrival]]:
+        found: dict[str, list[Arrival]] = {}
+        for arrival in self.arrivals:
+            found.setdefault(arrival.event.key, []).append(arrival)
+        return found
+
+    @cached_property
+    def emissions(self) -> tuple[Emission, ...]:
+        return self.trace.judged
+
+    def of_key(self, key: str) -> tuple[Emission, ...]:
+        return self.trace.by_key.get(key, ())
+
+    def values(self, kind: str) -> list[dict[str, Json]]:
+        """The emitted objects that have the field ``kind``, in order."""
+        return [e.value for e in self.emissions if isinstance(e.value, dict) and kind in e.value]
+
+    def tagged(self, kind: str) -> list[tuple[Emission, Json]]:
+        """(emission, its field ``kind``) of every emitted object that has the field."""
+        return [(e, e.value[kind]) for e in self.emissions if isinstance(e.value, dict) and kind in e.value]
+
+    def interval(self, step: int) -> int:
+        return self.case.schedule.intervals[step]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A claim about one program of a scenario.
+
+    Exactly one of the three decides it:
+        check: a predicate of one case and its trace.
+        same_under: the case and its twin under this perturbation are alike up to ``alike``.
+        accounting: a predicate of the engine's own row counts of a whole pack (or of a case run alone).
+
+    Attributes:
+        claim: the sentence, in words a user would say.
+        program: the name of the scenario's program it speaks of.
+        needs: features without which the claim cannot be put to the test.
+    """
+
+    claim: str
+    program: str
+    check: Callable[[Observation], Iterator[Finding]] | None = None
+    same_under: Perturbation | None = None
+    alike: Equivalence = Equivalence.IDENTICAL
+    accounting: Callable[[PackRun], Iterator[Finding]] | None = None
+    source: Source = OURS
+    needs: frozenset[Feature] = frozenset()
+
+    def __post_init__(self) -> None:
+        if sum(way is not None for way in (self.check, self.same_under, self.accounting)) != 1:
+            raise ValueError(f"guarantee {self.claim!r}: give exactly one of check, same_under and accounting")
+
+    @property
+    def id(self) -> str:
+        return slug(self.claim)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An engine-neutral specification: programs, the inputs to try them on, and what users rely on.
+
+    Attributes:
+        name: words; its slug is the scenario's id.
+        programs: name -> program. A guarantee names the one that it speaks of.
+        domain: name -> the inputs to draw for that program.
+    """
+
+    name: str
+    summary: str
+    programs: Mapping[str, Program]
+    domain: Mapping[str, Any]
+    guarantees: tuple[Guarantee, ...]
+
+    def __post_init__(self) -> None:
+        for guarantee in self.guarantees:
+            if guarantee.program not in self.programs:
+                raise ValueError(f"scenario {self.name!r}: {guarantee.claim!r} speaks of {guarantee.program!r}, not a program of it")
+        if set(self.domain) != set(self.programs):
+            raise ValueError(f"scenario {self.name!r}: every program has a domain of inputs, and only programs have")
+        ids = [guarantee.id for guarantee in self.guarantees]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"scenario {self.name!r}: two guarantees make the same claim")
+
+    @property
+    def id(self) -> str:
+        return slug(self.name)
+
+
+def program_ref(scenario: str, program: str) -> str:
+    """How packs, engines and files name a program."""
+    return f"{scenario}/{program}"
+
+
+def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
+    return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}

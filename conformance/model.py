@@ -1,0 +1,357 @@
+"""Events, schedules, cases, emissions and traces: the frozen data that everything else passes around.
+
+All times are integers, milliseconds since the epoch, UTC.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+Json = Any
+"""A value that JSON can carry: None, bool, int, float, str, list or dict of such."""
+
+
+class InvalidSchedule(ValueError):
+    """A schedule, event or case that breaks a rule of the model; the message is one sentence."""
+
+
+def canonical(value: Json) -> str:
+    """One spelling per JSON value: sorted object keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: Json) -> str:
+    """Twelve hex digits that identify a JSON value by its content."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One input element. ``event_time`` is in ms since the epoch; ``id`` is unique within its schedule."""
+
+    id: str
+    key: str
+    value: Json
+    event_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """One bundle, in order: a Spark micro-batch, a Beam bundle."""
+
+    id: int
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """The event-time watermark moves up to ``watermark`` (ms) and the engine settles: all that is due fires."""
+
+    id: int
+    watermark: int
+
+
+Step = Deliver | Advance
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An event as it was delivered: in which step, and under which watermark (ms)."""
+
+    event: Event
+    step: int
+    watermark: int
+
+    @property
+    def on_time(self) -> bool:
+        """After the watermark, hence on time under every engine's reading of the word."""
+        return self.event.event_time > self.watermark
+
+    @property
+    def at_watermark(self) -> bool:
+        return self.event.event_time == self.watermark
+
+    @property
+    def behind(self) -> bool:
+        """Strictly before the watermark."""
+        return self.event.event_time < self.watermark
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Who delivers which event in which bundle, and when the watermark moves.
+
+    Raises:
+        InvalidSchedule: the steps break a rule; the message names the step and the rule.
+    """
+
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        _validate(self.steps)
+
+    @cached_property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """Every event in order of delivery, with the watermark that it met."""
+        found: list[Arrival] = []
+        watermark = 0
+        for step in self.steps:
+            if isinstance(step, Advance):
+                watermark = step.watermark
+            else:
+                found += [Arrival(event, step.id, watermark) for event in step.events]
+        return tuple(found)
+
+    @cached_property
+    def clock(self) -> tuple[tuple[int, int | None], ...]:
+        """The skeleton: a (step id, watermark) pair per advance, (step id, None) per bundle."""
+        return tuple((step.id, step.watermark if isinstance(step, Advance) else None) for step in self.steps)
+
+    @cached_property
+    def intervals(self) -> Mapping[int, int]:
+        """Step id -> how many advances came before it (an advance counts itself)."""
+        found, advances = {}, 0
+        for step in self.steps:
+            advances += isinstance(step, Advance)
+            found[step.id] = advances
+        return found
+
+    @property
+    def advances(self) -> tuple[Advance, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Advance))
+
+    @property
+    def bundles(self) -> tuple[Deliver, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Deliver))
+
+    def first_advance_to(self, time: int) -> int | None:
+        """The id of the first advance whose watermark is at or past ``time`` (ms), None where there is none."""
+        return next((step.id for step in self.advances if step.watermark >= time), None)
+
+    def without_empty_bundles(self) -> Schedule:
+        return Schedule(tuple(step for step in self.steps if isinstance(step, Advance) or step.events))
+
+    def with_bundles(self, bundles: Mapping[int, Iterable[Event]]) -> Schedule:
+        """The same clock with other events in the bundles that ``bundles`` names by step id."""
+        return Schedule(
+            tuple(
+                Deliver(step.id, tuple(bundles[step.id])) if step.id in bundles and isinstance(step, Deliver) else step
+                for step in self.steps
+            )
+        )
+
+    def to_json(self) -> Json:
+        return [
+            {"advance": step.watermark, "id": step.id}
+            if isinstance(step, Advance)
+            else {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
+            for step in self.steps
+        ]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Schedule:
+        try:
+            return cls(
+                tuple(
+                    Advance(step["id"], step["advance"])
+                    if "advance" in step
+                    else Deliver(step["id"], tuple(Event(*event) for event in step["deliver"]))
+                    for step in data
+                )
+            )
+        except (KeyError, TypeError) as error:
+            raise InvalidSchedule(f"not a schedule: {error!r} in {str(data)[:80]}") from None
+
+
+def _validate(steps: tuple[Step, ...]) -> None:
+    if not steps or not isinstance(steps[0], Advance) or not isinstance(steps[-1], Advance):
+        raise InvalidSchedule("a schedule begins with an advance of the watermark and ends with one")
+    last_id, watermark = -1, -1
+    seen: set[str] = set()
+    for step in steps:
+        if not isinstance(step, Deliver | Advance):
+            raise InvalidSchedule(f"a step is a Deliver or an Advance, not {type(step).__name__}")
+        if type(step.id) is not int or step.id <= last_id:
+            raise InvalidSchedule(f"step ids rise from step to step: {step.id!r} comes after {last_id}")
+        last_id = step.id
+        if isinstance(step, Advance):
+            if type(step.watermark) is not int or step.watermark < 0:
+                raise InvalidSchedule(
+                    f"step {step.id}: a watermark is a whole number of ms since the epoch, not {step.watermark!r}"
+                )
+            if step.watermark <= watermark:
+                raise InvalidSchedule(f"step {step.id}: the watermark goes from {watermark} to {step.watermark} ms; it may only rise")
+            watermark = step.watermark
+            continue
+        for event in step.events:
+            if type(event.event_time) is not int or event.event_time < 0:
+                raise InvalidSchedule(
+                    f"step {step.id}: the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not before the epoch"
+                )
+            if not isinstance(event.key, str) or not isinstance(event.id, str):
+                raise InvalidSchedule(f"step {step.id}: an event's id and key are strings, not {event.id!r} and {event.key!r}")
+            if event.id in seen:
+                raise InvalidSchedule(f"step {step.id}: the event id {event.id!r} is used twice")
+            seen.add(event.id)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One schedule for one program of a scenario.
+
+    ``perturbation`` names how it was made from the case ``base`` (an id); both are empty for a case as drawn.
+    """
+
+    scenario: str
+    program: str
+    schedule: Schedule
+    perturbation: str = ""
+    base: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies what is run (scenario, program, schedule), whatever its origin."""
+        return digest([self.scenario, self.program, self.schedule.to_json()])
+
+    @property
+    def id(self) -> str:
+        return f"{self.base}~{digest(self.perturbation)[:4]}" if self.base else self.digest
+
+    @property
+    def size(self) -> tuple[int, int, int, str]:
+        """Smaller is simpler: events, bundles in use, keys, then the digest so that the order is total."""
+        arrivals = self.schedule.arrivals
+        return (len(arrivals), len({a.step for a in arrivals}), len({a.event.key for a in arrivals}), self.digest)
+
+    def to_json(self) -> Json:
+        data = {"scenario": self.scenario, "program": self.program, "schedule": self.schedule.to_json()}
+        return data | ({"perturbation": self.perturbation, "base": self.base} if self.base else {})
+
+    @classmethod
+    def from_json(cls, data: Json) -> Case:
+        try:
+            return cls(
+                data["scenario"],
+                data["program"],
+                Schedule.from_json(data["schedule"]),
+                data.get("perturbation", ""),
+                data.get("base", ""),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidSchedule(f"not a case: {error!r} in {str(data)[:80]}") from None
+
+
+DRAIN = -1
+"""The step of what comes out after the last step of a schedule (Beam's end of stream): recorded, never judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """One output of a program. ``step`` is the step it came out in; the order in a trace is the order of output
+    within a key. ``error`` is the exception with which the program stopped, in one line."""
+
+    key: str
+    value: Json
+    step: int
+    event_time: int | None = None
+    error: str | None = None
+
+    def to_json(self) -> Json:
+        return [self.key, self.value, self.step, self.event_time, self.error]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What came out of one case, in order of step and, within a key and step, in order of output."""
+
+    emissions: tuple[Emission, ...]
+
+    @classmethod
+    def collect(cls, emissions: Iterable[Emission]) -> Trace:
+        """Order by step and key (output order of one key in one step is kept); a program's exception ends its case."""
+        ordered = sorted(emissions, key=lambda e: (e.step == DRAIN, e.step, e.key))
+        stopped = next((i for i, e in enumerate(ordered) if e.error), None)
+        return cls(tuple(ordered if stopped is None else ordered[: stopped + 1]))
+
+    @cached_property
+    def judged(self) -> tuple[Emission, ...]:
+        """The emissions of the schedule's own steps: without what the end of the stream drained."""
+        return tuple(e for e in self.emissions if e.step != DRAIN)
+
+    @property
+    def error(self) -> str | None:
+        return self.emissions[-1].error if self.emissions else None
+
+    @cached_property
+    def by_key(self) -> Mapping[str, tuple[Emission, ...]]:
+        found: dict[str, list[Emission]] = {}
+        for emission in self.judged:
+            found.setdefault(emission.key, []).append(emission)
+        return {key: tuple(emissions) for key, emissions in found.items()}
+
+    def to_json(self) -> Json:
+        return [e.to_json() for e in self.emissions]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Trace:
+        return cls(tuple(Emission(*emission) for emission in data))
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """Rows of one bundle over all cases of a pack: handed in, received by programs, reported as late by the engine."""
+
+    step: int
+    delivered: int
+    received: int
+    reported_late: int | None
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Cases that share one clock and one engine run, kept apart by key."""
+
+    cases: tuple[Case, ...]
+
+    def __post_init__(self) -> None:
+        if len({case.schedule.clock for case in self.cases}) != 1:
+            raise InvalidSchedule("the cases of a pack share one clock")
+        if len({case.id for case in self.cases}) != len(self.cases):
+            raise InvalidSchedule("the cases of a pack have ids of their own")
+
+    @property
+    def clock(self) -> tuple[tuple[int, int | None], ...]:
+        return self.cases[0].schedule.clock
+
+    def bundle(self, step: int) -> Iterator[tuple[Case, Event]]:
+        """The rows of one bundle: case after case, each case's events in order."""
+        for case in self.cases:
+            for bundle in case.schedule.bundles:
+                if bundle.id == step:
+                    yield from ((case, event) for event in bundle.events)
+
+
+@dataclass(frozen=True)
+class PackRun:
+    """What one engine run gave: a trace per case id, and the engine's row counts per bundle."""
+
+    traces: Mapping[str, Trace] = field(default_factory=dict)
+    counts: tuple[StepCount, ...] = ()
+
+    def to_json(self) -> Json:
+        return {
+            "traces": {case: trace.to_json() for case, trace in self.traces.items()},
+            "counts": [[c.step, c.delivered, c.received, c.reported_late] for c in self.counts],
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> PackRun:
+        return cls(
+            {case: Trace.from_json(trace) for case, trace in data["traces"].items()},
+            tuple(StepCount(*count) for count in data["counts"]),
+        )

@@ -1,0 +1,131 @@
+"""The runner's end of a worker: start it, ask it, and be sure that nothing of it outlives the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from conformance.engine import CannotRun, Feature, NotDriven
+from conformance.model import Pack, PackRun
+
+
+class EngineDown(Exception):
+    """The engine's process ended, hung, or refused a pack; the message is the cause in one line."""
+
+
+class EngineProcess:
+    """One engine in a process (and process group) of its own. ``timeout`` is seconds for one pack or the start."""
+
+    def __init__(self, engine: str, log: Path, timeout: float) -> None:
+        self.engine, self.log, self.timeout = engine, log, timeout
+        self._scratch = tempfile.TemporaryDirectory(prefix="conformance-", dir=_fast_folder())
+        self._folder = Path(self._scratch.name)
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._packs = 0
+        self._log = log.open("ab")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "conformance.worker", engine, str(self._folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,
+            env=os.environ | {"PYTHONHASHSEED": "0", "TMPDIR": str(self._folder)},
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def start(self) -> tuple[dict[str, str], dict[Feature, str]]:
+        """Wait until the engine is up; its environment, and what it answered when asked for what it lacks.
+
+        Raises:
+            CannotRun: it cannot run here.
+        """
+        try:
+            answer = self._answer()
+        except EngineDown as error:
+            raise CannotRun(str(error)) from None
+        if "cannot" in answer:
+            raise CannotRun(answer["cannot"])
+        return answer["environment"], {Feature[name]: text for name, text in answer["evidence"].items()}
+
+    def run(self, pack: Pack) -> PackRun:
+        """Run one pack.
+
+        Raises:
+            NotDriven: the engine did not run the schedule that was asked for.
+            EngineDown: it gave no answer.
+        """
+        self._packs += 1
+        asked, out = self._folder / f"pack-{self._packs}.json", self._folder / f"run-{self._packs}.json"
+        asked.write_text(json.dumps([case.to_json() for case in pack.cases]))
+        try:
+            assert self._process.stdin
+            self._process.stdin.write(json.dumps({"pack": str(asked), "out": str(out)}).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise EngineDown(self._ended()) from None
+        answer = self._answer()
+        if "not_driven" in answer:
+            raise NotDriven(answer["not_driven"])
+        if "failed" in answer:
+            raise EngineDown(answer["failed"])
+        run = PackRun.from_json(json.loads(out.read_text()))
+        asked.unlink()
+        out.unlink()
+        return run
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process, its children and its temporary files, whatever state they are in."""
+        try:
+            assert self._process.stdin
+            self._process.stdin.close()
+            self._process.wait(timeout=20)
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+        self.kill()
+        self._log.close()
+        self._scratch.cleanup()
+
+    def kill(self) -> None:
+        """End the process group at once."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self._answers.put(json.loads(line))
+        self._answers.put(None)
+
+    def _answer(self) -> dict[str, Any]:
+        try:
+            answer = self._answers.get(timeout=self.timeout)
+        except queue.Empty:
+            self.kill()
+            raise EngineDown(f"no answer within {self.timeout:.0f} s; the full log is in {self.log.name}") from None
+        if answer is None:
+            raise EngineDown(self._ended())
+        return answer
+
+    def _ended(self) -> str:
+        return f"the engine's process ended with code {self._process.wait()}; the full log is in {self.log.name}"
+
+
+def _fast_folder() -> str | None:
+    """A RAM-backed folder for checkpoints and inputs, where there is one."""
+    shared_memory = "/dev/shm"
+    return shared_memory if os.access(shared_memory, os.W_OK) else None

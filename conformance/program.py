@@ -1,0 +1,171 @@
+"""The neutral stateful program: declared cells, named timers, windowing, and the two callbacks.
+
+An engine's adapter hands a program its own state and timers behind the small protocols below. A program sees
+nothing else: no watermark, no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Protocol
+
+from conformance.model import Event, Json
+
+
+class Cell(Enum):
+    """The kinds of state cell that a program may declare."""
+
+    VALUE = "value"
+    BAG = "bag"
+    MAP = "map"
+    SET = "set"
+    COMBINING = "combining"  # a running sum of numbers
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalWindow:
+    """One window for all time."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWindows:
+    """Windows [start, start + size) aligned to the epoch; both lengths in ms."""
+
+    size: int
+    allowed_lateness: int = 0
+
+    def start(self, event_time: int) -> int:
+        return event_time - event_time % self.size
+
+    def expiry(self, event_time: int) -> int:
+        """The watermark (ms) from which on the window of ``event_time`` is closed for good."""
+        return self.start(event_time) + self.size + self.allowed_lateness
+
+
+Windowing = GlobalWindow | FixedWindows
+
+
+class ValueCell(Protocol):
+    def get(self, default: Json = None) -> Json: ...
+    def set(self, value: Json) -> None: ...
+    def clear(self) -> None: ...
+
+
+class BagCell(Protocol):
+    def add(self, value: Json) -> None: ...
+    def get(self) -> list[Json]: ...
+    def clear(self) -> None: ...
+
+
+class MapCell(Protocol):
+    def get(self, key: str, default: Json = None) -> Json: ...
+    def put(self, key: str, value: Json) -> None: ...
+    def remove(self, key: str) -> None: ...
+    def items(self) -> list[tuple[str, Json]]: ...
+    def clear(self) -> None: ...
+
+
+class SetCell(Protocol):
+    def add(self, value: str) -> None: ...
+    def get(self) -> list[str]: ...
+    def clear(self) -> None: ...
+
+
+class CombiningCell(Protocol):
+    def add(self, value: int) -> None: ...
+    def get(self) -> int: ...
+    def clear(self) -> None: ...
+
+
+class State:
+    """A program's cells for the key (and window) at hand, one attribute each."""
+
+    def __init__(self, cells: Mapping[str, Any]) -> None:
+        self.__dict__.update(cells)
+
+    def __getattr__(self, name: str) -> Any:
+        known = ", ".join(sorted(self.__dict__)) or "none"
+        raise AttributeError(f"the program declares no state cell {name!r} (declared: {known})")
+
+
+class Timers(Protocol):
+    """Event-time timers. A timer is known by its name and tag: setting it again moves it."""
+
+    def set(self, name: str, time: int, tag: str = "") -> None: ...
+    def clear(self, name: str, tag: str = "") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A timer that fired. ``time`` is the time (ms) it was set for."""
+
+    name: str
+    tag: str
+    key: str
+    time: int
+
+
+Emit = Callable[..., None]
+"""``emit(value, event_time=None)``: put out a JSON value for the key at hand."""
+
+
+class Program:
+    """Base of the neutral programs. Subclasses declare, and override the callbacks.
+
+    Attributes:
+        cells: cell name -> kind.
+        timers: the names of its event-time timers.
+        windowing: one global window, or fixed windows.
+        timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
+    """
+
+    cells: ClassVar[Mapping[str, Cell]] = {}
+    timers: ClassVar[tuple[str, ...]] = ()
+    windowing: ClassVar[Windowing] = GlobalWindow()
+    timer_chain: ClassVar[int] = 0
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        raise NotImplementedError
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        raise NotImplementedError
+
+
+class EngineFault(Exception):
+    """An engine's own call (a state read, a timer registration) failed inside a program's callback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a callback put out: a value, or the program's exception in one line."""
+
+    value: Json
+    event_time: int | None = None
+    error: str | None = None
+
+
+def call(
+    callback: Callable[[Any, State, Timers, Emit], None], subject: Event | Timer, state: State, timers: Timers
+) -> list[Output]:
+    """Run one callback. A program's own exception becomes an error output; an engine's passes through."""
+    out: list[Output] = []
+
+    def emit(value: Json, event_time: int | None = None) -> None:
+        out.append(Output(value, event_time))
+
+    try:
+        callback(subject, state, timers, emit)
+    except EngineFault:
+        raise
+    except Exception as error:
+        out.append(Output(None, None, f"{type(error).__name__}: {error}".splitlines()[0]))
+    return out
+
+
+def check_timer(declared: Iterable[str], name: str) -> None:
+    """Refuse a timer that the program did not declare."""
+    if name not in declared:
+        known = ", ".join(sorted(declared)) or "none"
+        raise KeyError(f"the program declares no timer {name!r} (declared: {known})")

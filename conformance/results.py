@@ -1,0 +1,185 @@
+"""Results: what a run found, as one file that every report reads.
+
+The file's shape is fixed by ``results.schema.json`` beside this module.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+SCHEMA = "conformance/results/1"
+
+
+class UnreadableResults(ValueError):
+    """A file that is not a results file of this version; the message says what is wrong with it."""
+
+
+class Verdict(Enum):
+    VIOLATED = "violated"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+    HOLDS = "holds"
+    UNSUPPORTED = "unsupported"
+
+
+AS_DRAWN = "as drawn"
+"""The perturbation of a cell that is about cases as Hypothesis drew them."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One guarantee on one engine under one perturbation.
+
+    Attributes:
+        cases: how many distinct cases put the guarantee to the test.
+        clocks: on how many distinct clocks.
+        violations: how many of them speak against it.
+        inapplicable: pairs that do not count, because the reference does not keep them alike either.
+        witness: the id of the smallest case that speaks against it, "" where there is none.
+        reason: why the verdict is what it is, in one line.
+        notes: emulations that the engine's adapter used.
+    """
+
+    scenario: str
+    program: str
+    guarantee: str
+    perturbation: str
+    engine: str
+    verdict: Verdict
+    reason: str
+    subject: str = "neutral program"
+    cases: int = 0
+    clocks: int = 0
+    violations: int = 0
+    inapplicable: int = 0
+    witness: str = ""
+    claimed: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> tuple[str, str]:
+        return self.scenario, self.guarantee
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"verdict": self.verdict.value, "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Cell:
+        known = {f.name for f in fields(cls)}
+        given = {name: value for name, value in data.items() if name in known}
+        return cls(**given | {"verdict": Verdict(data["verdict"]), "notes": tuple(data["notes"])})
+
+
+def fold(cells: Iterable[Cell]) -> Cell:
+    """One cell for a guarantee on an engine, over its perturbations.
+
+    A violation anywhere is a violation; then errors, then cells that could not be decided; then what holds. A
+    perturbation that the engine cannot express, or that never exercised the guarantee, does not weaken those that did.
+    """
+    cells = list(cells)
+
+    def rank(cell: Cell) -> tuple[int, int]:
+        never_exercised = cell.verdict is Verdict.UNKNOWN and cell.cases == 0
+        order = [Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN, Verdict.HOLDS, Verdict.UNSUPPORTED]
+        return (3, 1) if never_exercised else (order.index(cell.verdict), 0)
+
+    worst = min(cells, key=rank)
+    asked = [cell for cell in cells if cell.verdict is not Verdict.UNSUPPORTED]
+    total = {name: sum(getattr(cell, name) for cell in asked) for name in ("cases", "violations", "inapplicable")}
+    notes = tuple(dict.fromkeys(note for cell in cells for note in cell.notes))
+    clocks = max(cell.clocks for cell in cells)
+    merged = asdict(worst) | total | {"perturbation": "", "notes": notes, "clocks": clocks}
+    if worst.verdict is Verdict.HOLDS:
+        merged["reason"] = held(merged["cases"], clocks)
+    return Cell(**merged)
+
+
+def held(cases: int, clocks: int) -> str:
+    """The reason of a cell that holds: evidence, not proof."""
+    return f"{cases} cases on {clocks} clocks, none against"
+
+
+@dataclass
+class Results:
+    """Everything that a run found. ``partial`` marks a run that was cut short.
+
+    ``scenarios`` holds the texts (id -> name, summary, guarantees), ``environment`` an entry per engine, ``witnesses``
+    the witness files by id. ``timing`` is the only part that differs between two runs of one seed.
+    """
+
+    run: dict[str, Any]
+    environment: dict[str, Any]
+    scenarios: dict[str, Any]
+    cells: list[Cell]
+    witnesses: dict[str, Any] = field(default_factory=dict)
+    timing: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that gave cells, in the order of the run."""
+        with_cells = {cell.engine for cell in self.cells}
+        return [engine for engine in self.environment if engine in with_cells]
+
+    def folded(self) -> dict[tuple[str, str], dict[str, Cell]]:
+        """(scenario, guarantee) -> engine -> one cell over all perturbations."""
+        groups: dict[tuple[str, str], dict[str, list[Cell]]] = {}
+        for cell in self.cells:
+            groups.setdefault(cell.row, {}).setdefault(cell.engine, []).append(cell)
+        return {row: {engine: fold(cells) for engine, cells in found.items()} for row, found in groups.items()}
+
+    def of(self, row: tuple[str, str], engine: str) -> list[Cell]:
+        return [cell for cell in self.cells if cell.row == row and cell.engine == engine]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "environment": self.environment,
+            "scenarios": self.scenarios,
+            "cells": [cell.to_json() for cell in self.cells],
+            "witnesses": self.witnesses,
+            "timing": self.timing,
+        }
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Results:
+        """Raises UnreadableResults for anything but a results file of this version."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnreadableResults(f"cannot read {path}: {error}") from None
+        except ValueError as error:
+            raise UnreadableResults(f"{path} is not JSON: {error}") from None
+        return cls.from_json(data, str(path))
+
+    @classmethod
+    def from_json(cls, data: Any, name: str = "results") -> Results:
+        found = data.get("schema") if isinstance(data, dict) else None
+        if found != SCHEMA:
+            raise UnreadableResults(f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})")
+        try:
+            jsonschema.validate(data, schema())
+        except jsonschema.ValidationError as error:
+            where = "/".join(str(part) for part in error.absolute_path)
+            raise UnreadableResults(f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}") from None
+        cells = [Cell.from_json(cell) for cell in data["cells"]]
+        return cls(data["run"], data["environment"], data["scenarios"], cells, data["witnesses"], data["timing"])
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a results file."""
+    loaded: dict[str, Any] = json.loads(files("conformance").joinpath("results.schema.json").read_text(encoding="utf-8"))
+    return loaded

@@ -1,0 +1,420 @@
+"""One run: draw or read the cases, run them on every engine, judge, confirm, and put the results together.
+
+The runner reports what happens as events and prints nothing. Engines run side by side, each in its own process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from conformance import checking
+from conformance.checking import Against, Runs, Traces
+from conformance.engine import CannotRun, EngineInfo, LatenessProfile, NotDriven, case_needs
+from conformance.generation import draw_cases
+from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
+from conformance.model import Case, Pack, PackRun, canonical
+from conformance.process import EngineDown, EngineProcess
+from conformance.registry import load_engine
+from conformance.results import Cell, Results, Verdict
+from conformance.witnesses import Witness
+
+CONFIRMATIONS = 3
+"""How many of the smallest failing cases are tried alone before a cell is called unknown."""
+
+
+class UnusableCases(ValueError):
+    """A file of cases that cannot be read or that names what is not there; the message says which."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``timeout`` is seconds for one
+    pack on one engine."""
+
+    engines: tuple[str, ...]
+    scenarios: tuple[Scenario, ...]
+    out: Path
+    wanted: int = 200
+    seed: int = 0
+    cases_from: Path | None = None
+    timeout: float = 600.0
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    cases: int
+    clocks: int
+
+
+@dataclass(frozen=True)
+class EngineReady:
+    engine: str
+    packs: int
+
+
+@dataclass(frozen=True)
+class PackDone:
+    engine: str
+
+
+@dataclass(frozen=True)
+class Confirming:
+    engine: str
+    cells: int
+
+
+@dataclass(frozen=True)
+class CellDone:
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class EngineDone:
+    """``failure`` is empty for an engine that ran to its end; ``available`` is False for one that never started."""
+
+    engine: str
+    seconds: float
+    failure: str
+    available: bool
+
+
+Event = RunStarted | EngineReady | PackDone | Confirming | CellDone | EngineDone
+
+
+@dataclass
+class EngineOutcome:
+    """What one engine gave."""
+
+    info: EngineInfo
+    cells: list[Cell] = field(default_factory=list)
+    witnesses: dict[str, Witness] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    available: bool = True
+
+
+def reference_traces(programs: Mapping[str, Any], lateness: LatenessProfile | None = None) -> checking.Reference:
+    """A function that runs cases on the reference engine, each alone, reading lateness as ``lateness`` says."""
+    engine: Any = load_engine("reference")
+    if lateness is not None:
+        engine = engine.reading(lateness)
+
+    def traces(cases: list[Case]) -> Traces:
+        found = {}
+        for case in cases:
+            found |= engine.run(Pack((case,)), programs).traces
+        return found
+
+    return traces
+
+
+def packs_of(cases: Iterable[Case], largest: int) -> list[Pack]:
+    """Cases with one clock go together, in the order given, at most ``largest`` to a pack."""
+    by_clock: dict[object, list[Case]] = {}
+    for case in cases:
+        by_clock.setdefault(case.schedule.clock, []).append(case)
+    return [Pack(tuple(group[i : i + largest])) for group in by_clock.values() for i in range(0, len(group), largest)]
+
+
+def write_cases(path: Path, cases: Iterable[Case]) -> str:
+    """Write a file of cases, one a line; returns the hash of its content."""
+    text = "".join(canonical(case.to_json()) + "\n" for case in cases)
+    path.write_text(text, encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
+    """The cases of a file that are of these scenarios. Raises UnusableCases."""
+    known = programs_of(scenarios)
+    cases: list[Case] = []
+    try:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            cases.append(Case.from_json(json.loads(line)))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnusableCases(f"cannot read {path}: {error}") from None
+    except ValueError as error:
+        raise UnusableCases(f"{path}, line {number}: not a case: {error}") from None
+    cases = [case for case in cases if program_ref(case.scenario, case.program) in known]
+    if not cases:
+        raise UnusableCases(f"{path} holds no case of the scenarios asked for")
+    if missing := {case.base for case in cases if case.base} - {case.id for case in cases}:
+        raise UnusableCases(f"{path} lacks the case {min(missing)} that another is the twin of")
+    return cases
+
+
+class Run:
+    """One run, from options to results. ``stop`` (another thread, a signal) ends it early; results are then partial."""
+
+    def __init__(self, options: Options, on_event: Callable[[Event], None] = lambda event: None) -> None:
+        self.options, self.on_event = options, on_event
+        self.programs = programs_of(options.scenarios)
+        self.processes: dict[str, EngineProcess] = {}
+        self.stopped = threading.Event()
+        self.outcomes: dict[str, EngineOutcome] = {}
+
+    def execute(self) -> Results:
+        """Run everything that was asked for.
+
+        Raises:
+            UnusableCases: the file of cases is of no use.
+        """
+        options = self.options
+        started = time.monotonic()
+        (options.out / "logs").mkdir(parents=True, exist_ok=True)
+        infos = {name: self._info(name) for name in options.engines}
+        try:
+            for name in options.engines:  # they start while the cases are drawn
+                self.processes[name] = EngineProcess(name, options.out / "logs" / f"{_file_name(name)}.log", options.timeout)
+            cases = self._cases()
+            digest = write_cases(options.out / "cases.jsonl", cases)
+            clocks = len({case.schedule.clock for case in cases})
+            drawn = time.monotonic() - started
+            self.on_event(RunStarted(len(cases), clocks))
+            with ThreadPoolExecutor(max_workers=2) as pool:
+                jobs = [pool.submit(self._run_engine, infos[name], cases) for name in options.engines]
+                try:
+                    for job in jobs:
+                        job.result()
+                except KeyboardInterrupt:
+                    self.stop()
+        finally:
+            for process in self.processes.values():
+                process.kill() if self.stopped.is_set() else None
+                process.close()
+        return self._results(cases, clocks, digest, drawn, time.monotonic() - started)
+
+    def stop(self) -> None:
+        """End the engines at once; what they have given so far is judged."""
+        self.stopped.set()
+        for process in self.processes.values():
+            process.kill()
+
+    def _info(self, name: str) -> EngineInfo:
+        engine = load_engine(name)
+        return EngineInfo(name, engine.title, engine.capabilities)
+
+    def _cases(self) -> list[Case]:
+        options = self.options
+        if options.cases_from:
+            return read_cases(options.cases_from, options.scenarios)
+        reference = reference_traces(self.programs)
+        return draw_cases(
+            options.scenarios,
+            options.wanted,
+            options.seed,
+            lambda cases: checking.exercised(options.scenarios, cases, reference(cases)),
+        )
+
+    def _run_engine(self, info: EngineInfo, cases: list[Case]) -> None:
+        outcome = self.outcomes[info.id] = EngineOutcome(info)
+        started = time.monotonic()
+        process = self.processes[info.id]
+        try:
+            info.environment, info.evidence = process.start()
+        except CannotRun as error:
+            outcome.available = False
+            info.failure = "interrupted" if self.stopped.is_set() else str(error)
+            self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+            return
+        outcome.seconds["start"] = time.monotonic() - started
+        can = info.capabilities
+        mine = [c for c in cases if can.first_missing(case_needs(c, self._program(c))) is None]
+        packs = packs_of(mine, can.largest_pack)
+        self.on_event(EngineReady(info.id, len(packs)))
+        runs = Runs()
+        for pack in packs:
+            self._run_pack(process, pack, runs, info)
+            self.on_event(PackDone(info.id))
+        outcome.seconds["packs"] = time.monotonic() - started - outcome.seconds["start"]
+        self._judge(outcome, mine, runs, process)
+        outcome.seconds["all"] = time.monotonic() - started
+        process.close()
+        self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
+
+    def _program(self, case: Case) -> Any:
+        return self.programs[program_ref(case.scenario, case.program)]
+
+    def _run_pack(self, process: EngineProcess, pack: Pack, runs: Runs, info: EngineInfo) -> None:
+        """Run a pack; if the engine fails in one case's call, run it again without that case."""
+        while True:
+            try:
+                runs.add(pack, process.run(pack))
+                return
+            except NotDriven as error:
+                runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
+                return
+            except EngineDown as error:
+                cause = "interrupted" if self.stopped.is_set() else str(error)
+                guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
+                if guilty and process.alive:
+                    runs.lost[guilty[0].id] = cause
+                    pack = Pack(tuple(case for case in pack.cases if case is not guilty[0]))
+                    if pack.cases:
+                        continue
+                    return
+                runs.lost |= {case.id: cause for case in pack.cases}
+                info.failure = info.failure or cause
+                return
+
+    def _judge(self, outcome: EngineOutcome, cases: list[Case], runs: Runs, process: EngineProcess) -> None:
+        info = outcome.info
+        reference = reference_traces(self.programs, info.capabilities.lateness)
+        by_program: dict[tuple[str, str], list[Case]] = {}
+        for case in cases:
+            by_program.setdefault((case.scenario, case.program), []).append(case)
+        violated: list[tuple[Cell, Guarantee, list[Against]]] = []
+        for scenario, guarantee, perturbation in checking.cells_asked(self.options.scenarios):
+            cell = checking.not_expressible(scenario, guarantee, perturbation, info)
+            if cell is None:
+                mine = by_program.get((scenario.id, guarantee.program), [])
+                evidence = checking.gather(guarantee, perturbation, mine, runs, reference)
+                cell = checking.conclude(scenario, guarantee, perturbation, info, evidence)
+                if cell.verdict is Verdict.VIOLATED:
+                    violated.append((cell, guarantee, sorted(evidence.against, key=lambda a: a.size)))
+            outcome.cells.append(cell)
+        self.on_event(Confirming(info.id, len(violated)))
+        alone = Alone(process, self.programs)
+        confirmed = {id(cell): self._confirm(cell, g, against, alone, outcome) for cell, g, against in violated}
+        outcome.cells = [confirmed.get(id(cell), cell) for cell in outcome.cells]
+        for cell in outcome.cells:
+            self.on_event(CellDone(cell))
+
+    def _confirm(self, cell: Cell, guarantee: Guarantee, against: list[Against], alone: Alone, outcome: EngineOutcome) -> Cell:
+        """A violated cell gets its witness: the smallest failing case that fails again in an engine run of its own."""
+        for candidate in against[:CONFIRMATIONS]:
+            try:
+                witness = alone.witness(guarantee, candidate, outcome.info)
+            except (EngineDown, NotDriven) as error:
+                cause = "interrupted" if self.stopped.is_set() else str(error)
+                return replace(cell, verdict=Verdict.UNKNOWN, reason=f"fails in a pack; alone it could not be run: {cause}")
+            if witness:
+                outcome.witnesses[witness.id] = witness
+                return replace(cell, witness=witness.id, reason=witness.message)
+        tried = min(CONFIRMATIONS, len(against))
+        return replace(cell, verdict=Verdict.UNKNOWN, reason=f"fails only in a pack, not alone ({tried} cases tried): {cell.reason}")
+
+    def _results(self, cases: list[Case], clocks: int, digest: str, drawn: float, seconds: float) -> Results:
+        options = self.options
+        outcomes = [self.outcomes[name] for name in options.engines if name in self.outcomes]
+        witnesses = {name: w.to_json() for outcome in outcomes for name, w in sorted(outcome.witnesses.items())}
+        return Results(
+            run={
+                "harness": version("conformance"),
+                "seed": None if options.cases_from else options.seed,
+                "wanted": options.wanted,
+                "cases": len({case.digest for case in cases}),
+                "cases_digest": digest,
+                "clocks": clocks,
+                "partial": self.stopped.is_set(),
+                "options": {"scenarios": [s.id for s in options.scenarios], "engines": list(options.engines)},
+            },
+            environment={outcome.info.id: environment(outcome.info) for outcome in outcomes},
+            scenarios={scenario.id: describe(scenario) for scenario in options.scenarios},
+            cells=[cell for outcome in outcomes for cell in outcome.cells],
+            witnesses=witnesses,
+            timing={
+                "cpus": os.cpu_count(),
+                "drawing": round(drawn, 2),
+                "seconds": round(seconds, 2),
+                "engines": {o.info.id: {k: round(v, 2) for k, v in o.seconds.items()} for o in outcomes},
+            },
+        )
+
+
+class Alone:
+    """Runs cases one by one on an engine, each once."""
+
+    def __init__(self, process: EngineProcess, programs: Mapping[str, Any]) -> None:
+        self._process, self._programs = process, programs
+        self._done: dict[str, PackRun] = {}
+
+    def run(self, case: Case) -> PackRun:
+        if case.id not in self._done:
+            self._done[case.id] = self._process.run(Pack((case,)))
+        return self._done[case.id]
+
+    def witness(self, guarantee: Guarantee, candidate: Against, info: EngineInfo) -> Witness | None:
+        """The candidate as a witness if it fails when run alone, without the pack's empty bundles."""
+        base = candidate.base and _stripped(candidate.base)
+        case = _stripped(candidate.case, base)
+        run = self.run(case)
+        base_run = self.run(base) if base else None
+        message = failure(guarantee, case, run, base, base_run)
+        if not message:
+            return None
+        specified = reference_traces(self._programs)([case])[case.id]
+        return Witness(
+            guarantee=guarantee.id,
+            claim=guarantee.claim,
+            case=case,
+            base=base,
+            engine=info.id,
+            versions=info.environment,
+            message=message,
+            seen=run.traces[case.id],
+            specified=specified,
+            base_seen=base_run.traces[base.id] if base and base_run else None,
+        )
+
+
+def failure(guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, base_run: PackRun | None) -> str:
+    """How a case (with its base, for a relation) that was run alone speaks against a guarantee; "" if it does not."""
+    if guarantee.accounting:
+        return next((finding for finding in guarantee.accounting(run) if isinstance(finding, str)), "")
+    if guarantee.same_under:
+        assert base and base_run
+        return checking.pair_differs(guarantee, base, case, {**run.traces, **base_run.traces})
+    _, against = checking.findings_against(guarantee, case, run.traces[case.id])
+    return against[0] if against else ""
+
+
+def _stripped(case: Case, base: Case | None = None) -> Case:
+    return replace(case, schedule=case.schedule.without_empty_bundles(), base=base.id if base else "")
+
+
+def environment(info: EngineInfo) -> dict[str, Any]:
+    """What results record of an engine."""
+    lateness = info.capabilities.lateness
+    return {
+        "title": info.title,
+        "versions": info.environment,
+        "lateness": {"global window": lateness.global_window.value, "fixed windows": lateness.fixed_windows.value},
+        "features": {
+            feature.value: {"how": support.how, "note": support.note, "evidence": info.evidence.get(feature, "")}
+            for feature, support in info.capabilities.features.items()
+        },
+        "failure": info.failure,
+    }
+
+
+def describe(scenario: Scenario) -> dict[str, Any]:
+    """What results record of a scenario."""
+    return {
+        "name": scenario.name,
+        "summary": scenario.summary,
+        "guarantees": {
+            g.id: {
+                "claim": g.claim,
+                "program": g.program,
+                "source": g.source.document,
+                "quote": g.source.quote,
+                "url": g.source.url,
+            }
+            for g in scenario.guarantees
+        },
+    }
+
+
+def _file_name(engine: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "_", engine)
+

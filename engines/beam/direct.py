@@ -1,0 +1,169 @@
+"""beam-direct: a stateful DoFn under TestStream on the bundle-based DirectRunner, which is what ``DirectRunner`` picks
+for streaming pipelines (Beam 2.77.0).
+
+Every ``add_elements`` is one bundle, and the pipeline drains before the next event of the stream, so an advance of the
+watermark settles by itself. A tick of processing time before each step, and ``PairWithTiming``, tell in which step an
+output came out and prove that the watermark stood where the schedule wants it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from conformance.engine import (
+    NATIVE,
+    Capabilities,
+    Feature,
+    Lateness,
+    LatenessProfile,
+    NotDriven,
+    emulated,
+    unsupported,
+)
+from conformance.guarantees import program_ref
+from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace
+from conformance.program import Program
+from engines.beam import environment
+
+STATE = {
+    Feature.VALUE: NATIVE,
+    Feature.BAG: NATIVE,
+    Feature.SET: NATIVE,
+    Feature.COMBINING: NATIVE,
+    Feature.MAP: emulated("emulated: map in a value cell"),
+    Feature.EVENT_TIMERS: NATIVE,
+    Feature.FIXED_WINDOWS: NATIVE,
+    Feature.LATE_COUNTER: unsupported("Beam Python 2.77.0 has no metric of elements dropped as late"),
+}
+
+CAPABILITIES = Capabilities(
+    features={**STATE, Feature.SEVERAL_BUNDLES: NATIVE, Feature.WATERMARK: NATIVE},
+    lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
+    largest_pack=500,
+)
+
+HEARTBEAT = ("", "", "")
+"""The key of the element that follows every step, to be timed; it reaches no program."""
+
+TICK = 0.001
+"""Seconds of processing time before each step: the step's number in milliseconds."""
+
+
+class BeamDirect:
+    id = "beam-direct"
+    title = "Beam DirectRunner (Python, bundle-based)"
+    capabilities = CAPABILITIES
+
+    def check(self) -> None:
+        environment.check()
+
+    def open(self, folder: Path) -> None:
+        logging.getLogger().setLevel(logging.ERROR)
+
+    def close(self) -> None:
+        pass
+
+    def environment(self) -> dict[str, str]:
+        return environment.environment("BundleBasedDirectRunner")
+
+    def evidence(self) -> dict[Feature, str]:
+        from engines.beam.probes import counters_on_bundle_based_runner
+
+        return {Feature.LATE_COUNTER: counters_on_bundle_based_runner()}
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        import apache_beam as beam
+        from apache_beam.options.pipeline_options import PipelineOptions
+        from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
+        from apache_beam.testing.test_stream import PairWithTiming
+
+        from engines.beam import pipeline as shared
+        from engines.beam import sink
+
+        mine = {name: programs[name] for name in sorted({program_ref(c.scenario, c.program) for c in pack.cases})}
+        seen = sink.Collected()
+        with sink.collecting(seen):
+            # Without --streaming, Beam 2.77.0 runs another, batch GroupByKey under TestStream.
+            pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=PipelineOptions(["--streaming"]))
+            elements = pipeline | "schedule" >> _stream(pack) | shared.typed()
+            elements | "time inputs" >> PairWithTiming() | "see inputs" >> beam.ParDo(sink.Inputs())
+            for windowing, programs_of_it in shared.by_windowing(mine).items():
+                output = shared.run_programs(elements, windowing, programs_of_it)
+                output | f"time {windowing}" >> PairWithTiming() | f"see {windowing}" >> beam.ParDo(sink.Outputs())
+            pipeline.run(test_runner_api=False).wait_until_finish()
+        steps = _prove(pack, seen.inputs)
+        return _collect(pack, seen.outputs, steps)
+
+
+def _stream(pack: Pack) -> Any:
+    """The TestStream of a pack: a tick, the step, and a heartbeat, for each step."""
+    from apache_beam.coders import FastPrimitivesCoder
+    from apache_beam.testing.test_stream import TestStream
+    from apache_beam.transforms.window import TimestampedValue
+    from apache_beam.utils.timestamp import Timestamp
+
+    from engines.beam.pipeline import element
+
+    stream = TestStream(coder=FastPrimitivesCoder())
+    watermark = 0
+    for step, moves_to in pack.clock:
+        stream.advance_processing_time(TICK)
+        if moves_to is not None:
+            watermark = moves_to
+            stream.advance_watermark_to(Timestamp(micros=watermark * 1000))
+        elif rows := [element(case, event, step) for case, event in pack.bundle(step)]:
+            stream.add_elements(rows)
+        stream.add_elements([TimestampedValue((HEARTBEAT, step), Timestamp(micros=watermark * 1000))])
+    return stream
+
+
+def _ticks(timing: Any) -> int:
+    return round(float(timing.processing_time.micros) / (TICK * 1_000_000))
+
+
+def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
+    """Compare what went in, as the runner timed it, with the schedule; returns tick -> step.
+
+    Raises:
+        NotDriven: a step had another watermark or another number of elements, or was not reached in its turn.
+    """
+    steps = {tick: step for tick, (step, _) in enumerate(pack.clock, 1)}
+    timed: dict[int, list[tuple[Any, int]]] = {tick: [] for tick in steps}
+    for element, timing in inputs:
+        tick = _ticks(timing)
+        if tick not in timed:
+            raise NotDriven(f"an element came in at tick {tick} of {len(steps)}")
+        timed[tick].append((element, timing.watermark.micros // 1000))
+    watermark = None
+    for tick, (step, moves_to) in enumerate(pack.clock, 1):
+        watermark = moves_to if moves_to is not None else watermark
+        wanted = [(case.id, event.id) for case, event in pack.bundle(step)] if moves_to is None else []
+        rows = [(element[0][1], element[1][1]) for element, _ in timed[tick] if element[0] != HEARTBEAT]
+        beats = [element[1] for element, _ in timed[tick] if element[0] == HEARTBEAT]
+        if rows != wanted:
+            raise NotDriven(f"step {step} took in {len(rows)} elements, the schedule has {len(wanted)}")
+        if beats != [step]:
+            raise NotDriven(f"step {step} had the heartbeats {beats}")
+        if marks := {mark for _, mark in timed[tick]} - {watermark}:
+            raise NotDriven(f"step {step} ran at watermark {min(marks)}, not {watermark}")
+    return steps
+
+
+def _collect(pack: Pack, outputs: list[tuple[Any, Any]], steps: dict[int, int]) -> PackRun:
+    """Traces from the timed outputs: the step of an output is that of its tick, and for an event's also the event's."""
+    last = max(steps)
+    end = pack.clock[-1][1]
+    emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
+    for (_, case, key, caused_in, output), timing in outputs:
+        tick = _ticks(timing)
+        ended = tick == last and timing.watermark.micros // 1000 > (end or 0)
+        step = DRAIN if ended else steps[tick]
+        if caused_in not in (None, step):
+            raise NotDriven(f"an element of step {caused_in} gave its output in step {step}")
+        emissions[case].append(Emission(key, output.value, step, output.event_time, output.error))
+    bundles = [step for step, moves_to in pack.clock if moves_to is None]
+    counts = tuple(StepCount(step, n := sum(1 for _ in pack.bundle(step)), n, None) for step in bundles)
+    return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts)

@@ -1,0 +1,186 @@
+"""The stateful DoFn that runs neutral programs.
+
+State and timer specs must stand as default values in the signatures of ``process`` and the timer callback, so a class
+is built per set of declared cells. It is pickled by reference to the module's register: Beam copies a DoFn at every
+bundle, and a copy of a class built at run time would drag the globals of its module along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.coders import FastPrimitivesCoder, StrUtf8Coder
+from apache_beam.transforms import userstate
+from apache_beam.transforms.timeutil import TimeDomain
+from apache_beam.utils.timestamp import Timestamp
+
+from conformance.model import Event, Json
+from conformance.program import Cell, EngineFault, Output, Program, State, Timer, call, check_timer
+
+Key = tuple[str, str, str]
+"""(program, case, key): what state is kept by."""
+
+Emitted = tuple[str, str, str, int | None, Output]
+"""(program, case, key, step of the event that caused it or None for a timer's, what was put out)."""
+
+
+def guarded(method: Callable[..., Any], *arguments: Any) -> Any:
+    """Call Beam, and tell its failures apart from the program's own exceptions."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise EngineFault(f"{type(error).__name__}: {error}") from error
+
+
+class Value:
+    """ReadModifyWriteState. A value is boxed, because Beam's read() gives None for an empty cell (Beam 2.77.0)."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def get(self, default: Json = None) -> Json:
+        stored = guarded(self._state.read)
+        return default if stored is None else stored[0]
+
+    def set(self, value: Json) -> None:
+        guarded(self._state.write, (value,))
+
+    def clear(self) -> None:
+        guarded(self._state.clear)
+
+
+class Bag:
+    """BagState, and SetState, which has the same methods."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def add(self, value: Json) -> None:
+        guarded(self._state.add, value)
+
+    def get(self) -> list[Json]:
+        return guarded(lambda: list(self._state.read()))
+
+    def clear(self) -> None:
+        guarded(self._state.clear)
+
+
+class Combining(Bag):
+    """CombiningValueState with a sum."""
+
+    def get(self) -> int:  # type: ignore[override]
+        total: int = guarded(self._state.read)
+        return total
+
+
+class Map:
+    """No such state in Beam Python 2.77.0: a dictionary in a ReadModifyWriteState."""
+
+    def __init__(self, state: Any) -> None:
+        self._value = Value(state)
+
+    def get(self, key: str, default: Json = None) -> Json:
+        return self._value.get({}).get(key, default)
+
+    def put(self, key: str, value: Json) -> None:
+        self._value.set({**self._value.get({}), key: value})
+
+    def remove(self, key: str) -> None:
+        self._value.set({k: v for k, v in self._value.get({}).items() if k != key})
+
+    def items(self) -> list[tuple[str, Json]]:
+        return list(self._value.get({}).items())
+
+    def clear(self) -> None:
+        self._value.clear()
+
+
+ANY = FastPrimitivesCoder()
+CELLS: Mapping[Cell, tuple[type, Callable[[str], Any]]] = {
+    Cell.VALUE: (Value, lambda name: userstate.ReadModifyWriteStateSpec(name, ANY)),
+    Cell.BAG: (Bag, lambda name: userstate.BagStateSpec(name, ANY)),
+    Cell.SET: (Bag, lambda name: userstate.SetStateSpec(name, StrUtf8Coder())),
+    Cell.MAP: (Map, lambda name: userstate.ReadModifyWriteStateSpec(name, ANY)),
+    Cell.COMBINING: (Combining, lambda name: userstate.CombiningValueStateSpec(name, ANY, sum)),
+}
+
+
+class TaggedTimers:
+    """One Beam timer, its dynamic tag made of the neutral timer's name and tag."""
+
+    def __init__(self, timer: Any, declared: tuple[str, ...]) -> None:
+        self._timer, self._declared = timer, declared
+
+    def set(self, name: str, time: int, tag: str = "") -> None:
+        check_timer(self._declared, name)
+        guarded(lambda: self._timer.set(Timestamp(micros=time * 1000), dynamic_timer_tag=f"{name}/{tag}"))
+
+    def clear(self, name: str, tag: str = "") -> None:
+        check_timer(self._declared, name)
+        guarded(lambda: self._timer.clear(dynamic_timer_tag=f"{name}/{tag}"))
+
+
+_BUILT: dict[int, type] = {}
+
+
+def _rebuild(number: int) -> Any:
+    return _BUILT[number]()
+
+
+def build(programs: Mapping[str, Program]) -> Any:
+    """A DoFn for elements ((program, case, key), (step, event id, value)) that runs ``programs`` by name."""
+    variables = {
+        (name, cell): f"p{number}_{cell}"
+        for number, (name, program) in enumerate(sorted(programs.items()))
+        for cell in program.cells
+    }
+    specs = {variable: CELLS[programs[name].cells[cell]][1](variable) for (name, cell), variable in variables.items()}
+    timer = userstate.TimerSpec("timer", TimeDomain.WATERMARK)
+    number = len(_BUILT)
+
+    def state_of(program: str, given: Mapping[str, Any]) -> State:
+        cells = programs[program].cells
+        return State({cell: CELLS[kind][0](given[variables[program, cell]]) for cell, kind in cells.items()})
+
+    def run(key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any]) -> Iterator[Emitted]:
+        program, case, user_key = key
+        timers = TaggedTimers(given["timer_"], programs[program].timers)
+        try:
+            outputs = call(getattr(programs[program], callback), subject, state_of(program, given), timers)
+        except EngineFault as fault:
+            raise EngineFault(f"[case {case}] {fault}") from fault
+        for output in outputs:
+            yield program, case, user_key, step, output
+
+    def process(self: Any, element: Any, **given: Any) -> Iterator[Emitted]:
+        key, (step, event_id, value) = element
+        event = Event(event_id, key[2], value, given["time_"].micros // 1000)
+        return run(key, step, "on_event", event, given)
+
+    def on_timer(self: Any, **given: Any) -> Iterator[Emitted]:
+        key = given["key_"]
+        name, _, tag = given["tag_"].partition("/")
+        return run(key, None, "on_timer", Timer(name, tag, key[2], given["time_"].micros // 1000), given)
+
+    common = {"time_": beam.DoFn.TimestampParam, "timer_": beam.DoFn.TimerParam(timer)}
+    common |= {variable: beam.DoFn.StateParam(spec) for variable, spec in specs.items()}
+    process = _with_defaults(process, ["self", "element"], common)
+    fired = {"key_": beam.DoFn.KeyParam, "tag_": beam.DoFn.DynamicTimerTagParam}
+    on_timer = userstate.on_timer(timer)(_with_defaults(on_timer, ["self"], {**fired, **common}))
+    members = {"process": process, "on_timer": on_timer, "__reduce__": lambda self: (_rebuild, (number,))}
+    _BUILT[number] = type("NeutralDoFn", (beam.DoFn,), members)
+    return _BUILT[number]()
+
+
+def _with_defaults(function: Any, positional: list[str], defaults: Mapping[str, Any]) -> Any:
+    """``function(*positional, **given)`` behind the signature that Beam looks for: a named parameter with a default
+    for everything it is to hand in."""
+    names = list(defaults)
+    name = function.__name__  # Beam finds the timer callback by it
+    source = f"def {name}({', '.join(positional + [f'{n}=defaults[{n!r}]' for n in names])}):\n"
+    source += f"    return function({', '.join(positional + [f'{n}={n}' for n in names])})\n"
+    scope: dict[str, Any] = {"function": function, "defaults": defaults}
+    exec(source, scope)
+    return scope[name]

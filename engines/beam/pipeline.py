@@ -1,0 +1,71 @@
+"""What the pipelines of the Beam adapters have in common: elements, one branch per windowing, and the sink."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.transforms import trigger, window
+from apache_beam.utils.timestamp import Duration, Timestamp
+
+from conformance.guarantees import program_ref
+from conformance.model import Case, Event
+from conformance.program import FixedWindows, Program, Windowing
+from engines.beam import dofn
+
+ELEMENT = tuple[tuple[str, str, str], typing.Any]
+
+
+def element(case: Case, event: Event, step: int) -> window.TimestampedValue:
+    key = (program_ref(case.scenario, case.program), case.id, event.key)
+    return window.TimestampedValue((key, (step, event.id, event.value)), Timestamp(micros=event.event_time * 1000))
+
+
+def typed() -> Any:
+    """Elements with the key's type declared, so that state is kept by a key of a deterministic coder."""
+    return beam.Map(_same).with_output_types(ELEMENT)
+
+
+def _same(element: Any) -> Any:
+    return element
+
+
+def window_into(windowing: Windowing) -> Any:
+    """The WindowInto of a program's windowing."""
+    if not isinstance(windowing, FixedWindows):
+        return beam.WindowInto(window.GlobalWindows())
+    return beam.WindowInto(
+        window.FixedWindows(windowing.size / 1000),
+        trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
+        accumulation_mode=trigger.AccumulationMode.DISCARDING,
+        allowed_lateness=Duration(micros=windowing.allowed_lateness * 1000),
+    )
+
+
+def by_windowing(programs: Mapping[str, Program]) -> dict[Windowing, dict[str, Program]]:
+    found: dict[Windowing, dict[str, Program]] = {}
+    for name, program in programs.items():
+        found.setdefault(program.windowing, {})[name] = program
+    return found
+
+
+def run_programs(elements: Any, windowing: Windowing, programs: Mapping[str, Program]) -> Any:
+    """The emissions of programs of one windowing on those of the elements that are for them."""
+    return (
+        elements
+        | f"for {windowing}" >> beam.Filter(_Among(frozenset(programs))).with_output_types(ELEMENT)
+        | f"into {windowing}" >> window_into(windowing)
+        | f"programs of {windowing}" >> beam.ParDo(dofn.build(programs)).with_output_types(typing.Any)
+    )
+
+
+class _Among:
+    """Whether an element is for one of some programs."""
+
+    def __init__(self, programs: frozenset[str]) -> None:
+        self._programs = programs
+
+    def __call__(self, element: Any) -> bool:
+        return element[0][0] in self._programs

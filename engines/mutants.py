@@ -1,0 +1,1 @@
+def mutant(name): raise NotImplementedError

@@ -1,0 +1,237 @@
+"""The reference engine: the executable specification, in process, one element at a time.
+
+Between steps it fires every due timer in order of time. It is written for reading; its methods are also the seams at
+which ``engines.mutants`` seeds one bug each.
+"""
+
+from __future__ import annotations
+
+import copy
+import platform
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile
+from conformance.model import Advance, Case, Deliver, Emission, Event, Json, Pack, PackRun, StepCount, Trace
+from conformance.program import Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.guarantees import program_ref
+
+SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
+"""Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
+of the Beam model, whose guide calls data late that arrives after the watermark passed its timestamp or window)."""
+
+Scope = tuple[str, int]
+"""What state belongs to: a key and the start of its window (0 in the global window)."""
+
+
+class Value:
+    empty: Json = None
+
+    def __init__(self, cells: dict[str, Json], name: str) -> None:
+        self._cells, self._name = cells, name
+
+    def get(self, default: Json = None) -> Json:
+        return copy.deepcopy(self._cells.get(self._name, default))
+
+    def set(self, value: Json) -> None:
+        self._cells[self._name] = copy.deepcopy(value)
+
+    def clear(self) -> None:
+        self._cells.pop(self._name, None)
+
+
+class Bag(Value):
+    def add(self, value: Json) -> None:
+        self.set([*self.get(), value])
+
+    def get(self, default: Json = None) -> Json:
+        return super().get([])
+
+
+class Set(Bag):
+    def add(self, value: str) -> None:
+        if value not in self.get():
+            super().add(value)
+
+
+class Map(Value):
+    def put(self, key: str, value: Json) -> None:
+        self.set(self._all() | {key: value})
+
+    def get(self, key: str, default: Json = None) -> Json:  # type: ignore[override]
+        return self._all().get(key, default)
+
+    def remove(self, key: str) -> None:
+        self.set({k: v for k, v in self._all().items() if k != key})
+
+    def items(self) -> list[tuple[str, Json]]:
+        return sorted(self._all().items())
+
+    def _all(self) -> dict[str, Json]:
+        return super().get({})
+
+
+class Combining(Value):
+    def add(self, value: int) -> None:
+        self.set(self.get() + value)
+
+    def get(self, default: Json = None) -> Json:
+        return super().get(0)
+
+
+CELLS: Mapping[Cell, type[Value]] = {
+    Cell.VALUE: Value,
+    Cell.BAG: Bag,
+    Cell.SET: Set,
+    Cell.MAP: Map,
+    Cell.COMBINING: Combining,
+}
+
+
+class CaseTimers:
+    """The timers of one scope."""
+
+    def __init__(self, run: CaseRun, scope: Scope) -> None:
+        self._run, self._scope = run, scope
+
+    def set(self, name: str, time: int, tag: str = "") -> None:
+        check_timer(self._run.program.timers, name)
+        self._run.timers[(*self._scope, name, tag)] = time
+
+    def clear(self, name: str, tag: str = "") -> None:
+        check_timer(self._run.program.timers, name)
+        self._run.timers.pop((*self._scope, name, tag), None)
+
+
+class CaseRun:
+    """One case, from its first step to its last."""
+
+    def __init__(self, case: Case, program: Program, lateness: LatenessProfile) -> None:
+        self.case, self.program, self.lateness = case, program, lateness
+        self.watermark = 0
+        self.step = 0
+        self.state: dict[Scope, dict[str, Json]] = {}
+        self.timers: dict[tuple[str, int, str, str], int] = {}
+        self.emissions: list[Emission] = []
+        self.counts: list[StepCount] = []
+
+    def run(self) -> None:
+        for step in self.case.schedule.steps:
+            self.step = step.id
+            if isinstance(step, Advance):
+                self.advance(step)
+            else:
+                self.deliver(step)
+
+    def advance(self, step: Advance) -> None:
+        self.watermark = step.watermark
+        self.fire_due()
+
+    def deliver(self, step: Deliver) -> None:
+        events = self.arrange(step.events)
+        accepted = [event for event in events if not self.refuses(event)]
+        for event in accepted:
+            self.process(event)
+        self.counts.append(self.count(step, len(step.events), len(accepted)))
+        self.fire_due()
+
+    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
+        """The order in which a bundle's events are processed."""
+        return events
+
+    def refuses(self, event: Event) -> bool:
+        """Whether the event is dropped as late."""
+        return self.lateness.refuses(event.event_time, self.watermark, self.program)
+
+    def count(self, step: Deliver, delivered: int, received: int) -> StepCount:
+        return StepCount(step.id, delivered, received, delivered - received)
+
+    def scope(self, event: Event) -> Scope:
+        windowing = self.program.windowing
+        return event.key, windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
+
+    def process(self, event: Event) -> None:
+        scope = self.scope(event)
+        self.emit(event.key, call(self.program.on_event, event, self.cells(scope), self.timers_of(scope)))
+
+    def cells(self, scope: Scope) -> State:
+        stored = self.state.setdefault(scope, {})
+        return State({name: self.cell(kind, stored, name) for name, kind in self.program.cells.items()})
+
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        return CELLS[kind](stored, name)
+
+    def timers_of(self, scope: Scope) -> CaseTimers:
+        return CaseTimers(self, scope)
+
+    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+        """(time, timer) of what the watermark has reached, earliest first."""
+        return sorted((time, timer) for timer, time in self.timers.items() if time <= self.watermark)
+
+    def fire_due(self) -> None:
+        """Fire due timers one at a time: a callback may set, move or clear others."""
+        while due := self.due():
+            time, timer = due[0]
+            del self.timers[timer]
+            self.fire(timer, time)
+
+    def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
+        key, window, name, tag = timer
+        scope = (key, window)
+        fired = Timer(name, tag, key, time)
+        self.emit(key, call(self.program.on_timer, fired, self.cells(scope), self.timers_of(scope)))
+
+    def emit(self, key: str, outputs: list[Output]) -> None:
+        self.emissions += [Emission(key, o.value, self.step, o.event_time, o.error) for o in outputs]
+
+
+class Reference:
+    """The engine that runs cases on ``case_run``, which a mutant replaces."""
+
+    id = "reference"
+    title = "reference (executable specification)"
+    case_run: type[CaseRun] = CaseRun
+
+    def __init__(self, lateness: LatenessProfile = SPECIFIED) -> None:
+        self.capabilities = Capabilities({feature: NATIVE for feature in Feature}, lateness)
+
+    def reading(self, lateness: LatenessProfile) -> Reference:
+        """The same engine with another reading of *late*."""
+        return type(self)(lateness)
+
+    def check(self) -> None:
+        pass
+
+    def open(self, folder: Path) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def environment(self) -> dict[str, str]:
+        return {"python": platform.python_version()}
+
+    def evidence(self) -> dict[Feature, str]:
+        return {}
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        traces, counts = {}, []
+        for case in pack.cases:
+            program = programs[program_ref(case.scenario, case.program)]
+            run = self.case_run(case, program, self.capabilities.lateness)
+            run.run()
+            traces[case.id] = Trace.collect(run.emissions)
+            counts += run.counts
+        return PackRun(traces, total(counts))
+
+
+def total(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
+    """Row counts of several cases added up by step."""
+    found: dict[int, StepCount] = {}
+    for c in counts:
+        t = found.get(c.step, StepCount(c.step, 0, 0, 0))
+        found[c.step] = StepCount(
+            c.step, t.delivered + c.delivered, t.received + c.received, (t.reported_late or 0) + (c.reported_late or 0)
+        )
+    return tuple(found[step] for step in sorted(found))

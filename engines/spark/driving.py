@@ -1,0 +1,167 @@
+"""Driving a schedule exactly: one micro-batch per file, and the watermark moved by a heartbeat row alone.
+
+With a watermark delay of DELAY, a heartbeat at W + DELAY moves the watermark to exactly W, and no event of the cases
+lies far enough ahead to move it. Measured on Spark 4.3.0: timers of a micro-batch see the watermark that the batch
+before it set, its late filter sees the watermark that was in force in the batch before. So a bundle may share its
+micro-batch with the heartbeat of the next advance, and after every advance a micro-batch with nothing but a heartbeat
+lets both act.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.engine import NotDriven
+from conformance.guarantees import program_ref
+from conformance.model import Case, Event, Pack
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DELAY = 86_400_000
+"""The declared watermark delay (ms); far more than any event lies ahead of its watermark."""
+
+HEARTBEAT = ""
+"""The program name of heartbeat rows: they bypass the programs."""
+
+COLUMNS = pa.schema(
+    [
+        ("program", pa.string()),
+        ("case", pa.string()),
+        ("key", pa.string()),
+        ("window", pa.int64()),
+        ("step", pa.int64()),
+        ("id", pa.string()),
+        ("value", pa.string()),
+        ("event_time", pa.timestamp("us", tz="UTC")),
+    ]
+)
+DDL = "program string, case string, key string, window long, step long, id string, value string, event_time timestamp"
+
+Row = tuple[str, str, str, int, int, str, str, int]
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """One planned micro-batch. Its rows are those of the bundle ``step`` (none for an advance) and a heartbeat that
+    moves the watermark to ``moves_to``; timers that fire in it belong to ``step``."""
+
+    step: int
+    bundle: bool
+    moves_to: int
+
+
+def plan(clock: Sequence[tuple[int, int | None]], settling: int = 1) -> list[MicroBatch]:
+    """The micro-batches of a clock; ``settling`` of them follow each advance."""
+    batches: list[MicroBatch] = []
+    watermark = 0
+    for step, moves_to in clock:
+        if moves_to is None:
+            batches.append(MicroBatch(step, True, watermark))
+            continue
+        watermark = moves_to
+        if batches and batches[-1].bundle:
+            batches[-1] = MicroBatch(batches[-1].step, True, watermark)
+        else:
+            batches.append(MicroBatch(step, False, watermark))
+        batches += [MicroBatch(step, False, watermark)] * settling
+    return batches
+
+
+def heartbeat(watermark: int) -> Row:
+    """The row that moves the watermark to ``watermark`` (ms)."""
+    return HEARTBEAT, "", "", 0, 0, "", "null", watermark + DELAY
+
+
+def event_row(case: Case, event: Event, step: int, window: int) -> Row:
+    program = program_ref(case.scenario, case.program)
+    return program, case.id, event.key, window, step, event.id, json.dumps(event.value), event.event_time
+
+
+def write(folder: Path, batches: Iterable[tuple[MicroBatch, list[Row]]]) -> None:
+    """One Parquet file a micro-batch, in order of modification time. One row group each, so that its rows stay in one
+    input partition and in order."""
+    folder.mkdir()
+    for number, (batch, rows) in enumerate(batches):
+        path = folder / f"{number:05d}.parquet"
+        columns = list(zip(*[*rows, heartbeat(batch.moves_to)], strict=True))
+        columns[-1] = tuple(time * 1000 for time in columns[-1])
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, COLUMNS, strict=True)]
+        pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows) + 1)
+        os.utime(path, (1_600_000_000 + number,) * 2)
+
+
+def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
+    """The stream of what ``write`` wrote: one file a micro-batch, with the watermark declared."""
+    source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    return source.withWatermark("event_time", f"{DELAY} milliseconds")
+
+
+def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str, Any]], settling: int = 1) -> None:
+    """Compare the engine's own progress, micro-batch by micro-batch, with what the schedule asks for.
+
+    Raises:
+        NotDriven: a batch is missing or doubled, or had another watermark or another number of rows.
+    """
+    found = {p["batchId"]: p for p in progress}
+    if len(found) != len(progress) or sorted(found)[: len(batches)] != list(range(len(batches))):
+        raise NotDriven(f"{len(batches)} micro-batches were planned, the engine reports {sorted(p['batchId'] for p in progress)}")
+    watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
+    wanted_rows = {step: sum(1 for _ in pack.bundle(step)) for step, moves_to in pack.clock if moves_to is None}
+    asked = iter(plan(pack.clock, settling))
+    watermark = 0
+    for number, batch in enumerate(batches):
+        wanted = next(asked, None)
+        if wanted is None or wanted.step != batch.step:
+            raise NotDriven(f"micro-batch {number} was for step {batch.step}, the schedule asks for {wanted and wanted.step}")
+        if watermarks[number] != watermark:
+            raise NotDriven(f"micro-batch {number} (step {batch.step}) ran at watermark {watermarks[number]}, not {watermark}")
+        if batch.bundle and watermarks[number - 1] != watermark:
+            raise NotDriven(
+                f"micro-batch {number} (step {batch.step}) filtered late rows at watermark {watermarks[number - 1]}, not {watermark}"
+            )
+        rows = 1 + (wanted_rows[batch.step] if batch.bundle else 0)
+        if found[number]["numInputRows"] != rows:
+            raise NotDriven(f"micro-batch {number} (step {batch.step}) read {found[number]['numInputRows']} rows, not {rows}")
+        watermark = wanted.moves_to
+    if next(asked, None) is not None:
+        raise NotDriven(f"the schedule asks for more than the {len(batches)} micro-batches that were run")
+
+
+def millis(text: str) -> int:
+    """Milliseconds since the epoch of a progress report's time, such as 1970-01-01T00:16:40.000Z."""
+    time = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    return round(time.timestamp() * 1000)
+
+
+def run_query(spark: SparkSession, output: DataFrame, checkpoint: Path) -> tuple[dict[int, list[Any]], list[dict[str, Any]]]:
+    """Run an append-mode query over all that is there; (batch id -> output rows in order, progress by batch).
+
+    Rows of a batch that is run again replace those of its first run.
+    """
+    rows: dict[int, list[Any]] = {}
+
+    def keep(frame: DataFrame, batch: int) -> None:
+        rows[batch] = frame.toArrow().to_pylist()
+
+    query = (
+        output.writeStream.outputMode("append")
+        .option("checkpointLocation", str(checkpoint))
+        .foreachBatch(keep)
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+    return rows, [json.loads(p.json) for p in query.recentProgress]

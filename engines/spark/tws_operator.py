@@ -1,0 +1,222 @@
+"""The operator of row-based transformWithState that runs neutral programs. Imported where Spark's Python workers run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from conformance.model import Event, Json
+from conformance.program import Cell, EngineFault, Output, Program, State, Timer, call, check_timer
+from engines.spark.driving import HEARTBEAT
+
+OUTPUT = "program string, case string, key string, step long, value string, emitted_at long, error string, received long"
+"""An emission, or (where ``received`` is set) how many rows a call was handed. ``step`` is null for a timer's output."""
+
+
+class Guarded:
+    """A state variable of Spark whose failures are told apart from the program's own exceptions."""
+
+    def __init__(self, variable: Any) -> None:
+        self._variable = variable
+
+    def __call__(self, method: str, *arguments: Any) -> Any:
+        try:
+            result = getattr(self._variable, method)(*arguments)
+            return list(result) if isinstance(result, Iterator) else result
+        except Exception as error:
+            raise EngineFault(f"{method}: {type(error).__name__}: {error}") from error
+
+
+class Value:
+    """ValueState of JSON text."""
+
+    def __init__(self, state: Guarded) -> None:
+        self._state = state
+
+    def get(self, default: Json = None) -> Json:
+        stored = self._state("get")
+        return default if stored is None else json.loads(stored[0])
+
+    def set(self, value: Json) -> None:
+        self._state("update", (json.dumps(value),))
+
+    def clear(self) -> None:
+        self._state("clear")
+
+
+class Combining:
+    """No such state in Spark: a sum kept in a ValueState."""
+
+    def __init__(self, state: Guarded) -> None:
+        self._value = Value(state)
+
+    def add(self, value: int) -> None:
+        self._value.set(self.get() + value)
+
+    def get(self) -> int:
+        total: int = self._value.get(0)
+        return total
+
+    def clear(self) -> None:
+        self._value.clear()
+
+
+class Bag:
+    """ListState of JSON texts."""
+
+    def __init__(self, state: Guarded) -> None:
+        self._state = state
+
+    def add(self, value: Json) -> None:
+        self._state("appendValue", (json.dumps(value),))
+
+    def get(self) -> list[Json]:
+        return [json.loads(stored[0]) for stored in self._state("get")]
+
+    def clear(self) -> None:
+        self._state("clear")
+
+
+class Map:
+    """MapState from text to JSON text."""
+
+    def __init__(self, state: Guarded) -> None:
+        self._state = state
+
+    def get(self, key: str, default: Json = None) -> Json:
+        stored = self._state("getValue", (key,))
+        return default if stored is None else json.loads(stored[0])
+
+    def put(self, key: str, value: Json) -> None:
+        self._state("updateValue", (key,), (json.dumps(value),))
+
+    def remove(self, key: str) -> None:
+        self._state("removeKey", (key,))
+
+    def items(self) -> list[tuple[str, Json]]:
+        return [(key[0], json.loads(value[0])) for key, value in self._state("iterator")]
+
+    def clear(self) -> None:
+        self._state("clear")
+
+
+class Set:
+    """No such state in Spark: the keys of a MapState."""
+
+    def __init__(self, state: Guarded) -> None:
+        self._map = Map(state)
+
+    def add(self, value: str) -> None:
+        self._map.put(value, None)
+
+    def get(self) -> list[str]:
+        return [key for key, _ in self._map.items()]
+
+    def clear(self) -> None:
+        self._map.clear()
+
+
+CELLS: Mapping[Cell, type] = {
+    Cell.VALUE: Value,
+    Cell.BAG: Bag,
+    Cell.MAP: Map,
+    Cell.SET: Set,
+    Cell.COMBINING: Combining,
+}
+
+
+class NamedTimers:
+    """Names for timers, which transformWithState knows by their time alone (Spark 4.3.0).
+
+    A MapState (name and tag -> time) says which timers are set. Two that share an instant share Spark's timer, which
+    is deleted when the last of them goes.
+    """
+
+    def __init__(self, handle: Guarded, times: Map, declared: tuple[str, ...]) -> None:
+        self._handle, self._times, self._declared = handle, times, declared
+
+    def set(self, name: str, time: int, tag: str = "") -> None:
+        self.clear(name, tag)
+        self._times.put(f"{name}/{tag}", time)
+        self._handle("registerTimer", time)
+
+    def clear(self, name: str, tag: str = "") -> None:
+        check_timer(self._declared, name)
+        before = self._times.get(f"{name}/{tag}")
+        if before is not None:
+            self._times.remove(f"{name}/{tag}")
+            if all(time != before for _, time in self._times.items()):
+                self._handle("deleteTimer", before)
+
+    def expired(self, time: int) -> list[tuple[str, str]]:
+        """(name, tag) of the timers set for ``time``; they are set no longer."""
+        found = [name for name, due in self._times.items() if due == time]
+        for name in found:
+            self._times.remove(name)
+        return [(name, tag) for name, _, tag in (full.partition("/") for full in found)]
+
+
+class NeutralProcessor(StatefulProcessor):
+    """Runs the program that a row's key names, on cells declared for all programs of the pack."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        self._programs = programs
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = Guarded(handle)
+        self._states: dict[str, State] = {}
+        self._timers: dict[str, NamedTimers] = {}
+        for number, (name, program) in enumerate(sorted(self._programs.items())):
+            self._states[name] = State(
+                {cell: CELLS[kind](self._variable(kind, f"p{number}_{cell}")) for cell, kind in program.cells.items()}
+            )
+            if program.timers:
+                times = Map(self._variable(Cell.MAP, f"p{number}__timers"))
+                self._timers[name] = NamedTimers(self._handle, times, program.timers)
+
+    def _variable(self, kind: Cell, name: str) -> Guarded:
+        if kind is Cell.BAG:
+            return Guarded(self._handle("getListState", name, "v string"))
+        if kind in (Cell.MAP, Cell.SET):
+            return Guarded(self._handle("getMapState", name, "k string", "v string"))
+        return Guarded(self._handle("getValueState", name, "v string"))
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        program, case, user_key, _ = key
+        received = 0
+        for row in rows:
+            if program == HEARTBEAT:
+                continue
+            received += 1
+            event = Event(row.id, user_key, json.loads(row.value), round(row.event_time.timestamp() * 1000))
+            yield from self._emissions(key, self._call(key, "on_event", event), row.step)
+        if received:
+            yield Row(program=program, case=case, key=user_key, step=None, value=None, emitted_at=None, error=None, received=received)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        program, _, user_key, _ = key
+        time = expiredTimerInfo.getExpiryTimeInMs()
+        names = self._timers[program].expired(time)
+        if not names:
+            stray = Output(None, None, f"a timer for {time} fired that the program had not set")
+            yield from self._emissions(key, [stray], None)
+        for name, tag in names:
+            yield from self._emissions(key, self._call(key, "on_timer", Timer(name, tag, user_key, time)), None)
+
+    def _call(self, key: Any, callback: str, subject: Event | Timer) -> list[Output]:
+        program = key[0]
+        try:
+            timers = self._timers.get(program) or NamedTimers(self._handle, Map(self._handle), ())
+            return call(getattr(self._programs[program], callback), subject, self._states[program], timers)
+        except EngineFault as fault:
+            raise EngineFault(f"[case {key[1]}] {fault}") from fault
+
+    def _emissions(self, key: Any, outputs: list[Output], step: int | None) -> Iterator[Row]:
+        program, case, user_key, _ = key
+        for o in outputs:
+            value = json.dumps(o.value)
+            yield Row(program=program, case=case, key=user_key, step=step, value=value, emitted_at=o.event_time, error=o.error, received=None)

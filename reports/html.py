@@ -1,0 +1,68 @@
+"""matrix.html: guarantees against engines, one self-contained page that needs neither network nor JavaScript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from conformance.guarantees import slug
+from conformance.results import Cell, Results
+from conformance.witnesses import Witness
+from reports.words import MEANINGS, SYMBOLS, counted, not_run, replay_command, witness_lines
+
+TEMPLATES = Environment(
+    loader=PackageLoader("reports", "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def render(results: Results) -> str:
+    """The page. Everything in it comes from ``results``."""
+    folded = results.folded()
+    witnesses = {name: Witness.from_json(data) for name, data in results.witnesses.items()}
+    scenarios = [
+        {
+            "id": scenario,
+            **texts,
+            "rows": [
+                {"id": row[1], **texts["guarantees"][row[1]], "cells": [_entry(results, cell, witnesses) for cell in cells.values()]}
+                for row, cells in folded.items()
+                if row[0] == scenario
+            ],
+        }
+        for scenario, texts in results.scenarios.items()
+    ]
+    totals = [
+        {
+            "engine": engine,
+            **results.environment[engine],
+            "counts": counted(cells[engine] for cells in folded.values() if engine in cells),
+        }
+        for engine in results.engines
+    ]
+    return TEMPLATES.get_template("matrix.html.j2").render(
+        run=results.run,
+        engines=results.engines,
+        scenarios=scenarios,
+        totals=totals,
+        not_run=not_run(results),
+        meanings=[(verdict.value, SYMBOLS[verdict], meaning) for verdict, meaning in MEANINGS.items()],
+    )
+
+
+def _entry(results: Results, cell: Cell, witnesses: dict[str, Witness]) -> dict[str, Any]:
+    witness = witnesses.get(cell.witness)
+    return {
+        "anchor": "cell-" + "-".join(slug(part) for part in (cell.engine, cell.scenario, cell.guarantee)),
+        "cell": cell,
+        "symbol": SYMBOLS[cell.verdict],
+        "word": cell.verdict.value,
+        "parts": [(part, SYMBOLS[part.verdict]) for part in results.of(cell.row, cell.engine)],
+        "witness": "\n".join(witness_lines(witness)) if witness else "",
+        "events": len(witness.case.schedule.arrivals) if witness else 0,
+        "replay": replay_command(cell.witness) if witness else "",
+    }

@@ -1,0 +1,46 @@
+"""summary.md: for a pull request or a CI job's page."""
+
+from __future__ import annotations
+
+from conformance.results import Results, Verdict
+from reports.words import SYMBOLS, claim, counted, not_run, replay_command
+
+
+def render(results: Results) -> str:
+    """What was violated first, then the whole matrix."""
+    folded = results.folded()
+    run = results.run
+    lines = ["# Conformance", ""]
+    if run["partial"]:
+        lines += ["**Partial: the run was cut short.**", ""]
+    lines += [
+        f"{run['cases']} cases on {run['clocks']} clocks, seed {run['seed']}, harness {run['harness']}.",
+        "",
+        "| engine | " + " | ".join(verdict.value for verdict in SYMBOLS) + " | versions |",
+        "|---|" + "--:|" * len(SYMBOLS) + "---|",
+    ]
+    for engine in results.engines:
+        numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
+        versions = ", ".join(f"{k} {v}" for k, v in results.environment[engine]["versions"].items() if "." not in k)
+        lines.append(f"| {engine} | " + " | ".join(str(n) for n in numbers.values()) + f" | {_text(versions)} |")
+    lines += ["", *(f"- {engine} did not run to its end: {_text(why)}" for engine, why in not_run(results))]
+    against = [(row, e, c) for row, cells in folded.items() for e, c in cells.items() if c.verdict is Verdict.VIOLATED]
+    lines += ["", "## Violated", ""] if against else []
+    for row, engine, cell in against:
+        lines += [f"- **{engine}**: {_text(claim(results, row))}", f"  - {_text(cell.reason)}"]
+        lines += [f"  - `{replay_command(cell.witness)}`"] if cell.witness else []
+    lines += ["", "## All guarantees", "", "| guarantee | " + " | ".join(results.engines) + " |"]
+    lines += ["|---|" + "---|" * len(results.engines)]
+    for row, by_engine in folded.items():
+        cells = [by_engine.get(engine) for engine in results.engines]
+        shown = [f"{SYMBOLS[c.verdict]} {c.verdict.value}" + (f" ({c.cases})" if c.cases else "") if c else "" for c in cells]
+        name = results.scenarios[row[0]]["name"]
+        lines.append(f"| {_text(name)}: {_text(claim(results, row))} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text that Markdown takes literally, on one line of a table."""
+    for char in "\\`*_{}[]<>#|":
+        text = text.replace(char, "\\" + char)
+    return " ".join(text.split())

@@ -1,0 +1,100 @@
+"""The terminal: progress while a run works, the summary at its end, lists, and replays."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from conformance.results import Results, Verdict
+from conformance.runner import CellDone, Confirming, EngineDone, EngineReady, Event, PackDone, RunStarted
+from reports.words import SYMBOLS, claim, counted, not_run
+
+COLOURS = {
+    Verdict.HOLDS: "green",
+    Verdict.VIOLATED: "red",
+    Verdict.UNSUPPORTED: "bright_black",
+    Verdict.UNKNOWN: "yellow",
+    Verdict.ERROR: "magenta",
+}
+
+
+class Live:
+    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the runner's events."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("packs"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._bars: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Live:
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._say(f"{event.cases} cases on {event.clocks} clocks")
+        elif isinstance(event, EngineReady):
+            self._bars[event.engine] = self._progress.add_task(event.engine, total=event.packs)
+            self._say(f"{event.engine}: up, {event.packs} packs to run")
+        elif isinstance(event, PackDone):
+            self._progress.advance(self._bars[event.engine])
+        elif isinstance(event, Confirming) and event.cells:
+            self._say(f"{event.engine}: running the witnesses of {event.cells} cells alone")
+        elif isinstance(event, EngineDone):
+            how = f"done in {event.seconds:.0f} s" if not event.failure else f"failed: {event.failure}"
+            self._say(f"{event.engine}: {how}" if event.available else f"{event.engine}: cannot run: {event.failure}")
+        elif isinstance(event, CellDone) and event.cell.verdict is Verdict.ERROR:
+            self._say(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(escape(text), highlight=False, soft_wrap=True)
+
+
+def summary(results: Results, console: Console) -> None:
+    """The matrix as a table, then one line for every verdict that is not "holds", with the reason."""
+    folded = results.folded()
+    table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
+    table.add_column("guarantee", overflow="fold")
+    for engine in results.engines:
+        table.add_column(engine, no_wrap=True)
+    for scenario, texts in results.scenarios.items():
+        rows = [row for row in folded if row[0] == scenario]
+        if rows:
+            table.add_section()
+            table.add_row(f"[bold]{escape(texts['name'])}[/bold]")
+        for row in rows:
+            cells = [folded[row].get(engine) for engine in results.engines]
+            table.add_row(
+                "  " + escape(claim(results, row)),
+                *(f"[{COLOURS[c.verdict]}]{SYMBOLS[c.verdict]} {c.verdict.value}[/]" if c else "" for c in cells),
+            )
+    console.print(table)
+    for row, by_engine in folded.items():
+        for engine, cell in by_engine.items():
+            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN):
+                where = f" [{cell.witness}]" if cell.witness else ""
+                line = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
+                console.print(escape(line), style=COLOURS[cell.verdict], highlight=False, soft_wrap=True)
+    for engine in results.engines:
+        numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
+        said = ", ".join(f"{number} {verdict.value}" for verdict, number in numbers.items() if number)
+        console.print(f"{engine}: {said}", highlight=False)
+    for engine, why in not_run(results):
+        console.print(escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True)
+    if results.run["partial"]:
+        console.print("The run was cut short: these results are partial.", style="yellow")

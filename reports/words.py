@@ -1,0 +1,95 @@
+"""What all reports say alike: the symbol of a verdict, a schedule with its trace as lines of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from conformance.model import DRAIN, Advance, Case, Emission, Schedule, Trace, canonical
+from conformance.results import Cell, Results, Verdict
+from conformance.witnesses import Witness
+
+SYMBOLS = {
+    Verdict.HOLDS: "✓",
+    Verdict.VIOLATED: "✗",
+    Verdict.UNSUPPORTED: "–",
+    Verdict.UNKNOWN: "?",
+    Verdict.ERROR: "!",
+}
+
+MEANINGS = {
+    Verdict.HOLDS: "no case spoke against it (evidence, not proof)",
+    Verdict.VIOLATED: "a case that fails alone speaks against it; the witness replays it",
+    Verdict.UNSUPPORTED: "the engine or its API cannot express it",
+    Verdict.UNKNOWN: "not decided: not exercised, no answer, or failing only beside other cases",
+    Verdict.ERROR: "the harness failed; says nothing about the engine",
+}
+
+
+def counted(cells: Iterable[Cell]) -> dict[Verdict, int]:
+    found = Counter(cell.verdict for cell in cells)
+    return {verdict: found[verdict] for verdict in SYMBOLS}
+
+
+def claim(results: Results, row: tuple[str, str]) -> str:
+    text: str = results.scenarios[row[0]]["guarantees"][row[1]]["claim"]
+    return text
+
+
+def not_run(results: Results) -> list[tuple[str, str]]:
+    """(engine, why) of the engines that did not run, or not to their end."""
+    return [(name, entry["failure"]) for name, entry in results.environment.items() if entry["failure"]]
+
+
+def replay_command(witness_id: str) -> str:
+    return f"conformance replay witnesses/{witness_id}.json"
+
+
+def relative(time: int, schedule: Schedule) -> str:
+    """A time as its distance (ms) from the schedule's first watermark."""
+    return f"{time - schedule.advances[0].watermark:+d}"
+
+
+def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
+    """A schedule step by step: what went in (with its time after the first watermark, in ms), what came out."""
+    out: dict[int, list[Emission]] = {}
+    for emission in trace.emissions:
+        out.setdefault(emission.step, []).append(emission)
+    watermark = schedule.advances[0].watermark
+    yield f"times in ms after the first watermark, {watermark} ms since the epoch"
+    for step in schedule.steps:
+        if isinstance(step, Advance):
+            watermark = step.watermark
+            yield f"step {step.id}: watermark moves to {relative(watermark, schedule)}"
+        else:
+            yield f"step {step.id}: bundle of {len(step.events)}"
+            for event in step.events:
+                how = "on time" if event.event_time > watermark else "at the watermark" if event.event_time == watermark else "behind"
+                value = "" if event.value is None else f" value {canonical(event.value)}"
+                yield f"    in  {event.id} key {event.key} time {relative(event.event_time, schedule)} ({how}){value}"
+        yield from (f"    out {_emitted(e)}" for e in out.get(step.id, []))
+    if DRAIN in out:
+        yield "end of the stream (not judged)"
+        yield from (f"    out {_emitted(e)}" for e in out[DRAIN])
+
+
+def _emitted(emission: Emission) -> str:
+    what = f"stopped: {emission.error}" if emission.error else canonical(emission.value)
+    return f"key {emission.key} {what}"
+
+
+def shown(title: str, case: Case, trace: Trace | None) -> list[str]:
+    return [f"{title}:", *("  " + line for line in timeline(case.schedule, trace))] if trace else []
+
+
+def witness_lines(witness: Witness) -> list[str]:
+    """A witness as text: the schedule(s), what the engine gave, and what the reference gives."""
+    lines = []
+    if witness.base:
+        lines += shown(f"the base, on {witness.engine}", witness.base, witness.base_seen)
+        lines += shown(f"its twin ({witness.case.perturbation}), on {witness.engine}", witness.case, witness.seen)
+    else:
+        lines += shown(f"on {witness.engine}", witness.case, witness.seen)
+    if witness.specified != witness.seen:
+        lines += shown("on the reference", witness.case, witness.specified)
+    return lines

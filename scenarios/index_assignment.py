@@ -1,0 +1,153 @@
+"""Index assignment: number the elements of each key 0, 1, 2, … in the order of their arrival.
+
+The first stateful program most people write, and the example of the Beam blog's post on stateful processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.generation import Domain
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.model import Event
+from conformance.program import Cell, Emit, FixedWindows, State, Timers, Program
+
+WINDOW = FixedWindows(size=10_000)
+
+BEAM_BLOG = Source(
+    "Beam blog, Stateful processing with Apache Beam (2017)",
+    "no duplicated indices, no gaps, and every element gets an index",
+    "https://beam.apache.org/blog/stateful-processing/",
+)
+BEAM_GUIDE = Source(
+    "Beam programming guide, State and timers",
+    "state is scoped per key and window",
+    "https://beam.apache.org/documentation/programming-guide/#state-and-timers",
+)
+
+
+class AssignIndex(Program):
+    cells = {"next": Cell.VALUE}
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        index = state.next.get(0)
+        emit({"id": event.id, "index": index})
+        state.next.set(index + 1)
+
+
+class AssignIndexPerWindow(AssignIndex):
+    windowing = WINDOW
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        index = state.next.get(0)
+        emit({"id": event.id, "index": index, "window": WINDOW.start(event.event_time)})
+        state.next.set(index + 1)
+
+
+def indices_of(run: Observation) -> dict[str, list[int]]:
+    """Event id -> the indices emitted for it."""
+    found: dict[str, list[int]] = {}
+    for value in run.values("index"):
+        found.setdefault(value["id"], []).append(value["index"])
+    return found
+
+
+def indices_by_key(run: Observation) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for emission, index in run.tagged("index"):
+        found.setdefault(emission.key, []).append(index)
+    return found
+
+
+def every_element_gets_an_index(run: Observation) -> Iterator[Finding]:
+    indices = indices_of(run)
+    for arrival in run.on_time:
+        yield arrival.event.id in indices or f"{arrival.event.id} got no index"
+
+
+def no_index_is_given_twice(run: Observation) -> Iterator[Finding]:
+    for key, indices in indices_by_key(run).items():
+        for index in set(indices):
+            yield indices.count(index) == 1 or f"index {index} of key {key} was given {indices.count(index)} times"
+
+
+def no_gaps_from_0(run: Observation) -> Iterator[Finding]:
+    for key, indices in indices_by_key(run).items():
+        missing = set(range(max(indices))) - set(indices)
+        yield not missing or f"key {key} reached index {max(indices)} without {min(missing)}"
+
+
+def an_emitted_index_never_changes(run: Observation) -> Iterator[Finding]:
+    for event, indices in indices_of(run).items():
+        yield len(set(indices)) == 1 or f"{event} got the indices {sorted(set(indices))}"
+
+
+def keys_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
+    by_key = indices_by_key(run)
+    if len(by_key) > 1:
+        for key, indices in by_key.items():
+            yield indices[0] == 0 or f"the first index of key {key} is {indices[0]}"
+
+
+def windows_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
+    first: dict[tuple[str, int], int] = {}
+    for emission, window in run.tagged("window"):
+        index = emission.value["index"]
+        first[emission.key, window] = min(index, first.get((emission.key, window), index))
+    for key, window in first:
+        if sum(other == key for other, _ in first) > 1:
+            lowest = first[key, window]
+            yield lowest == 0 or f"the lowest index of key {key} in the window from {window} is {lowest}"
+
+
+def _in_order(run: Observation, same_bundle: bool) -> Iterator[Finding]:
+    indices = {event: found[0] for event, found in indices_of(run).items()}
+    for key, arrivals in run.arrivals_by_key.items():
+        known = [a for a in arrivals if a.event.id in indices]
+        for earlier, later in zip(known, known[1:], strict=False):
+            if (earlier.step == later.step) == same_bundle:
+                one, two = indices[earlier.event.id], indices[later.event.id]
+                yield one < two or f"{earlier.event.id} arrived before {later.event.id} of key {key}, their indices are {one} and {two}"
+
+
+def indices_follow_arrival_order_within_a_bundle(run: Observation) -> Iterator[Finding]:
+    yield from _in_order(run, same_bundle=True)
+
+
+def indices_follow_arrival_order_across_bundles(run: Observation) -> Iterator[Finding]:
+    yield from _in_order(run, same_bundle=False)
+
+
+SCENARIO = Scenario(
+    name="index assignment",
+    summary="Number the elements of each key 0, 1, 2, … in the order of arrival.",
+    programs={"global": AssignIndex(), "per window": AssignIndexPerWindow()},
+    domain={
+        "global": Domain(offsets=(1, 1, 2, 500, 9_999, 10_000, 20_000)),
+        "per window": Domain(offsets=(1, 2, 5_000, 9_999, 10_000, 20_000), keys=2),
+    },
+    guarantees=(
+        Guarantee("every element gets an index", "global", every_element_gets_an_index, source=BEAM_BLOG),
+        Guarantee("no index is given twice", "global", no_index_is_given_twice, source=BEAM_BLOG),
+        Guarantee("no gaps from 0", "global", no_gaps_from_0, source=BEAM_BLOG),
+        Guarantee("an emitted index never changes", "global", an_emitted_index_never_changes),
+        Guarantee("keys do not share a counter", "global", keys_do_not_share_a_counter, source=BEAM_GUIDE),
+        Guarantee(
+            "windows do not share a counter",
+            "per window",
+            windows_do_not_share_a_counter,
+            source=BEAM_GUIDE,
+            needs=frozenset({Feature.FIXED_WINDOWS}),
+        ),
+        Guarantee(
+            "indices follow arrival order within a bundle", "global", indices_follow_arrival_order_within_a_bundle
+        ),
+        Guarantee(
+            "indices follow arrival order across bundles",
+            "global",
+            indices_follow_arrival_order_across_bundles,
+            needs=frozenset({Feature.SEVERAL_BUNDLES}),
+        ),
+    ),
+)

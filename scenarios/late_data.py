@@ -1,0 +1,180 @@
+"""Late data: which elements an operator still processes once the watermark has passed them.
+
+"Late" has no single meaning: an engine may read it by row (the event time against the watermark), by window (the
+window's end plus the allowed lateness) or not at all. Each claim names its reading. A processed element is emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.generation import Domain
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.model import Event, PackRun
+from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+
+WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
+
+BEAM_LATE = Source(
+    "Beam programming guide, Watermarks and late data",
+    "data with a timestamp in that window is considered late data",
+    "https://beam.apache.org/documentation/programming-guide/#watermarks-and-late-data",
+)
+SPARK_LATE = Source(
+    "Spark Structured Streaming guide, Handling late data and watermarking",
+    "data later than the threshold will start getting dropped",
+    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#handling-late-data-and-watermarking",
+)
+
+
+class Pass(Program):
+    """Emit each element that is processed."""
+
+    cells = {"count": Cell.COMBINING}
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        state.count.add(1)
+        emit({"processed": event.id, "count": state.count.get()})
+
+
+class CountPerWindow(Program):
+    """Emit each element that is processed, and each window's count when the window expires."""
+
+    cells = {"count": Cell.COMBINING}
+    timers = ("expire",)
+    windowing = WINDOW
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        state.count.add(1)
+        timers.set("expire", WINDOW.expiry(event.event_time))
+        emit({"processed": event.id})
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"closed": timer.time - WINDOW.allowed_lateness - WINDOW.size, "count": state.count.get()})
+        state.count.clear()
+
+
+def processed(run: Observation) -> set[str]:
+    return {value["processed"] for value in run.values("processed")}
+
+
+def on_time_is_never_dropped(run: Observation) -> Iterator[Finding]:
+    for arrival in run.on_time:
+        event = arrival.event
+        yield event.id in processed(run) or f"{event.id}, {event.event_time - arrival.watermark} ms after the watermark, was dropped"
+
+
+def at_the_watermark_is_processed(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        if arrival.at_watermark:
+            yield arrival.event.id in processed(run) or f"{arrival.event.id}, exactly at the watermark, was dropped"
+
+
+def behind_the_watermark_is_not_processed(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        if arrival.behind:
+            by = arrival.watermark - arrival.event.event_time
+            yield arrival.event.id not in processed(run) or f"{arrival.event.id}, {by} ms behind the watermark, was processed"
+
+
+def behind_in_an_open_window_is_processed(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        event = arrival.event
+        if arrival.behind and WINDOW.expiry(event.event_time) > arrival.watermark:
+            yield event.id in processed(run) or f"{event.id} was dropped, its window from {WINDOW.start(event.event_time)} was still open"
+
+
+def past_the_allowed_lateness_is_not_processed(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        event = arrival.event
+        expiry = WINDOW.expiry(event.event_time)
+        if expiry <= arrival.watermark:
+            yield event.id not in processed(run) or f"{event.id} was processed, its window had expired at {expiry}"
+
+
+def a_closed_window_is_not_reopened(run: Observation) -> Iterator[Finding]:
+    """Exercised where an element arrives for a window that had expired: no such window may come out again."""
+    for arrival in run.arrivals:
+        event = arrival.event
+        expiry = WINDOW.expiry(event.event_time)
+        if expiry <= arrival.watermark:
+            due = run.case.schedule.first_advance_to(expiry)
+            start = WINDOW.start(event.event_time)
+            again = [
+                e.step for e, closed in run.tagged("closed") if e.key == event.key and closed == start and e.step != due
+            ]
+            yield not again or f"the window from {start} of key {event.key}, expired in step {due}, came out again in step {again[0]}"
+
+
+def drops_are_counted(run: PackRun) -> Iterator[Finding]:
+    for count in run.counts:
+        dropped = count.delivered - count.received
+        if dropped or count.reported_late:
+            yield dropped == count.reported_late or (
+                f"in step {count.step} {count.delivered} rows went in, {count.received} were processed, {count.reported_late} were counted as late"
+            )
+
+
+DRIVEN = frozenset({Feature.WATERMARK})
+
+SCENARIO = Scenario(
+    name="late data",
+    summary="Which elements an operator still processes once the watermark has passed them.",
+    programs={"global": Pass(), "windowed": CountPerWindow()},
+    domain={
+        "global": Domain(offsets=(0, 0, 1, 1, 500, -1, -1, -500, -20_000), on_time=False),
+        "windowed": Domain(
+            offsets=(0, 1, 500, 10_000, -1, -2_000, -5_000, -10_000, -14_999, -15_000, -25_000), on_time=False, keys=2
+        ),
+    },
+    guarantees=(
+        Guarantee("an on-time element is never dropped", "global", on_time_is_never_dropped, source=SPARK_LATE),
+        Guarantee(
+            "an element exactly at the watermark is processed",
+            "global",
+            at_the_watermark_is_processed,
+            source=SPARK_LATE,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "an element behind the watermark is not processed (late by row, global window)",
+            "global",
+            behind_the_watermark_is_not_processed,
+            source=SPARK_LATE,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "an element behind the watermark is processed while its fixed window is open (late by window)",
+            "windowed",
+            behind_in_an_open_window_is_processed,
+            source=BEAM_LATE,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "an element past the allowed lateness is not processed (late by window)",
+            "windowed",
+            past_the_allowed_lateness_is_not_processed,
+            source=BEAM_LATE,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "an element past the allowed lateness does not reopen its closed window (late by window)",
+            "windowed",
+            a_closed_window_is_not_reopened,
+            source=BEAM_LATE,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "the engine counts the elements that it dropped as late",
+            "global",
+            accounting=drops_are_counted,
+            source=Source(
+                "Spark Structured Streaming guide, Monitoring streaming queries",
+                "numRowsDroppedByWatermark",
+                "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#monitoring-streaming-queries",
+            ),
+            needs=DRIVEN | {Feature.LATE_COUNTER},
+        ),
+    ),
+)

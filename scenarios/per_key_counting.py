@@ -1,0 +1,74 @@
+"""Per-key counting: after every element, emit how many elements its key has had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.equivalence import Equivalence
+from conformance.generation import Domain
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.model import Event
+from conformance.perturbation import REBUNDLE, REORDER
+from conformance.program import Cell, Emit, Program, State, Timers
+
+BEAM_ORDER = Source(
+    "Beam blog, Stateful processing with Apache Beam (2017)",
+    "are still received in an arbitrary order",
+    "https://beam.apache.org/blog/stateful-processing/",
+)
+
+
+class CountPerKey(Program):
+    cells = {"count": Cell.COMBINING}
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        state.count.add(1)
+        emit({"count": state.count.get()})
+
+
+def final_count_is_the_number_of_on_time_elements(run: Observation) -> Iterator[Finding]:
+    for key, arrivals in run.arrivals_by_key.items():
+        wanted = sum(a.on_time for a in arrivals)
+        emitted = run.of_key(key)
+        if not emitted:
+            yield f"key {key} had {wanted} on-time elements and no count came out"
+        else:
+            last = emitted[-1].value["count"]
+            yield last == wanted or f"key {key} had {wanted} on-time elements, its final count is {last}"
+
+
+def running_counts_rise_by_one_per_element(run: Observation) -> Iterator[Finding]:
+    for key in run.arrivals_by_key:
+        counts = [e.value["count"] for e in run.of_key(key)]
+        yield counts == list(range(1, len(counts) + 1)) or f"the counts of key {key} are {counts}"
+
+
+def one_emission_per_element(run: Observation) -> Iterator[Finding]:
+    for key, arrivals in run.arrivals_by_key.items():
+        emitted = len(run.of_key(key))
+        yield emitted == len(arrivals) or f"key {key} had {len(arrivals)} elements and {emitted} emissions"
+
+
+SCENARIO = Scenario(
+    name="per-key counting",
+    summary="After every element, emit how many elements its key has had.",
+    programs={"count": CountPerKey()},
+    domain={"count": Domain(offsets=(1, 2, 500, 9_999, 20_000))},
+    guarantees=(
+        Guarantee(
+            "the final count is the number of on-time elements", "count", final_count_is_the_number_of_on_time_elements
+        ),
+        Guarantee("running counts rise by one per element", "count", running_counts_rise_by_one_per_element),
+        Guarantee("one emission per element", "count", one_emission_per_element),
+        Guarantee(
+            "the final count ignores order",
+            "count",
+            same_under=REORDER,
+            alike=Equivalence.SAME_FINAL_VALUE,
+            source=BEAM_ORDER,
+        ),
+        Guarantee(
+            "the final count ignores bundling", "count", same_under=REBUNDLE, alike=Equivalence.SAME_FINAL_VALUE
+        ),
+    ),
+)

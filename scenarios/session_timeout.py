@@ -1,0 +1,199 @@
+"""Session timeout: group the events of a key into sessions, closed by a gap of inactivity in event time.
+
+Two events belong together when they are closer than the gap, or when other events connect them. A session is emitted
+once, when the watermark reaches its last event's time plus the gap. Events come in any order, so a key may have
+several open sessions, and an event between two of them merges them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.equivalence import Equivalence
+from conformance.generation import Domain
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.model import Arrival, Event
+from conformance.perturbation import REBUNDLE, REORDER
+from conformance.program import Cell, Emit, Program, State, Timer, Timers
+
+GAP = 10_000
+
+BEAM_SESSIONS = Source(
+    "Beam programming guide, Session windows",
+    "data that arrives after the minimum specified gap duration starts a new window",
+    "https://beam.apache.org/documentation/programming-guide/#session-windows",
+)
+SPARK_SESSIONS = Source(
+    "Spark Structured Streaming guide, Types of time windows",
+    "closes when there's no input received within gap duration",
+    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#types-of-time-windows",
+)
+
+
+class SessionTimeout(Program):
+    """State: the open sessions, each [first event time, last event time, sorted event ids]. One timer per session
+    end, tagged with it; a session that grows moves its timer."""
+
+    cells = {"open": Cell.VALUE}
+    timers = ("close",)
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        first, last, ids = event.event_time, event.event_time, [event.id]
+        apart = []
+        before = state.open.get([])
+        for session in before:
+            if event.event_time - session[1] < GAP and session[0] - event.event_time < GAP:
+                first, last, ids = min(first, session[0]), max(last, session[1]), ids + session[2]
+            else:
+                apart.append(session)
+        after = sorted([*apart, [first, last, sorted(ids)]])
+        state.open.set(after)
+        ends_before = {session[1] + GAP for session in before}
+        ends_after = {session[1] + GAP for session in after}
+        for end in sorted(ends_before - ends_after):
+            timers.clear("close", tag=str(end))
+        for end in sorted(ends_after - ends_before):
+            timers.set("close", end, tag=str(end))
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        still_open = []
+        for session in state.open.get([]):
+            if session[1] + GAP == timer.time:
+                emit({"start": session[0], "end": session[1] + GAP, "ids": session[2]})
+            else:
+                still_open.append(session)
+        state.open.set(still_open)
+
+
+def sessions_with(run: Observation) -> dict[str, list[int]]:
+    """Event id -> the numbers (order of output) of the sessions it was emitted in."""
+    found: dict[str, list[int]] = {}
+    for number, session in enumerate(run.values("ids")):
+        for event in session["ids"]:
+            found.setdefault(event, []).append(number)
+    return found
+
+
+def neighbours(run: Observation) -> Iterator[tuple[Arrival, Arrival]]:
+    """Events of one key next to each other in event time."""
+    for arrivals in run.arrivals_by_key.values():
+        in_time = sorted(arrivals, key=lambda a: a.event.event_time)
+        yield from zip(in_time, in_time[1:], strict=False)
+
+
+def _distance(pair: tuple[Arrival, Arrival]) -> int:
+    return pair[1].event.event_time - pair[0].event.event_time
+
+
+def every_event_is_in_one_session(run: Observation) -> Iterator[Finding]:
+    sessions = sessions_with(run)
+    for arrival in run.on_time:
+        number = len(sessions.get(arrival.event.id, []))
+        yield number == 1 or f"{arrival.event.id} is in {number} sessions"
+
+
+def closer_than_the_gap_share_one(run: Observation) -> Iterator[Finding]:
+    sessions = sessions_with(run)
+    for pair in neighbours(run):
+        if _distance(pair) < GAP:
+            one, two = (set(sessions.get(a.event.id, [])) for a in pair)
+            yield bool(one & two) or f"{pair[0].event.id} and {pair[1].event.id}, {_distance(pair)} ms apart, share no session"
+
+
+def _apart(run: Observation, distances: range) -> Iterator[Finding]:
+    sessions = sessions_with(run)
+    for pair in neighbours(run):
+        if _distance(pair) in distances:
+            one, two = (set(sessions.get(a.event.id, [])) for a in pair)
+            yield not one & two or f"{pair[0].event.id} and {pair[1].event.id}, {_distance(pair)} ms apart, share a session"
+
+
+def further_apart_do_not_share(run: Observation) -> Iterator[Finding]:
+    yield from _apart(run, range(GAP + 1, 10**15))
+
+
+def exactly_the_gap_apart_do_not_share(run: Observation) -> Iterator[Finding]:
+    yield from _apart(run, range(GAP, GAP + 1))
+
+
+def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
+    times = {a.event.id: a.event.event_time for a in run.arrivals}
+    for emission, ids in run.tagged("ids"):
+        last = max(times[event] for event in ids)
+        due = run.case.schedule.first_advance_to(last + GAP)
+        yield emission.step == due or f"the session of {', '.join(ids)} is due in step {due} and closed in step {emission.step}"
+
+
+def closes_once(run: Observation) -> Iterator[Finding]:
+    seen: dict[tuple[str, int], int] = {}
+    for emission, start in run.tagged("start"):
+        seen[emission.key, start] = seen.get((emission.key, start), 0) + 1
+    for (key, start), times in seen.items():
+        yield times == 1 or f"the session of key {key} from {start} was emitted {times} times"
+
+
+def a_bridge_merges(run: Observation) -> Iterator[Finding]:
+    """An event arrives after two others of its key that it lies between; they are apart without it."""
+    sessions = sessions_with(run)
+    for arrivals in run.arrivals_by_key.values():
+        for position, bridge in enumerate(arrivals):
+            time = bridge.event.event_time
+            earlier = sorted(arrivals[:position], key=lambda a: a.event.event_time)
+            below = [a for a in earlier if 0 < time - a.event.event_time < GAP]
+            above = [a for a in earlier if 0 < a.event.event_time - time < GAP]
+            if below and above and above[0].event.event_time - below[-1].event.event_time >= GAP:
+                if not any(a.event.event_time == time for a in earlier):
+                    one, two = (set(sessions.get(a.event.id, [])) for a in (below[-1], above[0]))
+                    yield bool(one & two) or (
+                        f"{bridge.event.id} connects {below[-1].event.id} and {above[0].event.id}, which share no session"
+                    )
+
+
+SCENARIO = Scenario(
+    name="session timeout",
+    summary=f"Group the events of a key into sessions closed by {GAP} ms of inactivity in event time.",
+    programs={"sessions": SessionTimeout()},
+    domain={
+        "sessions": Domain(
+            offsets=(1, 1, 6_000, GAP - 1, GAP, GAP, GAP + 1, 2 * GAP, 12_000, -6_000, -6_000, -GAP, -GAP - 1),
+            keys=2,
+        )
+    },
+    guarantees=(
+        Guarantee("every on-time event is in exactly one session", "sessions", every_event_is_in_one_session),
+        Guarantee(
+            "events closer than the gap share a session",
+            "sessions",
+            closer_than_the_gap_share_one,
+            source=SPARK_SESSIONS,
+        ),
+        Guarantee(
+            "neighbours further apart than the gap do not share a session",
+            "sessions",
+            further_apart_do_not_share,
+            source=BEAM_SESSIONS,
+        ),
+        Guarantee(
+            "neighbours exactly the gap apart do not share a session", "sessions", exactly_the_gap_apart_do_not_share
+        ),
+        Guarantee(
+            "a session closes when the watermark passes its last event plus the gap, not before",
+            "sessions",
+            closes_when_the_watermark_passes,
+            source=SPARK_SESSIONS,
+            needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee("a session closes once", "sessions", closes_once),
+        Guarantee(
+            "an out-of-order event that connects two sessions merges them",
+            "sessions",
+            a_bridge_merges,
+            source=BEAM_SESSIONS,
+        ),
+        Guarantee(
+            "sessions ignore arrival order", "sessions", same_under=REORDER, alike=Equivalence.SAME_MULTISET
+        ),
+        Guarantee("sessions ignore bundling", "sessions", same_under=REBUNDLE, alike=Equivalence.SAME_MULTISET),
+    ),
+)
