@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from conformance.engine import EngineInfo, program_needs
+from conformance.engine import EngineInfo, Feature, program_needs
 from conformance.equivalence import equivalent
 from conformance.guarantees import Guarantee, Observation, Scenario
 from conformance.model import Case, Pack, PackRun, Trace
@@ -84,7 +84,9 @@ def pair_differs(guarantee: Guarantee, base: Case, twin: Case, traces: Traces) -
     return f"not {guarantee.alike.value} after: {guarantee.same_under.title}"
 
 
-def gather(guarantee: Guarantee, perturbation: Perturbation | None, cases: list[Case], runs: Runs, reference: Reference) -> Evidence:
+def gather(
+    guarantee: Guarantee, perturbation: Perturbation | None, cases: list[Case], runs: Runs, reference: Reference
+) -> Evidence:
     """The evidence of ``cases`` (those of the guarantee's program and this perturbation) on one engine."""
     evidence = Evidence()
     if guarantee.accounting:
@@ -104,7 +106,9 @@ def gather(guarantee: Guarantee, perturbation: Perturbation | None, cases: list[
         try:
             exercised, against = findings_against(guarantee, case, runs.traces[case.id])
         except Exception as error:
-            evidence.faults.append(f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}")
+            evidence.faults.append(
+                f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
+            )
             continue
         if exercised:
             evidence.exercised.append(case)
@@ -154,7 +158,9 @@ def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence
 
 def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
     """For each case, the ids of the guarantees of its program that it puts to the test, by these traces."""
-    by_program = {(s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs}
+    by_program = {
+        (s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs
+    }
     found = []
     for case in cases:
         tested = set()
@@ -171,7 +177,9 @@ def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Trac
     return found
 
 
-def conclude(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo, evidence: Evidence) -> Cell:
+def conclude(
+    scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo, evidence: Evidence
+) -> Cell:
     """The cell that the evidence makes. A violated one still lacks its witness, and its confirmation."""
     against = sorted(evidence.against, key=lambda a: a.size)
     clocks = len({case.schedule.clock for case in evidence.exercised})
@@ -186,13 +194,8 @@ def conclude(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbatio
         verdict, reason = Verdict.UNKNOWN, "not exercised: no case put it to the test"
     else:
         verdict, reason = Verdict.HOLDS, held(cases, clocks)
-    return _cell(
-        scenario,
-        guarantee,
-        perturbation,
-        engine,
-        verdict,
-        reason,
+    return replace(
+        _cell(scenario, guarantee, perturbation, engine, verdict, reason),
         cases=cases,
         clocks=clocks,
         violations=len({a.case.digest for a in against}),
@@ -200,7 +203,9 @@ def conclude(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbatio
     )
 
 
-def not_expressible(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo) -> Cell | None:
+def not_expressible(
+    scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo
+) -> Cell | None:
     """The unsupported cell of a guarantee that the engine cannot be asked, None where it can."""
     needs = _needs(scenario, guarantee, perturbation)
     missing = engine.capabilities.first_missing(needs)
@@ -212,7 +217,7 @@ def not_expressible(scenario: Scenario, guarantee: Guarantee, perturbation: Pert
     return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
 
 
-def _needs(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None) -> frozenset:
+def _needs(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None) -> frozenset[Feature]:
     needs = guarantee.needs | program_needs(scenario.programs[guarantee.program])
     return needs | (perturbation.needs if perturbation else frozenset())
 
@@ -224,9 +229,8 @@ def _cell(
     engine: EngineInfo,
     verdict: Verdict,
     reason: str,
-    **counts: int,
 ) -> Cell:
-    notes = () if verdict is Verdict.UNSUPPORTED else engine.capabilities.emulations(_needs(scenario, guarantee, perturbation))
+    needs = _needs(scenario, guarantee, perturbation)
     return Cell(
         scenario=scenario.id,
         program=guarantee.program,
@@ -236,8 +240,7 @@ def _cell(
         verdict=verdict,
         reason=reason,
         claimed=guarantee.source.document,
-        notes=tuple(notes),
-        **counts,
+        notes=() if verdict is Verdict.UNSUPPORTED else tuple(engine.capabilities.emulations(needs)),
     )
 
 

@@ -78,7 +78,11 @@ def _engines() -> list[dict[str, Any]]:
 
 def _scenarios() -> list[dict[str, Any]]:
     return [
-        {"id": s.id, "title": s.summary, "details": {"programs": ", ".join(s.programs), "guarantees": str(len(s.guarantees))}}
+        {
+            "id": s.id,
+            "title": s.summary,
+            "details": {"programs": ", ".join(s.programs), "guarantees": str(len(s.guarantees))},
+        }
         for s in load_scenarios()
     ]
 
@@ -113,13 +117,31 @@ def doctor() -> None:
 
 
 @main.command()
-@click.option("--engine", "engines", multiple=True, help="An engine to run (repeat for several). Default: all that this machine can run.")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    help="An engine to run (repeat for several). Default: all that this machine can run.",
+)
 @click.option("--scenario", "scenarios", multiple=True, help="A scenario to run (repeat for several). Default: all.")
-@click.option("--cases", "wanted", type=click.IntRange(1), default=200, show_default=True, help="How many cases shall put each guarantee to the test.")
+@click.option(
+    "--cases",
+    "wanted",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="How many cases shall put each guarantee to the test.",
+)
 @click.option("--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run (its cases.jsonl).")
 @click.option("--seed", type=int, help="Default: a random one, which is printed.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/conformance"), show_default=True)
-@click.option("--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for one pack of cases on one engine.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(1),
+    default=600,
+    show_default=True,
+    help="Seconds for one pack of cases on one engine.",
+)
 @click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
 def run(
     engines: tuple[str, ...],
@@ -161,7 +183,11 @@ def run(
     for name, file in {"html": "matrix.html", "markdown": "summary.md", "junit": "junit.xml"}.items():
         (out / file).write_text(load_reports()[name](results), encoding="utf-8")
     summary(results, console)
-    console.print(f"results in {escape(str(out))}: matrix.html, summary.md, results.json, junit.xml, witnesses/", highlight=False, soft_wrap=True)
+    console.print(
+        f"results in {escape(str(out))}: matrix.html, summary.md, results.json, junit.xml, witnesses/",
+        highlight=False,
+        soft_wrap=True,
+    )
     failed = results.run["partial"] or any(entry["failure"] for entry in results.environment.values())
     sys.exit(3 if failed else 0)
 
@@ -214,8 +240,15 @@ def report(results: Path, **files: Path | None) -> None:
 
 @main.command()
 @click.argument("witness", type=click.Path(path_type=Path))
-@click.option("--engine", "engines", multiple=True, help="An engine to replay on (repeat for several). Default: the one it was found on.")
-@click.option("--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for the engine to answer.")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    help="An engine to replay on (repeat for several). Default: the one it was found on.",
+)
+@click.option(
+    "--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for the engine to answer."
+)
 def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
     """Run a witness alone and print, step by step, what went in and what came out.
 
@@ -224,11 +257,15 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
     found = Witness.read(witness)
     scenarios = {s.id: s for s in load_scenarios()}
     if found.case.scenario not in scenarios or found.case.program not in scenarios[found.case.scenario].programs:
-        raise UnreadableWitness(f"{witness} is of {found.case.scenario}/{found.case.program}, which is not a program of any scenario here")
+        raise UnreadableWitness(
+            f"{witness} is of {found.case.scenario}/{found.case.program}, which is not a program of any scenario here"
+        )
     scenario = scenarios[found.case.scenario]
     guarantee = next((g for g in scenario.guarantees if g.id == found.guarantee), None)
     if guarantee is None:
-        raise UnreadableWitness(f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have")
+        raise UnreadableWitness(
+            f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have"
+        )
     console = _console()
     console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
     codes = []
@@ -241,7 +278,9 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
     sys.exit(max(codes))
 
 
-def _replay_on(name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float) -> tuple[str, list[str], int]:
+def _replay_on(
+    name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float
+) -> tuple[str, list[str], int]:
     """(the answer, the run as lines, the exit code) of a replay on one engine."""
     from reports.words import shown
 
@@ -264,11 +303,17 @@ def _replay_on(name: str, found: Witness, scenario: Scenario, guarantee: Guarant
         process.close()
     lines = []
     for case in cases:
-        title = f"on {name}" if len(cases) == 1 else f"on {name}, {'its twin: ' + case.perturbation if case.base else 'the base'}"
+        title = (
+            f"on {name}"
+            if len(cases) == 1
+            else f"on {name}, {'its twin: ' + case.perturbation if case.base else 'the base'}"
+        )
         lines += shown(title, case, runs[case.id].traces[case.id])
     if stopped := next((t.error for case in cases if (t := runs[case.id].traces[case.id]).error), None):
         return f"ERROR: the program stopped: {stopped}", lines, 3
-    message = failure(guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None)
+    message = failure(
+        guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None
+    )
     return (f"STILL FAILS: {message}", lines, 1) if message else ("FIXED: the guarantee stands", lines, 0)
 
 

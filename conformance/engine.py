@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from conformance.model import Advance, Case, PackRun, Pack, Schedule
-from conformance.program import Cell, FixedWindows, Program
+from conformance.model import Advance, Case, Pack, PackRun, Schedule
+from conformance.program import FixedWindows, Program
 
 
 class Feature(Enum):
@@ -82,12 +82,15 @@ def unsupported(reason: str) -> Support:
 class Capabilities:
     """An engine's abilities as data: what ``conformance list engines`` prints and what cells call unsupported.
 
-    ``largest_pack`` bounds the cases of one engine run.
+    Attributes:
+        largest_pack: bounds the cases of one engine run.
+        heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
     """
 
     features: Mapping[Feature, Support]
     lateness: LatenessProfile
     largest_pack: int = 2_000
+    heavy: bool = False
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:

@@ -132,7 +132,9 @@ class Scenario:
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
             if guarantee.program not in self.programs:
-                raise ValueError(f"scenario {self.name!r}: {guarantee.claim!r} speaks of {guarantee.program!r}, not a program of it")
+                raise ValueError(
+                    f"scenario {self.name!r}: {guarantee.claim!r} speaks of {guarantee.program!r}, not a program of it"
+                )
         if set(self.domain) != set(self.programs):
             raise ValueError(f"scenario {self.name!r}: every program has a domain of inputs, and only programs have")
         ids = [guarantee.id for guarantee in self.guarantees]

@@ -185,7 +185,9 @@ def _validate(steps: tuple[Step, ...]) -> None:
                     f"step {step.id}: a watermark is a whole number of ms since the epoch, not {step.watermark!r}"
                 )
             if step.watermark <= watermark:
-                raise InvalidSchedule(f"step {step.id}: the watermark goes from {watermark} to {step.watermark} ms; it may only rise")
+                raise InvalidSchedule(
+                    f"step {step.id}: the watermark goes from {watermark} to {step.watermark} ms; it may only rise"
+                )
             watermark = step.watermark
             continue
         for event in step.events:
@@ -194,7 +196,9 @@ def _validate(steps: tuple[Step, ...]) -> None:
                     f"step {step.id}: the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not before the epoch"
                 )
             if not isinstance(event.key, str) or not isinstance(event.id, str):
-                raise InvalidSchedule(f"step {step.id}: an event's id and key are strings, not {event.id!r} and {event.key!r}")
+                raise InvalidSchedule(
+                    f"step {step.id}: an event's id and key are strings, not {event.id!r} and {event.key!r}"
+                )
             if event.id in seen:
                 raise InvalidSchedule(f"step {step.id}: the event id {event.id!r} is used twice")
             seen.add(event.id)

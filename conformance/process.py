@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -25,11 +26,14 @@ class EngineProcess:
     """One engine in a process (and process group) of its own. ``timeout`` is seconds for one pack or the start."""
 
     def __init__(self, engine: str, log: Path, timeout: float) -> None:
-        self.engine, self.log, self.timeout = engine, log, timeout
-        self._scratch = tempfile.TemporaryDirectory(prefix="conformance-", dir=_fast_folder())
+        self.timeout = timeout
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="conformance-", dir=_fast_folder(), ignore_cleanup_errors=True
+        )
         self._folder = Path(self._scratch.name)
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._packs = 0
+        self._closing, self._closed = threading.Lock(), False
         self._log = log.open("ab")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "conformance.worker", engine, str(self._folder)],
@@ -87,22 +91,17 @@ class EngineProcess:
 
     def close(self) -> None:
         """End the process, its children and its temporary files, whatever state they are in."""
-        try:
-            assert self._process.stdin
-            self._process.stdin.close()
-            self._process.wait(timeout=20)
-        except (OSError, subprocess.TimeoutExpired):
-            pass
-        self.kill()
-        self._log.close()
-        self._scratch.cleanup()
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self.kill()
+                self._log.close()
+                self._scratch.cleanup()
 
     def kill(self) -> None:
         """End the process group at once."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
 
     def _read(self) -> None:
@@ -116,13 +115,13 @@ class EngineProcess:
             answer = self._answers.get(timeout=self.timeout)
         except queue.Empty:
             self.kill()
-            raise EngineDown(f"no answer within {self.timeout:.0f} s; the full log is in {self.log.name}") from None
+            raise EngineDown(f"no answer within {self.timeout:.0f} s; the full log is in {self._log.name}") from None
         if answer is None:
             raise EngineDown(self._ended())
         return answer
 
     def _ended(self) -> str:
-        return f"the engine's process ended with code {self._process.wait()}; the full log is in {self.log.name}"
+        return f"the engine's process ended with code {self._process.wait()}; the full log is in {self._log.name}"
 
 
 def _fast_folder() -> str | None:

@@ -19,8 +19,9 @@ def _registered(group: str) -> dict[str, EntryPoint]:
 
 
 def engine_ids() -> list[str]:
-    """The engines that run by default: all but the families (their names end in a colon) that take a variant."""
-    return [name for name in _registered("engines") if name != "mutant"]
+    """The engines that run by default: all but the family of mutants, the reference first."""
+    names = [name for name in _registered("engines") if name != "mutant"]
+    return sorted(names, key=lambda name: (name != "reference", name))
 
 
 def load_engine(name: str) -> Engine:
@@ -34,7 +35,8 @@ def load_engine(name: str) -> Engine:
     if family not in registered or (not variant and family == "mutant"):
         raise UnknownName(f"unknown engine {name!r}; there are: {', '.join([*engine_ids(), 'mutant:NAME'])}")
     factory: Any = registered[family].load()
-    return factory(variant) if variant else factory()
+    engine: Engine = factory(variant) if variant else factory()
+    return engine
 
 
 def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:

@@ -168,12 +168,16 @@ class Results:
     def from_json(cls, data: Any, name: str = "results") -> Results:
         found = data.get("schema") if isinstance(data, dict) else None
         if found != SCHEMA:
-            raise UnreadableResults(f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})")
+            raise UnreadableResults(
+                f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})"
+            )
         try:
             jsonschema.validate(data, schema())
         except jsonschema.ValidationError as error:
             where = "/".join(str(part) for part in error.absolute_path)
-            raise UnreadableResults(f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}") from None
+            raise UnreadableResults(
+                f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
+            ) from None
         cells = [Cell.from_json(cell) for cell in data["cells"]]
         return cls(data["run"], data["environment"], data["scenarios"], cells, data["witnesses"], data["timing"])
 
@@ -181,5 +185,7 @@ class Results:
 @cache
 def schema() -> dict[str, Any]:
     """The JSON Schema of a results file."""
-    loaded: dict[str, Any] = json.loads(files("conformance").joinpath("results.schema.json").read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads(
+        files("conformance").joinpath("results.schema.json").read_text(encoding="utf-8")
+    )
     return loaded

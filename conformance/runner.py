@@ -23,7 +23,7 @@ from conformance.checking import Against, Runs, Traces
 from conformance.engine import CannotRun, EngineInfo, LatenessProfile, NotDriven, case_needs
 from conformance.generation import draw_cases
 from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
-from conformance.model import Case, Pack, PackRun, canonical
+from conformance.model import Case, Pack, PackRun, Trace, canonical
 from conformance.process import EngineDown, EngineProcess
 from conformance.registry import load_engine
 from conformance.results import Cell, Results, Verdict
@@ -110,7 +110,7 @@ def reference_traces(programs: Mapping[str, Any], lateness: LatenessProfile | No
         engine = engine.reading(lateness)
 
     def traces(cases: list[Case]) -> Traces:
-        found = {}
+        found: dict[str, Trace] = {}
         for case in cases:
             found |= engine.run(Pack((case,)), programs).traces
         return found
@@ -137,6 +137,7 @@ def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
     """The cases of a file that are of these scenarios. Raises UnusableCases."""
     known = programs_of(scenarios)
     cases: list[Case] = []
+    number = 0
     try:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             cases.append(Case.from_json(json.loads(line)))
@@ -153,13 +154,13 @@ def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
 
 
 class Run:
-    """One run, from options to results. ``stop`` (another thread, a signal) ends it early; results are then partial."""
+    """One run, from options to results."""
 
     def __init__(self, options: Options, on_event: Callable[[Event], None] = lambda event: None) -> None:
         self.options, self.on_event = options, on_event
         self.programs = programs_of(options.scenarios)
         self.processes: dict[str, EngineProcess] = {}
-        self.stopped = threading.Event()
+        self.interrupted = threading.Event()
         self.outcomes: dict[str, EngineOutcome] = {}
 
     def execute(self) -> Results:
@@ -172,32 +173,45 @@ class Run:
         started = time.monotonic()
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         infos = {name: self._info(name) for name in options.engines}
+        lanes = [[i for i in infos.values() if i.capabilities.heavy is heavy] for heavy in (True, False)]
         try:
-            for name in options.engines:  # they start while the cases are drawn
-                self.processes[name] = EngineProcess(name, options.out / "logs" / f"{_file_name(name)}.log", options.timeout)
+            for lane in filter(None, lanes):
+                self._start(lane[0])  # it comes up while the cases are drawn
             cases = self._cases()
             digest = write_cases(options.out / "cases.jsonl", cases)
             clocks = len({case.schedule.clock for case in cases})
             drawn = time.monotonic() - started
             self.on_event(RunStarted(len(cases), clocks))
-            with ThreadPoolExecutor(max_workers=2) as pool:
-                jobs = [pool.submit(self._run_engine, infos[name], cases) for name in options.engines]
+            with ThreadPoolExecutor(max_workers=len(lanes)) as pool:
+                jobs = [pool.submit(self._run_lane, lane, cases) for lane in lanes]
                 try:
                     for job in jobs:
                         job.result()
                 except KeyboardInterrupt:
-                    self.stop()
+                    self.interrupt()
         finally:
-            for process in self.processes.values():
-                process.kill() if self.stopped.is_set() else None
-                process.close()
+            self._close_all()
         return self._results(cases, clocks, digest, drawn, time.monotonic() - started)
 
-    def stop(self) -> None:
-        """End the engines at once; what they have given so far is judged."""
-        self.stopped.set()
+    def interrupt(self) -> None:
+        """End the run early: engines stop at once, what they have given so far is judged, results are partial."""
+        self.interrupted.set()
+        self._close_all()
+
+    def _close_all(self) -> None:
         for process in self.processes.values():
-            process.kill()
+            process.close()
+
+    def _start(self, info: EngineInfo) -> EngineProcess:
+        """The engine's process, started if it was not yet."""
+        if info.id not in self.processes:
+            log = self.options.out / "logs" / f"{_file_name(info.id)}.log"
+            self.processes[info.id] = EngineProcess(info.id, log, self.options.timeout)
+        return self.processes[info.id]
+
+    def _run_lane(self, lane: list[EngineInfo], cases: list[Case]) -> None:
+        for info in lane:
+            self._run_engine(info, cases)
 
     def _info(self, name: str) -> EngineInfo:
         engine = load_engine(name)
@@ -218,12 +232,14 @@ class Run:
     def _run_engine(self, info: EngineInfo, cases: list[Case]) -> None:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
-        process = self.processes[info.id]
         try:
+            if self.interrupted.is_set():
+                raise CannotRun("interrupted")
+            process = self._start(info)
             info.environment, info.evidence = process.start()
         except CannotRun as error:
             outcome.available = False
-            info.failure = "interrupted" if self.stopped.is_set() else str(error)
+            info.failure = "interrupted" if self.interrupted.is_set() else str(error)
             self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return
         outcome.seconds["start"] = time.monotonic() - started
@@ -254,7 +270,7 @@ class Run:
                 runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
                 return
             except EngineDown as error:
-                cause = "interrupted" if self.stopped.is_set() else str(error)
+                cause = "interrupted" if self.interrupted.is_set() else str(error)
                 guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
                 if guilty and process.alive:
                     runs.lost[guilty[0].id] = cause
@@ -289,19 +305,27 @@ class Run:
         for cell in outcome.cells:
             self.on_event(CellDone(cell))
 
-    def _confirm(self, cell: Cell, guarantee: Guarantee, against: list[Against], alone: Alone, outcome: EngineOutcome) -> Cell:
+    def _confirm(
+        self, cell: Cell, guarantee: Guarantee, against: list[Against], alone: Alone, outcome: EngineOutcome
+    ) -> Cell:
         """A violated cell gets its witness: the smallest failing case that fails again in an engine run of its own."""
         for candidate in against[:CONFIRMATIONS]:
             try:
                 witness = alone.witness(guarantee, candidate, outcome.info)
             except (EngineDown, NotDriven) as error:
-                cause = "interrupted" if self.stopped.is_set() else str(error)
-                return replace(cell, verdict=Verdict.UNKNOWN, reason=f"fails in a pack; alone it could not be run: {cause}")
+                cause = "interrupted" if self.interrupted.is_set() else str(error)
+                return replace(
+                    cell, verdict=Verdict.UNKNOWN, reason=f"fails in a pack; alone it could not be run: {cause}"
+                )
             if witness:
                 outcome.witnesses[witness.id] = witness
                 return replace(cell, witness=witness.id, reason=witness.message)
         tried = min(CONFIRMATIONS, len(against))
-        return replace(cell, verdict=Verdict.UNKNOWN, reason=f"fails only in a pack, not alone ({tried} cases tried): {cell.reason}")
+        return replace(
+            cell,
+            verdict=Verdict.UNKNOWN,
+            reason=f"fails only in a pack, not alone ({tried} cases tried): {cell.reason}",
+        )
 
     def _results(self, cases: list[Case], clocks: int, digest: str, drawn: float, seconds: float) -> Results:
         options = self.options
@@ -315,7 +339,7 @@ class Run:
                 "cases": len({case.digest for case in cases}),
                 "cases_digest": digest,
                 "clocks": clocks,
-                "partial": self.stopped.is_set(),
+                "partial": self.interrupted.is_set(),
                 "options": {"scenarios": [s.id for s in options.scenarios], "engines": list(options.engines)},
             },
             environment={outcome.info.id: environment(outcome.info) for outcome in outcomes},
@@ -372,7 +396,8 @@ def failure(guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, b
     if guarantee.accounting:
         return next((finding for finding in guarantee.accounting(run) if isinstance(finding, str)), "")
     if guarantee.same_under:
-        assert base and base_run
+        assert base
+        assert base_run
         return checking.pair_differs(guarantee, base, case, {**run.traces, **base_run.traces})
     _, against = checking.findings_against(guarantee, case, run.traces[case.id])
     return against[0] if against else ""
@@ -417,4 +442,3 @@ def describe(scenario: Scenario) -> dict[str, Any]:
 
 def _file_name(engine: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", engine)
-

@@ -68,7 +68,9 @@ class Witness:
     def from_json(cls, data: Any, name: str = "witness") -> Witness:
         found = data.get("schema") if isinstance(data, dict) else None
         if found != SCHEMA:
-            raise UnreadableWitness(f"{name} is not a witness of this version (its schema is {found!r}, not {SCHEMA!r})")
+            raise UnreadableWitness(
+                f"{name} is not a witness of this version (its schema is {found!r}, not {SCHEMA!r})"
+            )
         try:
             base = None
             if data["base_schedule"] is not None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile
+from conformance.guarantees import program_ref
 from conformance.model import Advance, Case, Deliver, Emission, Event, Json, Pack, PackRun, StepCount, Trace
 from conformance.program import Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
-from conformance.guarantees import program_ref
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
@@ -69,7 +69,8 @@ class Map(Value):
         return sorted(self._all().items())
 
     def _all(self) -> dict[str, Json]:
-        return super().get({})
+        found: dict[str, Json] = super().get({})
+        return found
 
 
 class Combining(Value):
@@ -97,11 +98,13 @@ class CaseTimers:
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         check_timer(self._run.program.timers, name)
-        self._run.timers[(*self._scope, name, tag)] = time
+        key, window = self._scope
+        self._run.timers[key, window, name, tag] = time
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._run.program.timers, name)
-        self._run.timers.pop((*self._scope, name, tag), None)
+        key, window = self._scope
+        self._run.timers.pop((key, window, name, tag), None)
 
 
 class CaseRun:
@@ -194,7 +197,7 @@ class Reference:
     case_run: type[CaseRun] = CaseRun
 
     def __init__(self, lateness: LatenessProfile = SPECIFIED) -> None:
-        self.capabilities = Capabilities({feature: NATIVE for feature in Feature}, lateness)
+        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness)
 
     def reading(self, lateness: LatenessProfile) -> Reference:
         """The same engine with another reading of *late*."""

@@ -29,7 +29,11 @@ def render(results: Results) -> str:
             "id": scenario,
             **texts,
             "rows": [
-                {"id": row[1], **texts["guarantees"][row[1]], "cells": [_entry(results, cell, witnesses) for cell in cells.values()]}
+                {
+                    "id": row[1],
+                    **texts["guarantees"][row[1]],
+                    "cells": [_entry(results, cell, witnesses) for cell in cells.values()],
+                }
                 for row, cells in folded.items()
                 if row[0] == scenario
             ],

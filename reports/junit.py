@@ -34,7 +34,9 @@ def render(results: Results) -> str:
             name = f"{claim(results, cell.row)} [{cell.perturbation}]"
             case = ElementTree.SubElement(suite, "testcase", classname=f"{engine}.{cell.scenario}", name=_legal(name))
             if tag:
-                said = f"{cell.verdict.value}: {cell.reason}" + (f"\n{replay_command(cell.witness)}" if cell.witness else "")
+                said = f"{cell.verdict.value}: {cell.reason}" + (
+                    f"\n{replay_command(cell.witness)}" if cell.witness else ""
+                )
                 ElementTree.SubElement(case, tag, message=_legal(cell.reason)).text = _legal(said)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -42,4 +44,9 @@ def render(results: Results) -> str:
 
 def _legal(text: str) -> str:
     """Without the control characters that XML 1.0 has no way to carry."""
-    return "".join(char for char in text if char in "\t\n\r" or ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF and ord(char) not in (0xFFFE, 0xFFFF))
+    return "".join(
+        char
+        for char in text
+        if char in "\t\n\r"
+        or (ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF and ord(char) not in (0xFFFE, 0xFFFF))
+    )

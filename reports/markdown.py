@@ -33,7 +33,9 @@ def render(results: Results) -> str:
     lines += ["|---|" + "---|" * len(results.engines)]
     for row, by_engine in folded.items():
         cells = [by_engine.get(engine) for engine in results.engines]
-        shown = [f"{SYMBOLS[c.verdict]} {c.verdict.value}" + (f" ({c.cases})" if c.cases else "") if c else "" for c in cells]
+        shown = [
+            f"{SYMBOLS[c.verdict]} {c.verdict.value}" + (f" ({c.cases})" if c.cases else "") if c else "" for c in cells
+        ]
         name = results.scenarios[row[0]]["name"]
         lines.append(f"| {_text(name)}: {_text(claim(results, row))} | " + " | ".join(shown) + " |")
     return "\n".join(lines) + "\n"

@@ -42,7 +42,9 @@ class Live:
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._progress.stop()
 
     def __call__(self, event: Event) -> None:
@@ -95,6 +97,8 @@ def summary(results: Results, console: Console) -> None:
         said = ", ".join(f"{number} {verdict.value}" for verdict, number in numbers.items() if number)
         console.print(f"{engine}: {said}", highlight=False)
     for engine, why in not_run(results):
-        console.print(escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True)
+        console.print(
+            escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True
+        )
     if results.run["partial"]:
         console.print("The run was cut short: these results are partial.", style="yellow")

@@ -64,7 +64,13 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
         else:
             yield f"step {step.id}: bundle of {len(step.events)}"
             for event in step.events:
-                how = "on time" if event.event_time > watermark else "at the watermark" if event.event_time == watermark else "behind"
+                how = (
+                    "on time"
+                    if event.event_time > watermark
+                    else "at the watermark"
+                    if event.event_time == watermark
+                    else "behind"
+                )
                 value = "" if event.value is None else f" value {canonical(event.value)}"
                 yield f"    in  {event.id} key {event.key} time {relative(event.event_time, schedule)} ({how}){value}"
         yield from (f"    out {_emitted(e)}" for e in out.get(step.id, []))

@@ -48,7 +48,7 @@ def accepted(run: Observation) -> set[str]:
 def live_before(run: Observation, arrival: Arrival) -> list[Arrival]:
     """The arrivals of the same id, accepted before this one, whose horizon the watermark had not passed."""
     let_through = accepted(run)
-    found = []
+    found: list[Arrival] = []
     for earlier in run.arrivals_by_key[arrival.event.key]:
         if earlier is arrival:
             return found
@@ -107,7 +107,10 @@ def accepted_again_after_the_horizon(run: Observation) -> Iterator[Finding]:
         arrivals = run.arrivals_by_key[arrival.event.key]
         earlier = [a for a in arrivals[: arrivals.index(arrival)] if a.event.id in accepted(run)]
         if earlier and all(a.on_time for a in earlier) and not live_before(run, arrival):
-            yield arrival.event.id in accepted(run) or f"{arrival.event.id} did not come out although its id's horizon had passed"
+            yield (
+                arrival.event.id in accepted(run)
+                or f"{arrival.event.id} did not come out although its id's horizon had passed"
+            )
 
 
 def a_late_duplicate_is_dropped(run: Observation) -> Iterator[Finding]:
@@ -147,9 +150,7 @@ SCENARIO = Scenario(
     },
     guarantees=(
         Guarantee("the first arrival is emitted", "dedup", the_first_arrival_is_emitted, source=SPARK_DEDUP),
-        Guarantee(
-            "a duplicate in the same bundle is dropped", "dedup", dropped_in_the_same_bundle, source=SPARK_DEDUP
-        ),
+        Guarantee("a duplicate in the same bundle is dropped", "dedup", dropped_in_the_same_bundle, source=SPARK_DEDUP),
         Guarantee(
             "a duplicate in a later bundle is dropped",
             "dedup",

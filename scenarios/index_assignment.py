@@ -5,13 +5,14 @@ The first stateful program most people write, and the example of the Beam blog's
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Event
-from conformance.program import Cell, Emit, FixedWindows, State, Timers, Program
+from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -105,10 +106,13 @@ def _in_order(run: Observation, same_bundle: bool) -> Iterator[Finding]:
     indices = {event: found[0] for event, found in indices_of(run).items()}
     for key, arrivals in run.arrivals_by_key.items():
         known = [a for a in arrivals if a.event.id in indices]
-        for earlier, later in zip(known, known[1:], strict=False):
+        for earlier, later in itertools.pairwise(known):
             if (earlier.step == later.step) == same_bundle:
                 one, two = indices[earlier.event.id], indices[later.event.id]
-                yield one < two or f"{earlier.event.id} arrived before {later.event.id} of key {key}, their indices are {one} and {two}"
+                yield (
+                    one < two
+                    or f"{earlier.event.id} arrived before {later.event.id} of key {key}, their indices are {one} and {two}"
+                )
 
 
 def indices_follow_arrival_order_within_a_bundle(run: Observation) -> Iterator[Finding]:

@@ -62,7 +62,10 @@ def processed(run: Observation) -> set[str]:
 def on_time_is_never_dropped(run: Observation) -> Iterator[Finding]:
     for arrival in run.on_time:
         event = arrival.event
-        yield event.id in processed(run) or f"{event.id}, {event.event_time - arrival.watermark} ms after the watermark, was dropped"
+        yield (
+            event.id in processed(run)
+            or f"{event.id}, {event.event_time - arrival.watermark} ms after the watermark, was dropped"
+        )
 
 
 def at_the_watermark_is_processed(run: Observation) -> Iterator[Finding]:
@@ -75,14 +78,20 @@ def behind_the_watermark_is_not_processed(run: Observation) -> Iterator[Finding]
     for arrival in run.arrivals:
         if arrival.behind:
             by = arrival.watermark - arrival.event.event_time
-            yield arrival.event.id not in processed(run) or f"{arrival.event.id}, {by} ms behind the watermark, was processed"
+            yield (
+                arrival.event.id not in processed(run)
+                or f"{arrival.event.id}, {by} ms behind the watermark, was processed"
+            )
 
 
 def behind_in_an_open_window_is_processed(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         event = arrival.event
         if arrival.behind and WINDOW.expiry(event.event_time) > arrival.watermark:
-            yield event.id in processed(run) or f"{event.id} was dropped, its window from {WINDOW.start(event.event_time)} was still open"
+            yield (
+                event.id in processed(run)
+                or f"{event.id} was dropped, its window from {WINDOW.start(event.event_time)} was still open"
+            )
 
 
 def past_the_allowed_lateness_is_not_processed(run: Observation) -> Iterator[Finding]:
@@ -104,7 +113,10 @@ def a_closed_window_is_not_reopened(run: Observation) -> Iterator[Finding]:
             again = [
                 e.step for e, closed in run.tagged("closed") if e.key == event.key and closed == start and e.step != due
             ]
-            yield not again or f"the window from {start} of key {event.key}, expired in step {due}, came out again in step {again[0]}"
+            yield (
+                not again
+                or f"the window from {start} of key {event.key}, expired in step {due}, came out again in step {again[0]}"
+            )
 
 
 def drops_are_counted(run: PackRun) -> Iterator[Finding]:

@@ -67,8 +67,6 @@ SCENARIO = Scenario(
             alike=Equivalence.SAME_FINAL_VALUE,
             source=BEAM_ORDER,
         ),
-        Guarantee(
-            "the final count ignores bundling", "count", same_under=REBUNDLE, alike=Equivalence.SAME_FINAL_VALUE
-        ),
+        Guarantee("the final count ignores bundling", "count", same_under=REBUNDLE, alike=Equivalence.SAME_FINAL_VALUE),
     ),
 )

@@ -7,6 +7,7 @@ several open sessions, and an event between two of them merges them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from conformance.engine import Feature
@@ -79,7 +80,7 @@ def neighbours(run: Observation) -> Iterator[tuple[Arrival, Arrival]]:
     """Events of one key next to each other in event time."""
     for arrivals in run.arrivals_by_key.values():
         in_time = sorted(arrivals, key=lambda a: a.event.event_time)
-        yield from zip(in_time, in_time[1:], strict=False)
+        yield from itertools.pairwise(in_time)
 
 
 def _distance(pair: tuple[Arrival, Arrival]) -> int:
@@ -98,7 +99,10 @@ def closer_than_the_gap_share_one(run: Observation) -> Iterator[Finding]:
     for pair in neighbours(run):
         if _distance(pair) < GAP:
             one, two = (set(sessions.get(a.event.id, [])) for a in pair)
-            yield bool(one & two) or f"{pair[0].event.id} and {pair[1].event.id}, {_distance(pair)} ms apart, share no session"
+            yield (
+                bool(one & two)
+                or f"{pair[0].event.id} and {pair[1].event.id}, {_distance(pair)} ms apart, share no session"
+            )
 
 
 def _apart(run: Observation, distances: range) -> Iterator[Finding]:
@@ -106,7 +110,10 @@ def _apart(run: Observation, distances: range) -> Iterator[Finding]:
     for pair in neighbours(run):
         if _distance(pair) in distances:
             one, two = (set(sessions.get(a.event.id, [])) for a in pair)
-            yield not one & two or f"{pair[0].event.id} and {pair[1].event.id}, {_distance(pair)} ms apart, share a session"
+            yield (
+                not one & two
+                or f"{pair[0].event.id} and {pair[1].event.id}, {_distance(pair)} ms apart, share a session"
+            )
 
 
 def further_apart_do_not_share(run: Observation) -> Iterator[Finding]:
@@ -122,7 +129,10 @@ def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
     for emission, ids in run.tagged("ids"):
         last = max(times[event] for event in ids)
         due = run.case.schedule.first_advance_to(last + GAP)
-        yield emission.step == due or f"the session of {', '.join(ids)} is due in step {due} and closed in step {emission.step}"
+        yield (
+            emission.step == due
+            or f"the session of {', '.join(ids)} is due in step {due} and closed in step {emission.step}"
+        )
 
 
 def closes_once(run: Observation) -> Iterator[Finding]:
@@ -142,12 +152,12 @@ def a_bridge_merges(run: Observation) -> Iterator[Finding]:
             earlier = sorted(arrivals[:position], key=lambda a: a.event.event_time)
             below = [a for a in earlier if 0 < time - a.event.event_time < GAP]
             above = [a for a in earlier if 0 < a.event.event_time - time < GAP]
-            if below and above and above[0].event.event_time - below[-1].event.event_time >= GAP:
-                if not any(a.event.event_time == time for a in earlier):
-                    one, two = (set(sessions.get(a.event.id, [])) for a in (below[-1], above[0]))
-                    yield bool(one & two) or (
-                        f"{bridge.event.id} connects {below[-1].event.id} and {above[0].event.id}, which share no session"
-                    )
+            if not below or not above or any(a.event.event_time == time for a in earlier):
+                continue
+            left, right = below[-1].event, above[0].event
+            if right.event_time - left.event_time >= GAP:
+                shared = set(sessions.get(left.id, [])) & set(sessions.get(right.id, []))
+                yield bool(shared) or f"{bridge.event.id} connects {left.id} and {right.id}, which share no session"
 
 
 SCENARIO = Scenario(
@@ -191,9 +201,7 @@ SCENARIO = Scenario(
             a_bridge_merges,
             source=BEAM_SESSIONS,
         ),
-        Guarantee(
-            "sessions ignore arrival order", "sessions", same_under=REORDER, alike=Equivalence.SAME_MULTISET
-        ),
+        Guarantee("sessions ignore arrival order", "sessions", same_under=REORDER, alike=Equivalence.SAME_MULTISET),
         Guarantee("sessions ignore bundling", "sessions", same_under=REBUNDLE, alike=Equivalence.SAME_MULTISET),
     ),
 )

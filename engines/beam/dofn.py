@@ -144,7 +144,9 @@ def build(programs: Mapping[str, Program]) -> Any:
         cells = programs[program].cells
         return State({cell: CELLS[kind][0](given[variables[program, cell]]) for cell, kind in cells.items()})
 
-    def run(key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any]) -> Iterator[Emitted]:
+    def run(
+        key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any]
+    ) -> Iterator[Emitted]:
         program, case, user_key = key
         timers = TaggedTimers(given["timer_"], programs[program].timers)
         try:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 from conformance.engine import CannotRun
 
 
 def check() -> None:
     """Raise CannotRun where Beam is missing."""
-    try:
-        import apache_beam  # noqa: F401
-    except ImportError:
-        raise CannotRun("Apache Beam is not installed: pip install 'conformance[beam]'") from None
+    if find_spec("apache_beam") is None:
+        raise CannotRun("Apache Beam is not installed: pip install 'conformance[beam]'")
 
 
 def environment(runner: str) -> dict[str, str]:

@@ -22,7 +22,9 @@ CAPABILITIES = Capabilities(
     features={
         **STATE,
         Feature.SEVERAL_BUNDLES: unsupported("FnApiRunner runs a bounded input as one bundle (Beam 2.77.0)"),
-        Feature.WATERMARK: unsupported("FnApiRunner has no TestStream, the watermark moves at the end of the input (Beam 2.77.0)"),
+        Feature.WATERMARK: unsupported(
+            "FnApiRunner has no TestStream, the watermark moves at the end of the input (Beam 2.77.0)"
+        ),
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
@@ -62,7 +64,9 @@ class BeamFnApi:
         from engines.beam.pipeline import by_windowing
 
         if len(pack.clock) != 3:
-            raise NotDriven(f"a schedule of {len(pack.clock)} steps cannot be driven on bounded input; it takes one bundle")
+            raise NotDriven(
+                f"a schedule of {len(pack.clock)} steps cannot be driven on bounded input; it takes one bundle"
+            )
         mine = {name: programs[name] for name in sorted({program_ref(c.scenario, c.program) for c in pack.cases})}
         emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
         for windowing, programs_of_it in by_windowing(mine).items():

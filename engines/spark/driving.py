@@ -114,7 +114,9 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
     """
     found = {p["batchId"]: p for p in progress}
     if len(found) != len(progress) or sorted(found)[: len(batches)] != list(range(len(batches))):
-        raise NotDriven(f"{len(batches)} micro-batches were planned, the engine reports {sorted(p['batchId'] for p in progress)}")
+        raise NotDriven(
+            f"{len(batches)} micro-batches were planned, the engine reports {sorted(p['batchId'] for p in progress)}"
+        )
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
     wanted_rows = {step: sum(1 for _ in pack.bundle(step)) for step, moves_to in pack.clock if moves_to is None}
     asked = iter(plan(pack.clock, settling))
@@ -122,16 +124,22 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
     for number, batch in enumerate(batches):
         wanted = next(asked, None)
         if wanted is None or wanted.step != batch.step:
-            raise NotDriven(f"micro-batch {number} was for step {batch.step}, the schedule asks for {wanted and wanted.step}")
+            raise NotDriven(
+                f"micro-batch {number} was for step {batch.step}, the schedule asks for {wanted and wanted.step}"
+            )
         if watermarks[number] != watermark:
-            raise NotDriven(f"micro-batch {number} (step {batch.step}) ran at watermark {watermarks[number]}, not {watermark}")
+            raise NotDriven(
+                f"micro-batch {number} (step {batch.step}) ran at watermark {watermarks[number]}, not {watermark}"
+            )
         if batch.bundle and watermarks[number - 1] != watermark:
             raise NotDriven(
                 f"micro-batch {number} (step {batch.step}) filtered late rows at watermark {watermarks[number - 1]}, not {watermark}"
             )
         rows = 1 + (wanted_rows[batch.step] if batch.bundle else 0)
         if found[number]["numInputRows"] != rows:
-            raise NotDriven(f"micro-batch {number} (step {batch.step}) read {found[number]['numInputRows']} rows, not {rows}")
+            raise NotDriven(
+                f"micro-batch {number} (step {batch.step}) read {found[number]['numInputRows']} rows, not {rows}"
+            )
         watermark = wanted.moves_to
     if next(asked, None) is not None:
         raise NotDriven(f"the schedule asks for more than the {len(batches)} micro-batches that were run")
@@ -143,7 +151,9 @@ def millis(text: str) -> int:
     return round(time.timestamp() * 1000)
 
 
-def run_query(spark: SparkSession, output: DataFrame, checkpoint: Path) -> tuple[dict[int, list[Any]], list[dict[str, Any]]]:
+def run_query(
+    spark: SparkSession, output: DataFrame, checkpoint: Path
+) -> tuple[dict[int, list[Any]], list[dict[str, Any]]]:
     """Run an append-mode query over all that is there; (batch id -> output rows in order, progress by batch).
 
     Rows of a batch that is run again replace those of its first run.

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,8 @@ NEEDED = {
 
 def check() -> None:
     """Raise CannotRun where PySpark or Java is missing."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise CannotRun("PySpark is not installed: pip install 'conformance[spark]'") from None
+    if find_spec("pyspark") is None:
+        raise CannotRun("PySpark is not installed: pip install 'conformance[spark]'")
     if java() is None:
         raise CannotRun("no Java found: install a Java 17 runtime and put it on PATH, or set JAVA_HOME")
 

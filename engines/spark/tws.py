@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile, NotDriven, emulated
 from conformance.guarantees import program_ref
@@ -38,7 +38,7 @@ CAPABILITIES = Capabilities(
         Feature.COMBINING: emulated("emulated: sum in a ValueState"),
     },
     lateness=LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.AT_OR_BEHIND),
-    largest_pack=2_000,
+    heavy=True,
 )
 
 
@@ -115,7 +115,9 @@ def _rows(pack: Pack, batch: MicroBatch, programs: Mapping[str, Program]) -> lis
     return rows
 
 
-def _collect(pack: Pack, batches: list[MicroBatch], rows: dict[int, list], progress: list[dict]) -> PackRun:
+def _collect(
+    pack: Pack, batches: list[MicroBatch], rows: dict[int, list[Any]], progress: list[dict[str, Any]]
+) -> PackRun:
     """Traces from output rows. An event's emission carries its step along, a timer's step is its micro-batch's."""
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     received = dict.fromkeys((batch.step for batch in batches), 0)
@@ -126,7 +128,9 @@ def _collect(pack: Pack, batches: list[MicroBatch], rows: dict[int, list], progr
                 received[planned] += row["received"]
                 continue
             if row["step"] not in (None, planned):
-                raise NotDriven(f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}")
+                raise NotDriven(
+                    f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}"
+                )
             emissions[row["case"]].append(
                 Emission(row["key"], json.loads(row["value"]), planned, row["emitted_at"], row["error"])
             )

@@ -13,7 +13,9 @@ from conformance.model import Event, Json
 from conformance.program import Cell, EngineFault, Output, Program, State, Timer, call, check_timer
 from engines.spark.driving import HEARTBEAT
 
-OUTPUT = "program string, case string, key string, step long, value string, emitted_at long, error string, received long"
+OUTPUT = (
+    "program string, case string, key string, step long, value string, emitted_at long, error string, received long"
+)
 """An emission, or (where ``received`` is set) how many rows a call was handed. ``step`` is null for a timer's output."""
 
 
@@ -195,7 +197,16 @@ class NeutralProcessor(StatefulProcessor):
             event = Event(row.id, user_key, json.loads(row.value), round(row.event_time.timestamp() * 1000))
             yield from self._emissions(key, self._call(key, "on_event", event), row.step)
         if received:
-            yield Row(program=program, case=case, key=user_key, step=None, value=None, emitted_at=None, error=None, received=received)
+            yield Row(
+                program=program,
+                case=case,
+                key=user_key,
+                step=None,
+                value=None,
+                emitted_at=None,
+                error=None,
+                received=received,
+            )
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
         program, _, user_key, _ = key
@@ -219,4 +230,13 @@ class NeutralProcessor(StatefulProcessor):
         program, case, user_key, _ = key
         for o in outputs:
             value = json.dumps(o.value)
-            yield Row(program=program, case=case, key=user_key, step=step, value=value, emitted_at=o.event_time, error=o.error, received=None)
+            yield Row(
+                program=program,
+                case=case,
+                key=user_key,
+                step=step,
+                value=value,
+                emitted_at=o.event_time,
+                error=o.error,
+                received=None,
+            )
