@@ -5,7 +5,6 @@ Hypothesis is used in its generate phase only, without a database, with a seed; 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -59,20 +58,22 @@ class Domain:
 
 
 def clocks(several_bundles: bool) -> st.SearchStrategy[Schedule]:
-    """Schedules without events. Advances are near the lengths that scenarios use (multiples of 5 s) and one off."""
-    jumps = st.sampled_from([1, 500, 4_999, 5_000, 5_001, 9_999, 10_000, 10_001, 15_000, 20_000])
+    """Schedules without events. Advances are near the lengths that scenarios use (multiples of 5 s) and one off; with
+    several bundles, one of the first two is short and one long."""
+    short = st.sampled_from([1, 500, 4_999, 5_000, 5_001, 9_999])
+    long = st.sampled_from([10_000, 10_001, 12_000, 15_000, 20_000])
     starts = st.sampled_from([START, START + 1, START + 4_999, START + 5_000, START + 9_999, START + 12_345])
 
     @st.composite
     def build(draw: st.DrawFn) -> Schedule:
         watermark = draw(starts)
+        jumps = draw(st.permutations([draw(short), draw(long)])) if several_bundles else []
+        jumps.append(draw(short) + SETTLED_AFTER)
         steps: list[Step] = [Advance(0, watermark)]
-        for slots in draw(st.permutations(SLOTS)) if several_bundles else [1]:
+        for slots, jump in zip(draw(st.permutations(SLOTS)) if several_bundles else [1], jumps, strict=True):
             steps += [Deliver(len(steps) + i) for i in range(slots)]
-            watermark += draw(jumps)
+            watermark += jump
             steps.append(Advance(len(steps), watermark))
-        last = steps.pop()
-        steps.append(Advance(last.id, watermark + SETTLED_AFTER))
         return Schedule(tuple(steps))
 
     return build()
@@ -188,11 +189,14 @@ def _cover(
 ) -> list[Case]:
     """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
     kept: dict[str, Case] = {}
-    met: Counter[str] = Counter()
+    met: dict[str, set[str]] = {name: set() for name in goals}  # guarantee -> the distinct cases that exercise it
     strategy = st.one_of([schedules(clock, scenario.domain[program]) for clock in clocks])
+
+    def short() -> set[str]:
+        return {name for name, wanted in goals.items() if len(met[name]) < wanted}
+
     for number in range(ROUNDS):
-        short = {name for name, wanted in goals.items() if met[name] < wanted}
-        if not short:
+        if not short():
             break
         round_seed = seeded(seed, scenario.id, program, len(clocks[0].bundles), number)
         drawn = examples(strategy, max(len(clocks), max(goals.values()) // 2), round_seed, lambda schedule: schedule)
@@ -204,9 +208,9 @@ def _cover(
         tested = iter(exercised([case for group in groups for case in group]))
         for group in groups:
             gains = [next(tested) for _ in group]
-            if number == 0 or any(gain & short for gain in gains):
-                kept |= {case.id: case for case in group}
-                for gain in gains:
-                    met.update(gain)
-                short = {name for name, wanted in goals.items() if met[name] < wanted}
+            if number == 0 or any(gain & short() for gain in gains):
+                for case, gain in zip(group, gains, strict=True):
+                    kept[case.id] = case
+                    for name in gain & met.keys():
+                        met[name].add(case.digest)
     return list(kept.values())

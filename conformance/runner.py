@@ -136,15 +136,16 @@ def write_cases(path: Path, cases: Iterable[Case]) -> str:
 def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
     """The cases of a file that are of these scenarios. Raises UnusableCases."""
     known = programs_of(scenarios)
-    cases: list[Case] = []
-    number = 0
     try:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            cases.append(Case.from_json(json.loads(line)))
+        lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UnusableCases(f"cannot read {path}: {error}") from None
-    except ValueError as error:
-        raise UnusableCases(f"{path}, line {number}: not a case: {error}") from None
+    cases = []
+    for number, line in enumerate(lines, 1):
+        try:
+            cases.append(Case.from_json(json.loads(line)))
+        except ValueError as error:
+            raise UnusableCases(f"{path}, line {number}: not a case: {error}") from None
     cases = [case for case in cases if program_ref(case.scenario, case.program) in known]
     if not cases:
         raise UnusableCases(f"{path} holds no case of the scenarios asked for")

@@ -1,0 +1,79 @@
+"""Capabilities are data: complete, and asked for what a case needs."""
+
+import pytest
+
+from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile, case_needs, unsupported
+from conformance.model import Advance, Case, Deliver, Event, Schedule
+from conformance.registry import UnknownName, engine_ids, load_engine, load_scenarios
+
+PROFILE = LatenessProfile(Lateness.NEVER, Lateness.NEVER)
+COUNT = next(s for s in load_scenarios() if s.id == "per-key-counting").programs["count"]
+
+
+@pytest.mark.parametrize("name", engine_ids())
+def test_every_engine_says_all_and_gives_reasons(name):
+    """What is not native has a note; a reason names the version it was seen on."""
+    for feature, support in load_engine(name).capabilities.features.items():
+        assert support.how == "native" or support.note, feature
+        if support.how == "unsupported":
+            assert any(char.isdigit() for char in support.note), support.note
+
+
+def test_silence_is_refused():
+    with pytest.raises(ValueError, match="say nothing of"):
+        Capabilities({Feature.VALUE: NATIVE}, PROFILE)
+
+
+def _case(*steps):
+    return Case("per-key-counting", "count", Schedule(steps))
+
+
+@pytest.mark.parametrize(
+    ("case", "needs"),
+    [
+        (_case(Advance(0, 10), Deliver(1, (Event("e", "a", None, 11),)), Advance(2, 99)), {"COMBINING"}),
+        (_case(Advance(0, 10), Deliver(1, (Event("e", "a", None, 10),)), Advance(2, 99)), {"COMBINING", "WATERMARK"}),
+        (_case(Advance(0, 10), Deliver(1), Deliver(2), Advance(3, 99)), {"COMBINING", "SEVERAL_BUNDLES"}),
+        (_case(Advance(0, 10), Deliver(1), Advance(2, 20), Advance(3, 99)), {"COMBINING", "WATERMARK"}),
+    ],
+)
+def test_what_a_case_needs(case, needs):
+    assert {feature.name for feature in case_needs(case, COUNT)} == needs
+
+
+def test_the_first_missing_feature_is_named():
+    can = Capabilities({f: unsupported("no, 1.0") if f is Feature.MAP else NATIVE for f in Feature}, PROFILE)
+    assert can.first_missing([Feature.VALUE]) is None
+    assert can.first_missing([Feature.VALUE, Feature.MAP]) is Feature.MAP
+
+
+@pytest.mark.parametrize("name", ["spork", "mutant", "mutant:none", ""])
+def test_unknown_engines_are_named(name):
+    with pytest.raises(UnknownName, match="there are"):
+        load_engine(name)
+
+
+@pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda s: s.id)
+def test_needs_of_guarantees_are_true(scenario):
+    """A guarantee that says it needs several bundles or a driven watermark is not exercised without them."""
+    from conformance import checking
+    from conformance.generation import draw_cases
+    from conformance.guarantees import programs_of
+    from conformance.runner import reference_traces
+
+    reference = reference_traces(programs_of([scenario]))
+
+    def exercised(cases):
+        return checking.exercised([scenario], cases, reference(cases))
+
+    needy = {
+        g.id: g.needs | (g.same_under.needs if g.same_under else set())
+        for g in scenario.guarantees
+        if (g.needs | (g.same_under.needs if g.same_under else set())) & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}
+    }
+    cases = draw_cases([scenario], 10, 1, exercised)
+    for case, tested in zip(cases, exercised(cases), strict=True):
+        offered = case_needs(case, scenario.programs[case.program])
+        for guarantee in tested & needy.keys():
+            wanted = needy[guarantee] & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}
+            assert wanted <= offered, (guarantee, case.schedule.to_json())

@@ -1,0 +1,43 @@
+"""What a program may and may not do."""
+
+import pytest
+
+from conformance.model import Event
+from conformance.program import EngineFault, FixedWindows, State, call, check_timer
+
+EVENT = Event("e1", "a", None, 25_000)
+
+
+def test_an_undeclared_cell_is_named():
+    with pytest.raises(AttributeError, match=r"no state cell 'cuont' \(declared: count\)"):
+        State({"count": object()}).cuont
+
+
+def test_an_undeclared_timer_is_named():
+    with pytest.raises(KeyError, match=r"no timer 'x' \(declared: y\)"):
+        check_timer(("y",), "x")
+
+
+def test_an_exception_of_the_program_is_its_last_output():
+    """What it emitted before stays."""
+
+    def callback(event, state, timers, emit):
+        emit(1)
+        raise ValueError("two\nlines")
+
+    outputs = call(callback, EVENT, State({}), None)
+    assert [(o.value, o.error) for o in outputs] == [(1, None), (None, "ValueError: two")]
+
+
+def test_an_exception_of_the_engine_passes_through():
+    def callback(event, state, timers, emit):
+        raise EngineFault("get: broken pipe")
+
+    with pytest.raises(EngineFault):
+        call(callback, EVENT, State({}), None)
+
+
+def test_windows_are_aligned_to_the_epoch():
+    windows = FixedWindows(size=10_000, allowed_lateness=5_000)
+    assert [windows.start(t) for t in (19_999, 20_000, 20_001)] == [10_000, 20_000, 20_000]
+    assert windows.expiry(19_999) == 25_000

@@ -1,0 +1,95 @@
+"""The results file: its schema, and how cells fold."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance.results import Cell, Results, UnreadableResults, Verdict, fold
+
+
+def _cell(verdict, cases=0, **more):
+    return Cell("s", "p", "g", more.pop("perturbation", "as drawn"), "e", verdict, "why", cases=cases, **more)
+
+
+HOLDS, VIOLATED = _cell(Verdict.HOLDS, 10), _cell(Verdict.VIOLATED, 10, violations=1, witness="w")
+UNSUPPORTED, ERROR = _cell(Verdict.UNSUPPORTED), _cell(Verdict.ERROR, 3)
+UNKNOWN, NOT_EXERCISED = _cell(Verdict.UNKNOWN, 5), _cell(Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("cells", "verdict"),
+    [
+        ([HOLDS, HOLDS], Verdict.HOLDS),
+        ([HOLDS, VIOLATED], Verdict.VIOLATED),
+        ([ERROR, VIOLATED, UNKNOWN], Verdict.VIOLATED),
+        ([HOLDS, ERROR], Verdict.ERROR),
+        ([HOLDS, UNKNOWN], Verdict.UNKNOWN),
+        ([HOLDS, UNSUPPORTED], Verdict.HOLDS),
+        ([HOLDS, NOT_EXERCISED], Verdict.HOLDS),
+        ([NOT_EXERCISED, UNSUPPORTED], Verdict.UNKNOWN),
+        ([UNSUPPORTED, UNSUPPORTED], Verdict.UNSUPPORTED),
+    ],
+)
+def test_folding_perturbations(cells, verdict):
+    """A violation is never hidden, and neither is what could not be decided."""
+    assert fold(cells).verdict is verdict
+    assert fold(reversed(cells)).verdict is verdict
+
+
+def test_a_folded_cell_adds_up_its_cases():
+    folded = fold([HOLDS, VIOLATED, UNSUPPORTED])
+    assert (folded.cases, folded.violations, folded.witness) == (20, 1, "w")
+    assert fold([HOLDS, HOLDS]).reason.startswith("20 cases")
+
+
+def _results():
+    return Results(
+        run={
+            "harness": "0",
+            "seed": 1,
+            "wanted": 2,
+            "cases": 3,
+            "cases_digest": "d",
+            "clocks": 4,
+            "partial": False,
+            "options": {},
+        },
+        environment={},
+        scenarios={},
+        cells=[HOLDS, VIOLATED],
+    )
+
+
+def test_results_survive_their_file(tmp_path):
+    _results().write(tmp_path / "r.json")
+    assert Results.read(tmp_path / "r.json") == _results()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda data: data.update(schema="other/1"), "its schema is 'other/1'"),
+        (lambda data: data.pop("cells"), "'cells' is a required property"),
+        (lambda data: data["cells"][0].update(verdict="fine"), "at cells/0/verdict"),
+        (lambda data: data["cells"][0].update(cases=-1), "at cells/0/cases"),
+        (lambda data: data["run"].update(seed="x"), "at run/seed"),
+        (lambda data: data.update(extra=1), "at the top"),
+    ],
+)
+def test_a_foreign_results_file_is_refused(tmp_path, change, says):
+    data = _results().to_json()
+    change(data)
+    (tmp_path / "r.json").write_text(json.dumps(data))
+    with pytest.raises(UnreadableResults, match=says):
+        Results.read(tmp_path / "r.json")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"null"])
+def test_what_is_no_results_file_is_refused(tmp_path, content):
+    path = tmp_path / "r.json"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableResults):
+        Results.read(path)
+    with pytest.raises(UnreadableResults, match="cannot read"):
+        Results.read(Path("nowhere.json"))
