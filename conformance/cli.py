@@ -319,3 +319,7 @@ def _replay_on(
 
 def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
+
+
+if __name__ == "__main__":
+    main()

@@ -68,12 +68,12 @@ class EngineProcess:
         """
         self._packs += 1
         asked, out = self._folder / f"pack-{self._packs}.json", self._folder / f"run-{self._packs}.json"
-        asked.write_text(json.dumps([case.to_json() for case in pack.cases]))
         try:
+            asked.write_text(json.dumps([case.to_json() for case in pack.cases]))
             assert self._process.stdin
             self._process.stdin.write(json.dumps({"pack": str(asked), "out": str(out)}).encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
+        except OSError:  # it is gone, and its folder perhaps too
             raise EngineDown(self._ended()) from None
         answer = self._answer()
         if "not_driven" in answer:

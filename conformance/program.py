@@ -6,6 +6,7 @@ nothing else: no watermark, no clock.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -153,7 +154,7 @@ def call(
     out: list[Output] = []
 
     def emit(value: Json, event_time: int | None = None) -> None:
-        out.append(Output(value, event_time))
+        out.append(Output(json.loads(json.dumps(value)), event_time))  # a copy, and refused if it is not JSON
 
     try:
         callback(subject, state, timers, emit)

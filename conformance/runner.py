@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -186,10 +186,11 @@ class Run:
             with ThreadPoolExecutor(max_workers=len(lanes)) as pool:
                 jobs = [pool.submit(self._run_lane, lane, cases) for lane in lanes]
                 try:
-                    for job in jobs:
-                        job.result()
+                    wait(jobs)
                 except KeyboardInterrupt:
                     self.interrupt()
+                for job in jobs:
+                    job.result()
         finally:
             self._close_all()
         return self._results(cases, clocks, digest, drawn, time.monotonic() - started)

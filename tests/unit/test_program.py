@@ -10,7 +10,7 @@ EVENT = Event("e1", "a", None, 25_000)
 
 def test_an_undeclared_cell_is_named():
     with pytest.raises(AttributeError, match=r"no state cell 'cuont' \(declared: count\)"):
-        State({"count": object()}).cuont
+        _ = State({"count": object()}).cuont
 
 
 def test_an_undeclared_timer_is_named():

@@ -1,0 +1,220 @@
+"""The command line as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.registry import load_engine
+from conformance.results import Results, Verdict
+
+LATE = "mutant:late-at-the-watermark"
+
+
+def conformance(*arguments, cwd, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "conformance.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | (env or {}),
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A finished run of the reference and a mutant: (its folder, what it printed)."""
+    folder = tmp_path_factory.mktemp("run")
+    done = conformance(
+        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, done.stdout
+
+
+def test_a_run_leaves_all_its_files(ran):
+    folder, printed = ran
+    for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "cases.jsonl"):
+        assert (folder / "out" / name).stat().st_size > 0
+    assert "seed 5" in printed
+    assert "an element exactly at the watermark is processed" in printed
+
+
+def test_a_violated_cell_has_a_witness_that_still_fails(ran):
+    """And is fixed on the reference."""
+    folder, _ = ran
+    results = Results.read(folder / "out" / "results.json")
+    violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
+    assert {cell.engine for cell in violated} == {LATE}
+    assert all(cell.witness in results.witnesses for cell in violated)
+    witness = folder / "out" / "witnesses" / f"{violated[0].witness}.json"
+    again = conformance("replay", witness, cwd=folder)
+    assert again.returncode == 1
+    assert f"{LATE}: STILL FAILS" in again.stdout
+    assert "step 0: watermark moves to +0" in again.stdout
+    fixed = conformance("replay", witness, "--engine", "reference", cwd=folder)
+    assert fixed.returncode == 0
+    assert "reference: FIXED" in fixed.stdout
+
+
+def test_the_smallest_failing_case_is_the_witness(ran):
+    """One event is enough to be at the watermark."""
+    folder, _ = ran
+    results = Results.read(folder / "out" / "results.json")
+    witness = results.witnesses[
+        next(c.witness for c in results.cells if c.verdict is Verdict.VIOLATED and c.perturbation == "as drawn")
+    ]
+    assert sum(len(step.get("deliver", [])) for step in witness["schedule"]) == 1
+
+
+def test_one_seed_gives_one_result(ran, tmp_path):
+    """Byte for byte, apart from the timing."""
+    folder, _ = ran
+    conformance(
+        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
+    )
+    first, second = (json.loads((f / "out" / "results.json").read_text()) for f in (folder, tmp_path))
+    first.pop("timing")
+    second.pop("timing")
+    assert json.dumps(first) == json.dumps(second)
+    assert (folder / "out" / "cases.jsonl").read_bytes() == (tmp_path / "out" / "cases.jsonl").read_bytes()
+
+
+def test_cases_of_one_run_serve_another(ran, tmp_path):
+    folder, _ = ran
+    done = conformance(
+        "run", "--engine", LATE, "--cases-from", folder / "out" / "cases.jsonl", "--out", "out", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
+    assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
+    assert second.run["cases_digest"] == first.run["cases_digest"]
+
+
+def test_reports_are_made_again_from_results(ran, tmp_path):
+    folder, _ = ran
+    results = folder / "out" / "results.json"
+    done = conformance("report", results, "--html", "m.html", "--junit", "j.xml", "--markdown", "s.md", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.html").read_text() == (folder / "out" / "matrix.html").read_text()
+    assert (tmp_path / "s.md").read_text() == (folder / "out" / "summary.md").read_text()
+    assert "Which guarantee holds where" in conformance("report", results, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("what", ["engines", "scenarios", "guarantees"])
+def test_lists(what, tmp_path):
+    """For people and for programs."""
+    shown = conformance("list", what, cwd=tmp_path)
+    listed = json.loads(conformance("list", what, "--json", cwd=tmp_path).stdout)
+    assert shown.returncode == 0
+    assert listed
+    assert all(entry["id"] in shown.stdout for entry in listed)
+
+
+BAD = [
+    (("run", "--engine", "spork"), "unknown engine 'spork'; there are: reference,"),
+    (("run", "--scenario", "nothing"), "unknown scenario 'nothing'; there are:"),
+    (("run", "--cases", "0"), "0 is not in the range"),
+    (("run", "--engine", "reference", "--out", "file/below"), "file/below"),
+    (("run", "--engine", "reference", "--cases-from", "nowhere"), "cannot read nowhere"),
+    (("run", "--engine", "reference", "--cases-from", "file"), "file, line 1: not a case"),
+    (("report", "nowhere"), "cannot read nowhere"),
+    (("report", "file"), "file is not JSON"),
+    (("report", "other.json"), "other.json is not a results file of this version"),
+    (("replay", "nowhere"), "cannot read nowhere"),
+    (("replay", "file"), "file is not JSON"),
+    (("replay", "other.json"), "other.json is not a witness of this version"),
+    (("list", "nonsense"), "nonsense"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"), BAD, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_bad_input_gets_one_line_and_exit_code_2(tmp_path, arguments, says):
+    (tmp_path / "file").write_text("not json\n")
+    (tmp_path / "other.json").write_text('{"schema": "other"}')
+    done = conformance(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert says in errors[0]
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
+    """Left out where nobody asked for Spark by name; exit code 3 where somebody did."""
+    path = str(Path(sys.executable).parent)
+    none = {"PATH": path, "JAVA_HOME": str(tmp_path)}
+    said = conformance("doctor", cwd=tmp_path, env=none)
+    assert "spark-tws: cannot run: no Java found: install a Java 17 runtime" in said.stdout
+    assert "reference: can run" in said.stdout
+    assert said.returncode == 3
+    asked = (
+        "run",
+        "--engine",
+        "spark-tws",
+        "--engine",
+        "reference",
+        "--cases",
+        "2",
+        "--scenario",
+        "late-data",
+        "--out",
+        "out",
+    )
+    done = conformance(*asked, cwd=tmp_path, env=none)
+    assert done.returncode == 3
+    assert "spark-tws: cannot run: no Java found" in done.stdout
+    results = Results.read(tmp_path / "out" / "results.json")
+    assert results.engines == ["reference"]
+    assert "no Java found" in results.environment["spark-tws"]["failure"]
+    assert "spark-tws" in (tmp_path / "out" / "matrix.html").read_text()
+
+
+def test_an_interrupted_run_keeps_what_it_has(tmp_path):
+    """Marked as partial, with exit code 3, and no process left behind."""
+    pytest.importorskip("apache_beam")
+    load_engine("beam-direct").check()
+    command = [
+        sys.executable,
+        "-m",
+        "conformance.cli",
+        "run",
+        "--engine",
+        "reference",
+        "--engine",
+        "beam-direct",
+        "--seed",
+        "1",
+        "--cases",
+        "100",
+    ]
+    process = subprocess.Popen(
+        [*command, "--out", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    printed = []
+    for line in process.stdout:
+        printed.append(line)
+        if line.startswith("beam-direct: up"):
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            break
+    printed += process.stdout
+    assert process.wait(timeout=60) == 3, "".join(printed)
+    results = Results.read(tmp_path / "out" / "results.json")
+    assert results.run["partial"] is True
+    verdicts = {cell.engine: set() for cell in results.cells}
+    for cell in results.cells:
+        verdicts[cell.engine].add(cell.verdict)
+    assert verdicts["reference"] == {Verdict.HOLDS}
+    assert Verdict.UNKNOWN in verdicts["beam-direct"]
+    assert "partial" in (tmp_path / "out" / "summary.md").read_text().lower()
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "conformance.worker beam-direct" not in listed

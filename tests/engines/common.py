@@ -1,0 +1,87 @@
+"""Cases that every real engine is compared on with the reference."""
+
+import interpreter
+
+from conformance import checking
+from conformance.engine import case_needs
+from conformance.generation import draw_cases
+from conformance.guarantees import program_ref, programs_of
+from conformance.model import Advance, Case, Deliver, Event, Schedule
+from conformance.registry import load_scenarios
+from conformance.runner import packs_of, reference_traces
+from engines.reference import Reference
+
+SCENARIOS = load_scenarios()
+PROGRAMS = programs_of(SCENARIOS)
+CALLS = {"test/calls": interpreter.Interpreter()}
+T = 1_000_000
+
+STATE = [
+    [["value", "get"], ["value", "set", {"b": [1, None, "é"]}], ["value", "get"]],
+    [["value", "get"], ["value", "set", None], ["value", "get", "default"]],
+    [["value", "clear"], ["value", "get"], ["value", "get", 7]],
+    [["bag", "get"], ["bag", "add", 2], ["bag", "add", [1]], ["bag", "add", 2], ["bag", "get"]],
+    [["bag", "get"], ["bag", "clear"], ["bag", "get"]],
+    [
+        ["map", "get", "x"],
+        ["map", "put", "x", 1],
+        ["map", "put", "", {"y": None}],
+        ["map", "get", "x"],
+        ["map", "items"],
+    ],
+    [
+        ["map", "remove", "x"],
+        ["map", "get", "x"],
+        ["map", "get", "x", 5],
+        ["map", "items"],
+        ["map", "clear"],
+        ["map", "items"],
+    ],
+    [["set", "add", "q"], ["set", "add", "q"], ["set", "add", "é"], ["set", "get"]],
+    [["set", "get"], ["set", "clear"], ["set", "get"]],
+    [["sum", "get"], ["sum", "add", 4], ["sum", "add", -1], ["sum", "get"]],
+    [["sum", "add", 1], ["sum", "get"], ["sum", "clear"], ["sum", "get"]],
+]
+TIMERS = [
+    [["timers", "set", "one", T + 5_000], ["timers", "set", "two", T + 5_000], ["sum", "add", 1]],
+    [["timers", "set", "one", T + 7_000], ["timers", "set", "one", T + 6_000, "t"]],
+    [
+        ["timers", "set", "one", T + 8_000, "u"],
+        ["timers", "clear", "one", "u"],
+        ["timers", "clear", "two", "never set"],
+    ],
+]
+FAILS = [[["sum", "add", 1], ["sum", "get"]], [["sum", "get"], ["raise", "no luck"]], [["sum", "get"]]]
+
+
+def calls_case(bundles):
+    """A case that carries out calls: a list of bundles, each a list of (key, calls); then the watermark moves on."""
+    steps, number = [Advance(0, T)], 0
+    for bundle in bundles:
+        events = []
+        for key, calls in bundle:
+            number += 1
+            events.append(Event(f"e{number}", key, calls, T + 1 + number))
+        steps.append(Deliver(len(steps), tuple(events)))
+    steps.append(Advance(len(steps), T + 200_000))
+    return Case("test", "calls", Schedule(tuple(steps)))
+
+
+def drawn(engine, wanted, seed=11):
+    """Cases of all scenarios that the engine can express."""
+    reference = reference_traces(PROGRAMS)
+    cases = draw_cases(SCENARIOS, wanted, seed, lambda cases: checking.exercised(SCENARIOS, cases, reference(cases)))
+    programs = {case.id: PROGRAMS[program_ref(case.scenario, case.program)] for case in cases}
+    return [c for c in cases if engine.capabilities.first_missing(case_needs(c, programs[c.id])) is None]
+
+
+def run(engine, cases, programs=PROGRAMS):
+    """Case id -> trace, of an engine or of the reference with the engine's reading of lateness."""
+    found = {}
+    for pack in packs_of(cases, engine.capabilities.largest_pack):
+        found |= engine.run(pack, programs).traces
+    return found
+
+
+def specified(engine, cases, programs=PROGRAMS):
+    return run(Reference(engine.capabilities.lateness), cases, programs)

@@ -1,0 +1,132 @@
+"""The Beam columns on the real runners."""
+
+import re
+
+import pytest
+from common import CALLS, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
+
+from conformance.engine import Feature, NotDriven
+from conformance.model import DRAIN, Advance, Case, Deliver, Event, Pack, Schedule
+
+pytestmark = pytest.mark.engine
+
+COUNTED = Case(
+    "per-key-counting",
+    "count",
+    Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, (Event("e1", "a", None, T + 1), Event("e2", "a", None, T + 3))),
+            Advance(2, T + 2),
+            Deliver(3, (Event("e3", "a", None, T + 9),)),
+            Advance(4, T + 90),
+        )
+    ),
+)
+
+
+@pytest.fixture(params=["beam", "fnapi"])
+def any_beam(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_state_calls_do_what_the_reference_does(any_beam):
+    """Every kind of cell."""
+    cases = [calls_case([[("a", calls) for calls in (*STATE, *STATE)] + [("b", STATE[0])]])]
+    assert run(any_beam, cases, CALLS) == specified(any_beam, cases, CALLS)
+
+
+def test_state_lives_over_bundles(beam):
+    cases = [calls_case([[("a", calls) for calls in STATE], [("b", STATE[0])], [("a", calls) for calls in STATE]])]
+    assert run(beam, cases, CALLS) == specified(beam, cases, CALLS)
+
+
+def test_timers_fire_with_their_names(any_beam):
+    """Two of one instant, one that was moved, one that was cleared, one that was never set."""
+    cases = [calls_case([[("a", calls) for calls in TIMERS] + [("b", TIMERS[0])]])]
+    trace, wanted = run(any_beam, cases, CALLS)[cases[0].id], specified(any_beam, cases, CALLS)[cases[0].id]
+
+    def unordered(found):
+        return sorted((e.key, e.step, str(e.value)) for e in found.emissions)
+
+    assert unordered(trace) == unordered(wanted)
+
+
+def test_a_program_that_raises_stops_its_case_only(any_beam):
+    bad, good = calls_case([[("a", calls) for calls in FAILS]]), calls_case([[("a", FAILS[0])]])
+    traces = run(any_beam, [bad, good], CALLS)
+    assert traces[bad.id].error == "ValueError: no luck"
+    assert traces == specified(any_beam, [bad, good], CALLS)
+
+
+def test_an_engine_failure_in_a_call_names_its_case(any_beam):
+    case = calls_case([[("a", [["timers", "set", "one", "soon"]])]])
+    with pytest.raises(Exception, match=re.escape(f"[case {case.id}]")):
+        any_beam.run(Pack((case,)), CALLS)
+
+
+def test_packed_and_alone_give_the_same_traces(any_beam):
+    cases = drawn(any_beam, 4)
+    packed = run(any_beam, cases)
+    for case in cases[::20][:10]:
+        assert any_beam.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
+
+
+def test_a_timer_beyond_the_last_advance_is_drained_not_judged(beam):
+    case = calls_case([[("a", [["timers", "set", "one", T + 900_000]])]])
+    trace = run(beam, [case], CALLS)[case.id]
+    assert [e.step for e in trace.emissions] == [DRAIN]
+    assert trace.judged == ()
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "says"),
+    [
+        (lambda clock: [(0, T + 1), *clock[1:]], "at watermark"),
+        (lambda clock: [*clock[:2], (2, T + 3), *clock[3:]], "at watermark"),
+        (lambda clock: clock[:-1], "heartbeats"),
+    ],
+)
+def test_a_schedule_that_was_not_driven_is_an_error(beam, monkeypatch, sabotage, says):
+    """The proof uses the pack's clock; the stream is made from a sabotaged one."""
+    from engines.beam import direct
+
+    true = direct._stream
+
+    class Sabotaged:
+        def __init__(self, pack):
+            self.clock, self.bundle = sabotage(list(pack.clock)), pack.bundle
+
+    monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
+    with pytest.raises(NotDriven, match=says):
+        beam.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def test_a_lost_element_is_an_error(beam, monkeypatch):
+    from engines.beam import direct
+
+    true = direct._stream
+
+    class Sabotaged:
+        def __init__(self, pack):
+            self.clock, self._pack = pack.clock, pack
+
+        def bundle(self, step):
+            return list(self._pack.bundle(step))[1:]
+
+    monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
+    with pytest.raises(NotDriven, match="took in 1 elements, the schedule has 2"):
+        beam.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def test_fnapi_takes_one_bundle_only(fnapi):
+    with pytest.raises(NotDriven, match="cannot be driven on bounded input"):
+        fnapi.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def test_evidence_is_what_the_runner_answered(any_beam):
+    evidence = any_beam.evidence()
+    missing = {f for f, support in any_beam.capabilities.features.items() if support.how == "unsupported"}
+    assert set(evidence) == missing
+    if Feature.WATERMARK in missing:
+        assert "teststream" in evidence[Feature.WATERMARK]

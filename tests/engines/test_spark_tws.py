@@ -1,0 +1,148 @@
+"""spark-tws on the real Spark: it drives schedules exactly, keeps cases apart, and hides nothing."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from common import CALLS, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
+
+from conformance.engine import NotDriven
+from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
+from engines.spark import driving, session
+
+pytestmark = pytest.mark.engine
+
+ON_TIME = Case(
+    "per-key-counting",
+    "count",
+    Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, (Event("e1", "a", None, T + 1), Event("e2", "a", None, T + 3))),
+            Advance(2, T + 2),
+            Deliver(3, (Event("e3", "a", None, T + 9),)),
+            Advance(4, T + 90),
+        )
+    ),
+)
+
+
+def test_state_calls_do_what_the_reference_does(spark):
+    """Every kind of cell, in one bundle and over bundles."""
+    cases = [calls_case([[("a", calls) for calls in STATE], [("b", STATE[0])], [("a", calls) for calls in STATE]])]
+    assert run(spark, cases, CALLS) == specified(spark, cases, CALLS)
+
+
+def test_timers_fire_in_order_with_their_names(spark):
+    """Two of one instant, one that was moved, one that was cleared, one that was never set."""
+    cases = [calls_case([[("a", calls) for calls in TIMERS], [("b", TIMERS[0])]])]
+    traces, wanted = run(spark, cases, CALLS), specified(spark, cases, CALLS)
+
+    def by_time(trace):
+        return sorted((e.key, e.step, str(e.value)) for e in trace.emissions)
+
+    assert by_time(traces[cases[0].id]) == by_time(wanted[cases[0].id])
+
+
+def test_a_program_that_raises_stops_its_case_only(spark):
+    """Its exception is the last emission; its neighbours in the pack do not notice."""
+    bad, good = (
+        calls_case([[("a", FAILS[0])], [("a", FAILS[1])], [("a", FAILS[2])]]),
+        calls_case([[("a", FAILS[0])], [], []]),
+    )
+    traces = run(spark, [bad, good], CALLS)
+    assert traces[bad.id].error == "ValueError: no luck"
+    assert traces == specified(spark, [bad, good], CALLS)
+    assert traces[good.id].error is None
+
+
+def test_an_engine_failure_in_a_call_names_its_case(spark):
+    """So that the pack can be run again without it. No engine takes a word for a time."""
+    case = calls_case([[("a", [["timers", "set", "one", "soon"]])]])
+    with pytest.raises(RuntimeError, match=re.escape(f"[case {case.id}]")):
+        spark.run(Pack((case,)), CALLS)
+
+
+def test_packed_and_alone_give_the_same_traces(spark):
+    """The isolation that packing relies on, with all scenarios in one pack."""
+    cases = drawn(spark, 3)
+    clock = next(case.schedule.clock for case in cases if len(case.schedule.bundles) > 1)
+    cases = [case for case in cases if case.schedule.clock == clock]
+    packed = run(spark, cases)
+    for case in cases[:: len(cases) // 3]:
+        assert spark.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
+
+
+def test_late_rows_are_dropped_and_counted(spark):
+    schedule = Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, tuple(Event(f"e{d}", "a", None, T + d) for d in (-1, 0, 1))),
+            Advance(2, T + 5),
+            Deliver(3, (Event("e9", "a", None, T + 5), Event("e8", "a", None, T + 6))),
+            Advance(4, T + 90),
+        )
+    )
+    case = Case("late-data", "global", schedule)
+    result = spark.run(Pack((case,)), PROGRAMS)
+    assert [e.value["processed"] for e in result.traces[case.id].emissions] == ["e1", "e8"]
+    assert [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts] == [(1, 3, 1, 2), (3, 2, 1, 1)]
+
+
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_a_heartbeat_off_by_one_is_an_error(spark, monkeypatch, shift):
+    """Never a verdict."""
+    true = driving.heartbeat
+    monkeypatch.setattr(driving, "heartbeat", lambda watermark: true(watermark + shift))
+    with pytest.raises(NotDriven, match="at watermark"):
+        spark.run(Pack((ON_TIME,)), PROGRAMS)
+
+
+@pytest.mark.parametrize("left_out", [1, 3, 5])
+def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
+    true = driving.plan
+    planned = true(ON_TIME.schedule.clock)
+    assert not planned[left_out].bundle
+    sabotaged = [batch for i, batch in enumerate(planned) if i != left_out]
+    calls = iter([sabotaged])
+    monkeypatch.setattr(driving, "plan", lambda *args: next(calls, None) or true(*args))
+    with pytest.raises(NotDriven):
+        spark.run(Pack((ON_TIME,)), PROGRAMS)
+
+
+def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
+    true = driving.write
+
+    def sabotage(folder, batches):
+        true(folder, [(batch, rows[1:]) if rows else (batch, rows) for batch, rows in batches])
+
+    monkeypatch.setattr(driving, "write", sabotage)
+    with pytest.raises(NotDriven, match="read 2 rows, not 3"):
+        spark.run(Pack((ON_TIME,)), PROGRAMS)
+
+
+def test_output_in_another_batch_is_an_error(spark, monkeypatch):
+    true = driving.run_query
+
+    def sabotage(*args):
+        rows, progress = true(*args)
+        return {number + 1: found for number, found in rows.items()}, progress
+
+    monkeypatch.setattr(driving, "run_query", sabotage)
+    with pytest.raises(NotDriven, match="came out in micro-batch"):
+        spark.run(Pack((ON_TIME,)), PROGRAMS)
+
+
+def test_the_cause_of_a_failed_query_is_its_innermost_exception():
+    text = """[STREAM_FAILED] Query failed: Job aborted
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+ValueError: the cause
+pyspark.errors.PythonException: wrapped"""
+    assert session.cause(Exception(text)) == "ValueError: the cause"
+    assert session.cause(Exception("first\nsecond")) == "first"
+
+
+def test_timers_beyond_the_last_advance_do_not_come_out(spark):
+    case = replace(calls_case([[("a", [["timers", "set", "one", T + 900_000]])]]))
+    assert run(spark, [case], CALLS)[case.id].emissions == ()
