@@ -17,10 +17,14 @@ from conformance.program import Cell, Emit, Program, State, Timer, Timers
 
 HORIZON = 10_000
 
+API = "https://spark.apache.org/docs/latest/api/python/reference/pyspark.sql/api/pyspark.sql.DataFrame.dropDuplicatesWithinWatermark.html"
 SPARK_DEDUP = Source(
-    "Spark 4.0 Structured Streaming guide, Streaming deduplication",
-    "deduplicate records within the time range of watermark",
-    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#streaming-deduplication",
+    "PySpark API, dropDuplicatesWithinWatermark",
+    "Events are deduplicated as long as the time distance of earliest and latest events are smaller than the delay threshold of watermark",
+    API,
+)
+SPARK_LATE = Source(
+    "PySpark API, dropDuplicatesWithinWatermark", "too late data older than watermark will be dropped", API
 )
 
 
@@ -178,6 +182,7 @@ SCENARIO = Scenario(
             "a duplicate behind the watermark is dropped",
             "dedup",
             a_late_duplicate_is_dropped,
+            source=SPARK_LATE,
             needs=BEYOND,
         ),
         Guarantee("state for an old id goes away when its horizon has passed", "dedup", state_for_old_ids_goes_away),

@@ -21,11 +21,7 @@ BEAM_BLOG = Source(
     "no duplicated indices, no gaps, and every element gets an index",
     "https://beam.apache.org/blog/stateful-processing/",
 )
-BEAM_GUIDE = Source(
-    "Beam programming guide, State and timers",
-    "state is scoped per key and window",
-    "https://beam.apache.org/documentation/programming-guide/#state-and-timers",
-)
+BEAM_TUTORIAL = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
 
 
 class AssignIndex(Program):
@@ -136,12 +132,12 @@ SCENARIO = Scenario(
         Guarantee("no index is given twice", "global", no_index_is_given_twice, source=BEAM_BLOG),
         Guarantee("no gaps from 0", "global", no_gaps_from_0, source=BEAM_BLOG),
         Guarantee("an emitted index never changes", "global", an_emitted_index_never_changes),
-        Guarantee("keys do not share a counter", "global", keys_do_not_share_a_counter, source=BEAM_GUIDE),
+        Guarantee("keys do not share a counter", "global", keys_do_not_share_a_counter, source=BEAM_TUTORIAL),
         Guarantee(
             "windows do not share a counter",
             "per window",
             windows_do_not_share_a_counter,
-            source=BEAM_GUIDE,
+            source=BEAM_TUTORIAL,
             needs=frozenset({Feature.FIXED_WINDOWS}),
         ),
         Guarantee(

@@ -22,12 +22,12 @@ GAP = 10_000
 
 BEAM_SESSIONS = Source(
     "Beam programming guide, Session windows",
-    "data that arrives after the minimum specified gap duration starts a new window",
+    "If data arrives after the minimum specified gap duration time, this initiates the start of a new window",
     "https://beam.apache.org/documentation/programming-guide/#session-windows",
 )
 SPARK_SESSIONS = Source(
     "Spark Structured Streaming guide, Types of time windows",
-    "closes when there's no input received within gap duration",
+    "a session window closes when there's no input received within gap duration after receiving the latest input",
     "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#types-of-time-windows",
 )
 
