@@ -190,6 +190,7 @@ def _cover(
     """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
     kept: dict[str, Case] = {}
     met: dict[str, set[str]] = {name: set() for name in goals}  # guarantee -> the distinct cases that exercise it
+    known: set[str] = set()  # digests: a twin that equals another case would count twice
     strategy = st.one_of([schedules(clock, scenario.domain[program]) for clock in clocks])
 
     def short() -> set[str]:
@@ -200,11 +201,14 @@ def _cover(
             break
         round_seed = seeded(seed, scenario.id, program, len(clocks[0].bundles), number)
         drawn = examples(strategy, max(len(clocks), max(goals.values()) // 2), round_seed, lambda schedule: schedule)
-        groups = [
-            [case, *(twin for p in PERTURBATIONS if (twin := p.twin(case, seed)))]
-            for case in (Case(scenario.id, program, schedule) for schedule in drawn)
-            if case.id not in kept
-        ]
+        groups: list[list[Case]] = []
+        for case in (Case(scenario.id, program, schedule) for schedule in drawn):
+            if case.digest not in known:
+                groups.append([])
+                for member in (case, *(twin for p in PERTURBATIONS if (twin := p.twin(case, seed)))):
+                    if member.digest not in known:
+                        known.add(member.digest)
+                        groups[-1].append(member)
         tested = iter(exercised([case for group in groups for case in group]))
         for group in groups:
             gains = [next(tested) for _ in group]
