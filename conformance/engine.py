@@ -102,8 +102,11 @@ class Capabilities:
         return next((f for f in Feature if f in needs and self.features[f].how == "unsupported"), None)
 
     def emulations(self, needs: Iterable[Feature]) -> list[str]:
+        """What the adapter emulates of ``needs``, as cells name it."""
         needs = set(needs)
-        return [self.features[f].note for f in Feature if f in needs and self.features[f].how == "emulated"]
+        return [
+            f"emulated: {self.features[f].note}" for f in Feature if f in needs and self.features[f].how == "emulated"
+        ]
 
 
 def program_needs(program: Program) -> frozenset[Feature]:

@@ -33,7 +33,7 @@ STATE = {
     Feature.BAG: NATIVE,
     Feature.SET: NATIVE,
     Feature.COMBINING: NATIVE,
-    Feature.MAP: emulated("emulated: map in a value cell"),
+    Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
     Feature.LATE_COUNTER: unsupported("Beam Python 2.77.0 has no metric of elements dropped as late"),

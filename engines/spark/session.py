@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.engine import CannotRun
 
@@ -86,11 +86,11 @@ def environment(spark: SparkSession) -> dict[str, str]:
 
 
 def cause(error: BaseException) -> str:
-    """The innermost Python exception of a failed query, in one line, else the first line of what Spark says."""
+    """Why a query failed, in one line: the fault that names its case, else the innermost Python exception, else the
+    first line of what Spark says."""
     text = str(error)
-    python = re.findall(r"^\s*(?:[\w.]+\.)?(\w*(?:Error|Exception|Fault)): (.+)$", text, re.MULTILINE)
-    spark_own = {"PythonException", "StreamingQueryException", "SparkException", "TaskFailedException"}
-    inner: list[Any] = [(name, message) for name, message in python if name not in spark_own]
-    if inner:
-        return f"{inner[0][0]}: {inner[0][1]}"[:400]
-    return (text.strip().splitlines() or [type(error).__name__])[0][:400]
+    faults = re.findall(r"^\S*(EngineFault: \[case .+)$", text, re.MULTILINE)
+    python = re.findall(r"^\s*(?:\w+\.)*(\w*(?:Error|Exception|Fault): .+)$", text, re.MULTILINE)
+    wrappers = ("PythonException", "StreamingQueryException", "SparkException", "TaskFailedException")
+    inner = [line for line in python if not line.startswith(wrappers)]
+    return [*faults, *inner, *text.strip().splitlines(), type(error).__name__][0][:400]

@@ -141,6 +141,11 @@ ValueError: the cause
 pyspark.errors.PythonException: wrapped"""
     assert session.cause(Exception(text)) == "ValueError: the cause"
     assert session.cause(Exception("first\nsecond")) == "first"
+    chained = (
+        "KeyError: 'x'\nThe above exception was ...\nconformance.program.EngineFault: [case c1] get: KeyError: 'x'"
+    )
+    assert session.cause(Exception(chained)) == "EngineFault: [case c1] get: KeyError: 'x'"
+    assert session.cause(Exception("")) == "Exception"
 
 
 def test_timers_beyond_the_last_advance_do_not_come_out(spark):
