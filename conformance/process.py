@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,6 +126,8 @@ class EngineProcess:
 
 
 def _fast_folder() -> str | None:
-    """A RAM-backed folder for checkpoints and inputs, where there is one."""
+    """A RAM-backed folder for checkpoints and inputs, where there is one with room (containers often have 64 MiB)."""
     shared_memory = "/dev/shm"
-    return shared_memory if os.access(shared_memory, os.W_OK) else None
+    if not os.access(shared_memory, os.W_OK) or shutil.disk_usage(shared_memory).free < 2**30:
+        return None
+    return shared_memory

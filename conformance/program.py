@@ -15,6 +15,10 @@ from typing import Any, ClassVar, Protocol
 from conformance.model import Event, Json
 
 
+class InvalidProgram(ValueError):
+    """A program whose declarations break a rule; the message is one sentence."""
+
+
 class Cell(Enum):
     """The kinds of state cell that a program may declare."""
 
@@ -36,6 +40,10 @@ class FixedWindows:
 
     size: int
     allowed_lateness: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size <= 0 or self.allowed_lateness < 0:
+            raise InvalidProgram(f"a window's size is above 0 ms and its allowed lateness not below: {self}")
 
     def start(self, event_time: int) -> int:
         return event_time - event_time % self.size
@@ -126,6 +134,18 @@ class Program:
     timers: ClassVar[tuple[str, ...]] = ()
     windowing: ClassVar[Windowing] = GlobalWindow()
     timer_chain: ClassVar[int] = 0
+
+    def __init_subclass__(cls) -> None:
+        for name, kind in cls.cells.items():
+            if not name.isidentifier():
+                raise InvalidProgram(f"{cls.__name__}: a state cell's name is a Python identifier, not {name!r}")
+            if not isinstance(kind, Cell):
+                raise InvalidProgram(f"{cls.__name__}: the state cell {name!r} is of the unknown kind {kind!r}")
+        for name in cls.timers:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
+        if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
+            raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         raise NotImplementedError

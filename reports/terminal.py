@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import TracebackType
 
 from rich.console import Console
@@ -92,6 +93,14 @@ def summary(results: Results, console: Console) -> None:
                 where = f" [{cell.witness}]" if cell.witness else ""
                 line = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
                 console.print(escape(line), style=COLOURS[cell.verdict], highlight=False, soft_wrap=True)
+    for (engine, reason), number in Counter(
+        (engine, cell.reason)
+        for by_engine in folded.values()
+        for engine, cell in by_engine.items()
+        if cell.verdict is Verdict.UNSUPPORTED
+    ).items():
+        line = f"{SYMBOLS[Verdict.UNSUPPORTED]} {engine}: {number} unsupported: {reason}"
+        console.print(escape(line), style=COLOURS[Verdict.UNSUPPORTED], highlight=False, soft_wrap=True)
     for engine in results.engines:
         numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
         said = ", ".join(f"{number} {verdict.value}" for verdict, number in numbers.items() if number)

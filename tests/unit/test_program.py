@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.model import Event
-from conformance.program import EngineFault, FixedWindows, State, call, check_timer
+from conformance.program import Cell, EngineFault, FixedWindows, InvalidProgram, Program, State, call, check_timer
 
 EVENT = Event("e1", "a", None, 25_000)
 
@@ -11,6 +11,21 @@ EVENT = Event("e1", "a", None, 25_000)
 def test_an_undeclared_cell_is_named():
     with pytest.raises(AttributeError, match=r"no state cell 'cuont' \(declared: count\)"):
         _ = State({"count": object()}).cuont
+
+
+@pytest.mark.parametrize(
+    ("declarations", "says"),
+    [
+        ({"cells": {"count": "sum"}}, "the state cell 'count' is of the unknown kind 'sum'"),
+        ({"cells": {"a b": Cell.VALUE}}, "identifier, not 'a b'"),
+        ({"timers": ("a/b",)}, "identifier, not 'a/b'"),
+        ({"windowing": 10}, "not 10"),
+    ],
+)
+def test_an_invalid_program_is_refused(declarations, says):
+    """When its class is made, in one sentence."""
+    with pytest.raises(InvalidProgram, match=says):
+        type("Broken", (Program,), declarations)
 
 
 def test_an_undeclared_timer_is_named():
