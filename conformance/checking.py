@@ -250,3 +250,20 @@ def cells_asked(scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, Guara
         for guarantee in scenario.guarantees:
             for perturbation in perturbations_of(guarantee):
                 yield scenario, guarantee, perturbation
+
+
+def judge(
+    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: Reference
+) -> Iterator[tuple[Cell, Guarantee, Evidence]]:
+    """Every cell of an engine, with its guarantee and the evidence behind it."""
+    by_program: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        by_program.setdefault((case.scenario, case.program), []).append(case)
+    for scenario, guarantee, perturbation in cells_asked(scenarios):
+        evidence = Evidence()
+        cell = not_expressible(scenario, guarantee, perturbation, engine)
+        if cell is None:
+            mine = by_program.get((scenario.id, guarantee.program), [])
+            evidence = gather(guarantee, perturbation, mine, runs, reference)
+            cell = conclude(scenario, guarantee, perturbation, engine, evidence)
+        yield cell, guarantee, evidence

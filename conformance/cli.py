@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 done, 1 a replay found what it guards against, 2 wrong usage or input, 3 an engine
+"""The command line. Exit codes: 0 done, 1 a replay or a selftest found what it guards against, 2 wrong usage or input, 3 an engine
 could not be run to its end."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import random
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ from conformance.engine import CannotRun, Feature, NotDriven, case_needs
 from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
 from conformance.model import InvalidSchedule, Pack
 from conformance.process import EngineDown, EngineProcess
-from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios
+from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios, mutant_ids
 from conformance.results import Results, UnreadableResults
 from conformance.runner import Options, Run, UnusableCases, failure
+from conformance.selftest import selftest
 from conformance.witnesses import UnreadableWitness, Witness
 
 QUICK = 40
@@ -276,6 +278,35 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
         console.print(f"{name}: {escape(answer)}", style="bold", highlight=False, soft_wrap=True)
         codes.append(code)
     sys.exit(max(codes))
+
+
+@main.command("selftest")
+@click.option("--scenario", "scenarios", multiple=True, help="A scenario to test (repeat for several). Default: all.")
+@click.option("--cases", "wanted", type=click.IntRange(1), default=20, show_default=True, help="Cases per guarantee.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Seeds on which nothing may accuse the reference.",
+)
+@click.option("--html", type=click.Path(path_type=Path), help="Write the kill matrix as a page.")
+def selftest_(scenarios: tuple[str, ...], wanted: int, seeds: int, html: Path | None) -> None:
+    """Verify the verifier: run every mutant of the reference engine, and the reference itself.
+
+    Exit code 1 if a mutant survives, a guarantee catches nothing, or the reference is accused.
+    """
+    from reports import kills
+
+    console = _console()
+    asked = load_scenarios(scenarios)
+    with console.status("") if console.is_terminal else nullcontext() as status:
+        update = status.update if status else lambda text: None
+        found = selftest(asked, mutant_ids(), wanted=wanted, seeds=seeds, progress=update)
+    kills.show(found, console)
+    if html:
+        html.write_text(kills.render(found), encoding="utf-8")
+    sys.exit(0 if found.passed else 1)
 
 
 def _replay_on(

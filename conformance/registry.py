@@ -39,6 +39,11 @@ def load_engine(name: str) -> Engine:
     return engine
 
 
+def mutant_ids() -> list[str]:
+    """The names that ``mutant:NAME`` takes."""
+    return [name for point in _registered("mutants").values() for name in point.load()]
+
+
 def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:
     """The scenarios of these ids (all where none is given), in the order of their ids.
 

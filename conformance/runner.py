@@ -307,19 +307,11 @@ class Run:
     def _judge(self, outcome: EngineOutcome, cases: list[Case], runs: Runs, process: EngineProcess) -> None:
         info = outcome.info
         reference = reference_traces(self.programs, info.capabilities.lateness)
-        by_program: dict[tuple[str, str], list[Case]] = {}
-        for case in cases:
-            by_program.setdefault((case.scenario, case.program), []).append(case)
         violated: list[tuple[Cell, Guarantee, list[Against]]] = []
-        for scenario, guarantee, perturbation in checking.cells_asked(self.options.scenarios):
-            cell = checking.not_expressible(scenario, guarantee, perturbation, info)
-            if cell is None:
-                mine = by_program.get((scenario.id, guarantee.program), [])
-                evidence = checking.gather(guarantee, perturbation, mine, runs, reference)
-                cell = checking.conclude(scenario, guarantee, perturbation, info, evidence)
-                if cell.verdict is Verdict.VIOLATED:
-                    violated.append((cell, guarantee, sorted(evidence.against, key=lambda a: a.size)))
+        for cell, guarantee, evidence in checking.judge(self.options.scenarios, cases, runs, info, reference):
             outcome.cells.append(cell)
+            if cell.verdict is Verdict.VIOLATED:
+                violated.append((cell, guarantee, sorted(evidence.against, key=lambda a: a.size)))
         self.on_event(Confirming(info.id, len(violated)))
         alone = Alone(process, self.programs)
         confirmed = {id(cell): self._confirm(cell, g, against, alone, outcome) for cell, g, against in violated}

@@ -11,10 +11,10 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from conformance.model import Advance, Deliver, Event, Json, StepCount
+from conformance.model import Advance, Deliver, Event, Json, StepCount, canonical
 from conformance.program import Cell, FixedWindows, Output
 from conformance.registry import UnknownName
-from engines.reference import CaseRun, Combining, Reference, Scope, Value
+from engines.reference import CaseRun, CaseTimers, Combining, Reference, Scope, Value
 
 MUTANTS: dict[str, tuple[str, type[CaseRun]]] = {}
 """Name -> (the bug in words, the reference with it)."""
@@ -110,6 +110,12 @@ class DropsCountedTwice(CaseRun):
         return StepCount(step.id, delivered, received, 2 * (delivered - received))
 
 
+@_bug("windows-never-expire", "an element of an expired window is still processed, and opens it again")
+class WindowsNeverExpire(CaseRun):
+    def refuses(self, event: Event) -> bool:
+        return not isinstance(self.program.windowing, FixedWindows) and super().refuses(event)
+
+
 # State
 
 
@@ -177,6 +183,16 @@ class CombiningKeepsTheLargest(CaseRun):
         return self.Largest(stored, name) if kind is Cell.COMBINING else super().cell(kind, stored, name)
 
 
+@_bug("combining-adds-twice", "a combining cell adds every input twice")
+class CombiningAddsTwice(CaseRun):
+    class Doubled(Combining):
+        def add(self, value: int) -> None:
+            super().add(2 * value)
+
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        return self.Doubled(stored, name) if kind is Cell.COMBINING else super().cell(kind, stored, name)
+
+
 @_bug("last-write-of-a-bundle-lost", "the last element of a bundle leaves no trace in the state")
 class LastWriteOfABundleLost(CaseRun):
     def process(self, event: Event) -> None:
@@ -224,6 +240,21 @@ class FirstOfABundleDoubled(CaseRun):
         return (*events[:1], *events)
 
 
+@_bug("first-of-a-key-dropped", "the first element of every key is dropped")
+class FirstOfAKeyDropped(CaseRun):
+    def process(self, event: Event) -> None:
+        if self.scope(event) in self.state:
+            super().process(event)
+        else:
+            self.state[self.scope(event)] = {}
+
+
+@_bug("equal-elements-collapse", "elements of a bundle with equal key, value and time count as one")
+class EqualElementsCollapse(CaseRun):
+    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
+        return list({(e.key, canonical(e.value), e.event_time): e for e in reversed(events)}.values())[::-1]
+
+
 @_bug("one-element-per-key-and-bundle", "only the last element of a key in a bundle is processed")
 class OneElementPerKeyAndBundle(CaseRun):
     def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
@@ -262,6 +293,21 @@ class LastOutputOfABundleLost(CaseRun):
 class OutputTwice(CaseRun):
     def emit(self, key: str, outputs: list[Output]) -> None:
         super().emit(key, [output for output in outputs for _ in range(2)])
+
+
+@_bug("output-of-timers-lost", "what a timer's callback puts out is lost")
+class OutputOfTimersLost(CaseRun):
+    def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
+        kept = len(self.emissions)
+        super().fire(timer, time)
+        del self.emissions[kept:]
+
+
+@_bug("output-under-another-key", "output of a bundle comes out under the key of the bundle's first element")
+class OutputUnderAnotherKey(CaseRun):
+    def emit(self, key: str, outputs: list[Output]) -> None:
+        bundle = next((step for step in self.case.schedule.bundles if step.id == self.step and step.events), None)
+        super().emit(bundle.events[0].key if bundle else key, outputs)
 
 
 # Timers
@@ -326,3 +372,32 @@ class TimerStateEmpty(CaseRun):
     def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
         self.state.pop(timer[:2], None)
         super().fire(timer, time)
+
+
+@_bug("timers-in-the-order-set", "due timers fire in the order in which they were set")
+class TimersInTheOrderSet(CaseRun):
+    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+        return [(time, timer) for timer, time in self.timers.items() if time <= self.watermark]
+
+
+@_bug("timers-in-reverse", "due timers fire latest first")
+class TimersInReverse(CaseRun):
+    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+        return super().due()[::-1]
+
+
+@_bug("cleared-timers-fire", "clearing a timer does nothing")
+class ClearedTimersFire(CaseRun):
+    def timers_of(self, scope: Scope) -> CaseTimers:
+        class Kept(CaseTimers):
+            def clear(self, name: str, tag: str = "") -> None:
+                pass
+
+        return Kept(self, scope)
+
+
+@_bug("timers-lost-on-advance", "an advance forgets the timers that it does not fire")
+class TimersLostOnAdvance(CaseRun):
+    def advance(self, step: Advance) -> None:
+        super().advance(step)
+        self.timers.clear()

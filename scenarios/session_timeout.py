@@ -14,7 +14,7 @@ from conformance.engine import Feature
 from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
-from conformance.model import Arrival, Event
+from conformance.model import Arrival, Event, Json
 from conformance.perturbation import REBUNDLE, REORDER
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
 
@@ -58,13 +58,15 @@ class SessionTimeout(Program):
             timers.set("close", end, tag=str(end))
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
-        still_open = []
+        still_open: list[Json] = []
+        ended: list[Json] = []
         for session in state.open.get([]):
-            if session[1] + GAP == timer.time:
-                emit({"start": session[0], "end": session[1] + GAP, "ids": session[2]})
-            else:
-                still_open.append(session)
+            (ended if session[1] + GAP == timer.time else still_open).append(session)
         state.open.set(still_open)
+        for first, last, ids in ended:
+            emit({"start": first, "end": last + GAP, "ids": ids})
+        if not ended:
+            emit({"stray": timer.time})
 
 
 def sessions_with(run: Observation) -> dict[str, list[int]]:
@@ -163,6 +165,28 @@ def a_bridge_merges(run: Observation) -> Iterator[Finding]:
                 yield bool(shared) or f"{bridge.event.id} connects {left.id} and {right.id}, which share no session"
 
 
+def close_in_order(run: Observation) -> Iterator[Finding]:
+    """Sessions that one advance closes."""
+    closed: dict[tuple[str, int], list[int]] = {}
+    for emission, end in run.tagged("end"):
+        closed.setdefault((emission.key, emission.step), []).append(end)
+    for (key, step), ends in closed.items():
+        if len(ends) > 1:
+            yield ends == sorted(ends) or f"in step {step} the sessions of key {key} came out with the ends {ends}"
+
+
+def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
+    """Exercised where an event moved the end of a session: it is later than, and closer than the gap to, the latest
+    event of its key so far. The program emits a stray where a timer fires that no session ends at."""
+    strays = run.tagged("stray")
+    for key, arrivals in run.arrivals_by_key.items():
+        for position, arrival in enumerate(arrivals[1:], 1):
+            latest = max(earlier.event.event_time for earlier in arrivals[:position])
+            if 0 < arrival.event.event_time - latest < GAP:
+                fired = [time for emission, time in strays if emission.key == key]
+                yield not fired or f"a timer of key {key} fired for {fired[0]}, where no session ends any more"
+
+
 SCENARIO = Scenario(
     name="session timeout",
     summary=f"Group the events of a key into sessions closed by {GAP} ms of inactivity in event time.",
@@ -204,6 +228,8 @@ SCENARIO = Scenario(
             a_bridge_merges,
             source=BEAM_SESSIONS,
         ),
+        Guarantee("sessions of a key that close at once come out in order of their ends", "sessions", close_in_order),
+        Guarantee("a timer that was cleared does not fire", "sessions", a_cleared_timer_does_not_fire),
         Guarantee("sessions ignore arrival order", "sessions", same_under=REORDER, alike=Equivalence.SAME_MULTISET),
         Guarantee("sessions ignore bundling", "sessions", same_under=REBUNDLE, alike=Equivalence.SAME_MULTISET),
     ),

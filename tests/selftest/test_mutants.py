@@ -1,67 +1,65 @@
 """Verify the verifier: nothing accuses the reference, every mutant is caught, every guarantee can fail."""
 
-from collections import defaultdict
+import io
 
 import pytest
+from rich.console import Console
 
-from conformance import checking
-from conformance.engine import EngineInfo
 from conformance.generation import draw_cases
-from conformance.guarantees import programs_of
-from conformance.registry import load_engine, load_scenarios
+from conformance.registry import load_scenarios, mutant_ids
 from conformance.results import Verdict
-from conformance.runner import exercised_by_any_reading, packs_of, reference_traces
-from engines.mutants import MUTANTS
+from conformance.runner import exercised_by_any_reading
+from conformance.selftest import SelfTest, judged, selftest
+from reports import kills
 
 SCENARIOS = load_scenarios()
-PROGRAMS = programs_of(SCENARIOS)
 
 
 @pytest.fixture(scope="module")
-def cases():
-    return draw_cases(SCENARIOS, 20, 3, exercised_by_any_reading(SCENARIOS))
+def found():
+    return selftest(SCENARIOS, mutant_ids(), wanted=20, seeds=5)
 
 
-def _cells(name, cases):
-    engine = load_engine(name)
-    info = EngineInfo(engine.id, engine.title, engine.capabilities)
-    runs = checking.Runs()
-    for pack in packs_of(cases, 1_000):
-        runs.add(pack, engine.run(pack, PROGRAMS))
-    reference = reference_traces(PROGRAMS, engine.capabilities.lateness)
-    for scenario, guarantee, perturbation in checking.cells_asked(SCENARIOS):
-        mine = [c for c in cases if (c.scenario, c.program) == (scenario.id, guarantee.program)]
-        evidence = checking.gather(guarantee, perturbation, mine, runs, reference)
-        yield checking.conclude(scenario, guarantee, perturbation, info, evidence)
-
-
-@pytest.fixture(scope="module")
-def kills(cases):
-    """Mutant -> the (scenario, guarantee) rows that it breaks."""
-    found = defaultdict(set)
-    for mutant in MUTANTS:
-        found[mutant] = {c.row for c in _cells(f"mutant:{mutant}", cases) if c.verdict is Verdict.VIOLATED}
-    return found
-
-
-def test_every_guarantee_holds_on_the_reference(cases):
-    """So the programs, the predicates and the perturbations are right; and every cell but one's own is exercised."""
-    cells = list(_cells("reference", cases))
+def test_every_guarantee_holds_on_the_reference():
+    """So the programs, the predicates and the perturbations are right; and every cell is exercised."""
+    cases = draw_cases(SCENARIOS, 20, 3, exercised_by_any_reading(SCENARIOS))
+    cells = judged(SCENARIOS, "reference", cases)
     assert {(*c.row, c.perturbation, c.reason) for c in cells if c.verdict is not Verdict.HOLDS} == set()
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_reference_is_never_accused(seed):
+def test_the_reference_is_never_accused(found):
     """Whatever the seed."""
-    drawn = draw_cases(SCENARIOS, 10, seed, exercised_by_any_reading(SCENARIOS))
-    assert [c for c in _cells("reference", drawn) if c.verdict in (Verdict.VIOLATED, Verdict.ERROR)] == []
+    assert found.accusations == ()
 
 
-def test_every_mutant_is_caught(kills):
-    assert [mutant for mutant, rows in kills.items() if not rows] == []
+def test_every_mutant_is_caught(found):
+    assert len(found.kills) >= 40
+    assert found.survivors == []
 
 
-def test_every_guarantee_catches_a_mutant(kills):
+def test_every_guarantee_catches_a_mutant(found):
     """A check that nothing can make fail is a defect."""
-    asked = {(s.id, g.id) for s in SCENARIOS for g in s.guarantees}
-    assert asked - set().union(*kills.values()) == set()
+    assert found.toothless == []
+
+
+def test_the_kill_matrix_names_what_is_broken(found):
+    page = kills.render(found)
+    assert all(mutant in page for mutant in found.kills)
+    assert "Every mutant is caught" in page
+
+
+def test_a_failing_selftest_says_why():
+    """A survivor, a toothless guarantee and an accusation are each a line."""
+    broken = judged(
+        SCENARIOS[:1], "mutant:output-twice", draw_cases(SCENARIOS[:1], 5, 1, exercised_by_any_reading(SCENARIOS[:1]))
+    )
+    accusation = next(cell for cell in broken if cell.verdict is Verdict.VIOLATED)
+    found = SelfTest({"harmless": frozenset()}, frozenset({("s", "g")}), (accusation,))
+    console = Console(file=io.StringIO(), record=True, width=200)
+    kills.show(found, console)
+    text = console.export_text()
+    assert not found.passed
+    assert "the mutant harmless survives" in text
+    assert "nothing makes the guarantee s/g fail" in text
+    assert "the reference is accused" in text
+    assert "harmless survives" in kills.render(found)
