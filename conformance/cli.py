@@ -22,7 +22,7 @@ from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
 from conformance.model import InvalidSchedule, Pack
 from conformance.process import EngineDown, EngineProcess
 from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios, mutant_ids
-from conformance.results import Results, UnreadableResults
+from conformance.results import Results, UnreadableResults, fold
 from conformance.runner import Options, Run, UnusableCases, failure
 from conformance.selftest import selftest
 from conformance.witnesses import UnreadableWitness, Witness
@@ -238,6 +238,44 @@ def report(results: Path, **files: Path | None) -> None:
         from reports.terminal import summary
 
         summary(found, _console())
+
+
+@main.command()
+@click.argument("cell")
+@click.argument("results", type=click.Path(path_type=Path))
+def explain(cell: str, results: Path) -> None:
+    """Say why a cell has its verdict. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
+    from reports.words import survival_lines, witness_lines
+
+    found = Results.read(results)
+    engine, _, row = cell.partition("/")
+    scenario, _, guarantee = row.partition("/")
+    cells = found.of((scenario, guarantee), engine)
+    if not cells:
+        raise click.UsageError(f"{results} has no cell {cell!r}; a cell is ENGINE/SCENARIO/GUARANTEE, by their ids")
+    texts = found.scenarios[scenario]["guarantees"][guarantee]
+    console = _console()
+
+    def say(text: str, **style: Any) -> None:
+        console.print(escape(text), highlight=False, soft_wrap=True, **style)
+
+    say(f"{found.scenarios[scenario]['name']}: {texts['claim']}", style="bold")
+    say(f"claimed by {texts['source']}: {texts['quote']!r}" if texts["quote"] else f"the claim is {texts['source']}")
+    say(f"on {found.environment[engine]['title']}: {fold(cells).verdict.value}", style="bold")
+    for part in cells:
+        say(
+            f"  {part.perturbation}: {part.verdict.value}: {part.reason} ({part.violations} of {part.cases} cases against)"
+        )
+    for note in fold(cells).notes:
+        say(f"  {note}")
+    if witness := found.witnesses.get(fold(cells).witness):
+        for line in ["the witness:", *witness_lines(Witness.from_json(witness))]:
+            say(line)
+    say("how alike a case and its perturbed twin were:")
+    for survival in found.survivals:
+        if (survival["engine"], survival["scenario"], survival["program"]) == (engine, scenario, texts["program"]):
+            for line in survival_lines(survival):
+                say(f"  {line}")
 
 
 @main.command()

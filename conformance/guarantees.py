@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -121,6 +121,8 @@ class Scenario:
         name: words; its slug is the scenario's id.
         programs: name -> program. A guarantee names the one that it speaks of.
         domain: name -> the inputs to draw for that program.
+        survives: name -> perturbation id -> the equivalence up to which the program promises to survive it. Kept by
+            the reference on every pair; a perturbation that is not named is promised nothing.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Scenario:
     programs: Mapping[str, Program]
     domain: Mapping[str, Any]
     guarantees: tuple[Guarantee, ...]
+    survives: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:

@@ -127,12 +127,14 @@ class Program:
         cells: cell name -> kind.
         timers: the names of its event-time timers.
         windowing: one global window, or fixed windows.
+        labels: fields of emitted objects whose values may be dealt out to a key's elements in any order (an index).
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
     cells: ClassVar[Mapping[str, Cell]] = {}
     timers: ClassVar[tuple[str, ...]] = ()
     windowing: ClassVar[Windowing] = GlobalWindow()
+    labels: ClassVar[tuple[str, ...]] = ()
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:

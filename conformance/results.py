@@ -112,6 +112,7 @@ def held(cases: int, clocks: int) -> str:
 class Results:
     """Everything that a run found. ``partial`` marks a run that was cut short.
 
+    ``survivals`` says, per program, perturbation and engine, up to which equivalence the output stayed the same.
     ``scenarios`` holds the texts (id -> name, summary, guarantees), ``environment`` an entry per engine, ``witnesses``
     the witness files by id. ``timing`` is the only part that differs between two runs of one seed.
     """
@@ -120,6 +121,7 @@ class Results:
     environment: dict[str, Any]
     scenarios: dict[str, Any]
     cells: list[Cell]
+    survivals: list[dict[str, Any]] = field(default_factory=list)
     witnesses: dict[str, Any] = field(default_factory=dict)
     timing: dict[str, Any] = field(default_factory=dict)
 
@@ -146,6 +148,7 @@ class Results:
             "environment": self.environment,
             "scenarios": self.scenarios,
             "cells": [cell.to_json() for cell in self.cells],
+            "survivals": self.survivals,
             "witnesses": self.witnesses,
             "timing": self.timing,
         }
@@ -179,7 +182,7 @@ class Results:
                 f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
             ) from None
         cells = [Cell.from_json(cell) for cell in data["cells"]]
-        return cls(data["run"], data["environment"], data["scenarios"], cells, data["witnesses"], data["timing"])
+        return cls(**{name: data[name] for name in data if name not in ("schema", "cells")}, cells=cells)
 
 
 @cache

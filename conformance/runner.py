@@ -23,6 +23,7 @@ from conformance.checking import Against, Runs, Traces
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, case_needs
 from conformance.generation import Exercised, draw_cases
 from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
+from conformance.lattice import Survival, survey
 from conformance.model import Case, Pack, PackRun, Trace, canonical
 from conformance.process import EngineDown, EngineProcess
 from conformance.registry import load_engine
@@ -98,6 +99,7 @@ class EngineOutcome:
 
     info: EngineInfo
     cells: list[Cell] = field(default_factory=list)
+    survivals: list[Survival] = field(default_factory=list)
     witnesses: dict[str, Witness] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     available: bool = True
@@ -312,6 +314,7 @@ class Run:
             outcome.cells.append(cell)
             if cell.verdict is Verdict.VIOLATED:
                 violated.append((cell, guarantee, sorted(evidence.against, key=lambda a: a.size)))
+        outcome.survivals = list(survey(self.options.scenarios, cases, runs, info, reference))
         self.on_event(Confirming(info.id, len(violated)))
         alone = Alone(process, self.programs)
         confirmed = {id(cell): self._confirm(cell, g, against, alone, outcome) for cell, g, against in violated}
@@ -359,6 +362,7 @@ class Run:
             environment={outcome.info.id: environment(outcome.info) for outcome in outcomes},
             scenarios={scenario.id: describe(scenario) for scenario in options.scenarios},
             cells=[cell for outcome in outcomes for cell in outcome.cells],
+            survivals=[survival.to_json() for outcome in outcomes for survival in outcome.survivals],
             witnesses=witnesses,
             timing={
                 "cpus": os.cpu_count(),

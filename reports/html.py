@@ -9,7 +9,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from conformance.guarantees import slug
 from conformance.results import Cell, Results
 from conformance.witnesses import Witness
-from reports.words import MEANINGS, SYMBOLS, counted, not_run, replay_command, witness_lines
+from reports.words import (
+    MEANINGS,
+    SYMBOLS,
+    counted,
+    keeps_promise,
+    not_run,
+    replay_command,
+    survived,
+    witness_lines,
+)
 
 TEMPLATES = Environment(
     loader=PackageLoader("reports", "templates"),
@@ -53,9 +62,24 @@ def render(results: Results) -> str:
         engines=results.engines,
         scenarios=scenarios,
         totals=totals,
+        survivals=_survivals(results),
         not_run=not_run(results),
         meanings=[(verdict.value, SYMBOLS[verdict], meaning) for verdict, meaning in MEANINGS.items()],
     )
+
+
+def _survivals(results: Results) -> list[dict[str, Any]]:
+    """Rows of the table of equivalences: a program under a perturbation, and what each engine showed."""
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for survival in results.survivals:
+        key = (survival["scenario"], survival["program"], survival["perturbation"])
+        row = rows.setdefault(key, {**survival, "name": results.scenarios[key[0]]["name"], "engines": {}})
+        row["engines"][survival["engine"]] = {
+            **survival,
+            "word": survived(survival),
+            "kept": keeps_promise(survival),
+        }
+    return list(rows.values())
 
 
 def _entry(results: Results, cell: Cell, witnesses: dict[str, Witness]) -> dict[str, Any]:

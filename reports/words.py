@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from conformance.model import DRAIN, Advance, Case, Emission, Schedule, Trace, canonical
 from conformance.results import Cell, Results, Verdict
@@ -82,6 +83,40 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
 def _emitted(emission: Emission) -> str:
     what = f"stopped: {emission.error}" if emission.error else canonical(emission.value)
     return f"key {emission.key} {what}"
+
+
+def survived(survival: Mapping[str, Any]) -> str:
+    """Up to what a program's output stayed the same, in a few words."""
+    if survival["unsupported"]:
+        return "unsupported"
+    if not survival["pairs"]:
+        return "no pairs"
+    return " and ".join(survival["observed"]) or "nothing"
+
+
+def keeps_promise(survival: Mapping[str, Any]) -> bool:
+    """False where a pair refuted what the program promises."""
+    return not any(g["refuted"] for g in survival["grades"] if g["equivalence"] == survival["promised"])
+
+
+def survival_lines(survival: Mapping[str, Any]) -> Iterator[str]:
+    """One program under one perturbation on one engine: every equivalence, and the smallest pair against each."""
+    promised = f", promised: {survival['promised']}" if survival["promised"] else ", nothing promised"
+    yield f"{survival['perturbation']}: {survived(survival)} ({survival['pairs']} pairs{promised})"
+    if survival["unsupported"]:
+        yield f"    {survival['unsupported']}"
+    told = None
+    for grade in survival["grades"]:
+        yield (
+            f"    {grade['equivalence']}: {grade['refuted']} of {grade['counted']} pairs against, "
+            f"{grade['inapplicable']} inapplicable"
+        )
+        pair = grade["smallest"]
+        if pair and pair != told:
+            told = pair
+            for title, key in (("the base", "base"), ("its twin", "twin")):
+                schedule, trace = Schedule.from_json(pair[key]), Trace.from_json(pair[f"{key}_seen"])
+                yield from (f"        {line}" for line in [f"{title}:", *timeline(schedule, trace)])
 
 
 def shown(title: str, case: Case, trace: Trace | None) -> list[str]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.engine import Feature
+from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Arrival, Event
+from conformance.perturbation import REBUNDLE
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
 
 HORIZON = 10_000
@@ -152,6 +154,7 @@ SCENARIO = Scenario(
             keys=2,
         )
     },
+    survives={"dedup": {REBUNDLE.id: Equivalence.IDENTICAL}},
     guarantees=(
         Guarantee("the first arrival is emitted", "dedup", the_first_arrival_is_emitted, source=SPARK_DEDUP),
         Guarantee("a duplicate in the same bundle is dropped", "dedup", dropped_in_the_same_bundle, source=SPARK_DEDUP),

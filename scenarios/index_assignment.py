@@ -9,9 +9,11 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.engine import Feature
+from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Event
+from conformance.perturbation import REBUNDLE, REORDER
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
 
 WINDOW = FixedWindows(size=10_000)
@@ -26,6 +28,7 @@ BEAM_TUTORIAL = Source("Beam tutorial, Stateful Processing", "State is scoped pe
 
 class AssignIndex(Program):
     cells = {"next": Cell.VALUE}
+    labels = ("index",)
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         index = state.next.get(0)
@@ -126,6 +129,10 @@ SCENARIO = Scenario(
     domain={
         "global": Domain(offsets=(1, 1, 2, 500, 9_999, 10_000, 20_000)),
         "per window": Domain(offsets=(1, 2, 5_000, 9_999, 10_000, 20_000), keys=2),
+    },
+    survives={
+        name: {REORDER.id: Equivalence.SAME_UP_TO_RELABELLING, REBUNDLE.id: Equivalence.IDENTICAL}
+        for name in ("global", "per window")
     },
     guarantees=(
         Guarantee("every element gets an index", "global", every_element_gets_an_index, source=BEAM_BLOG),

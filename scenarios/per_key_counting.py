@@ -54,6 +54,7 @@ SCENARIO = Scenario(
     summary="After every element, emit how many elements its key has had.",
     programs={"count": CountPerKey()},
     domain={"count": Domain(offsets=(1, 2, 500, 9_999, 20_000))},
+    survives={"count": {REORDER.id: Equivalence.IDENTICAL, REBUNDLE.id: Equivalence.IDENTICAL}},
     guarantees=(
         Guarantee(
             "the final count is the number of on-time elements", "count", final_count_is_the_number_of_on_time_elements

@@ -107,6 +107,25 @@ def test_reports_are_made_again_from_results(ran, tmp_path):
     assert "Which guarantee holds where" in conformance("report", results, cwd=tmp_path).stdout
 
 
+def test_a_cell_is_explained(ran):
+    folder, _ = ran
+    results = folder / "out" / "results.json"
+    row = "late-data/an-element-exactly-at-the-watermark-is-processed"
+    done = conformance("explain", f"{LATE}/{row}", results, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for said in (
+        "claimed by Spark",
+        ": violated",
+        "the witness:",
+        "exactly at the watermark, was dropped",
+        "rebundle: identical",
+    ):
+        assert said in done.stdout
+    unknown = conformance("explain", "no/such/cell", results, cwd=folder)
+    assert unknown.returncode == 2
+    assert "has no cell 'no/such/cell'" in unknown.stderr
+
+
 @pytest.mark.parametrize("what", ["engines", "scenarios", "guarantees"])
 def test_lists(what, tmp_path):
     """For people and for programs."""

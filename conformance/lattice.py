@@ -1,0 +1,131 @@
+"""The equivalence lattice: under which perturbation does a program's output stay the same, and up to what?
+
+A pair of twins counts at an equivalence only if the reference, reading *late* as the engine does, keeps that very pair
+alike at it. The strongest equivalences that no counting pair refuted are what was observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.checking import Reference, Runs
+from conformance.engine import EngineInfo, program_needs
+from conformance.equivalence import Equivalence, equivalent, maximal
+from conformance.guarantees import Scenario
+from conformance.model import Case, Json, Trace
+from conformance.perturbation import PERTURBATIONS
+
+
+@dataclass(frozen=True)
+class Grade:
+    """One equivalence: how many pairs counted, how many did not, and how many of the former were not alike."""
+
+    equivalence: Equivalence
+    counted: int
+    inapplicable: int
+    refuted: int
+    smallest: tuple[Case, Case] | None = None
+
+
+@dataclass(frozen=True)
+class Survival:
+    """What is known of one program under one perturbation on one engine.
+
+    ``unsupported`` says why there are no pairs, where the engine cannot be asked; ``traces`` are those of the smallest
+    refuting pairs, by case id.
+    """
+
+    scenario: str
+    program: str
+    perturbation: str
+    engine: str
+    promised: Equivalence | None
+    pairs: int
+    grades: tuple[Grade, ...]
+    unsupported: str = ""
+    traces: dict[str, Trace] = field(default_factory=dict)
+
+    @property
+    def observed(self) -> list[Equivalence]:
+        """The strongest equivalences that at least one pair put to the test and none refuted."""
+        return maximal(g.equivalence for g in self.grades if g.counted and not g.refuted)
+
+    def to_json(self) -> Json:
+        def pair(grade: Grade) -> Json:
+            if not grade.smallest:
+                return None
+            base, twin = grade.smallest
+            return {
+                "base": base.schedule.to_json(),
+                "twin": twin.schedule.to_json(),
+                "base_seen": self.traces[base.id].to_json(),
+                "twin_seen": self.traces[twin.id].to_json(),
+            }
+
+        return {
+            "scenario": self.scenario,
+            "program": self.program,
+            "perturbation": self.perturbation,
+            "engine": self.engine,
+            "promised": self.promised.value if self.promised else "",
+            "observed": [e.value for e in self.observed],
+            "pairs": self.pairs,
+            "unsupported": self.unsupported,
+            "grades": [
+                {
+                    "equivalence": g.equivalence.value,
+                    "counted": g.counted,
+                    "inapplicable": g.inapplicable,
+                    "refuted": g.refuted,
+                    "smallest": pair(g),
+                }
+                for g in self.grades
+            ],
+        }
+
+
+def survey(
+    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: Reference
+) -> Iterator[Survival]:
+    """The survival of every program under every perturbation on one engine."""
+    by_id = {case.id: case for case in cases}
+    pairs: dict[tuple[str, str, str], list[tuple[Case, Case]]] = {}
+    for case in by_id.values():
+        if case.base and case.id in runs.traces and case.base in runs.traces:
+            found = pairs.setdefault((case.scenario, case.program, case.perturbation), [])
+            found.append((by_id[case.base], case))
+    for scenario in scenarios:
+        for name, program in scenario.programs.items():
+            for perturbation in PERTURBATIONS:
+                mine = pairs.get((scenario.id, name, perturbation.id), [])
+                promised = scenario.survives.get(name, {}).get(perturbation.id)
+                known: dict[str, Any] = {"scenario": scenario.id, "program": name, "perturbation": perturbation.id}
+                missing = engine.capabilities.first_missing(program_needs(program) | perturbation.needs)
+                if missing:
+                    reason = f"{missing.value}: {engine.capabilities.features[missing].note}"
+                    yield Survival(**known, engine=engine.id, promised=promised, pairs=0, grades=(), unsupported=reason)
+                    continue
+                specified = reference([case for pair in mine for case in pair])
+                grades = tuple(
+                    _grade(how, mine, runs.traces, specified, program.labels)
+                    for how in Equivalence
+                    if program.labels or how is not Equivalence.SAME_UP_TO_RELABELLING
+                )
+                shown = {case.id: runs.traces[case.id] for g in grades if g.smallest for case in g.smallest}
+                yield Survival(
+                    **known, engine=engine.id, promised=promised, pairs=len(mine), grades=grades, traces=shown
+                )
+
+
+def _grade(
+    how: Equivalence, pairs: list[tuple[Case, Case]], traces: Any, specified: Any, labels: tuple[str, ...]
+) -> Grade:
+    def alike(base: Case, twin: Case, found: Any) -> bool:
+        return equivalent(how, (base.schedule, found[base.id]), (twin.schedule, found[twin.id]), labels)
+
+    counting = [pair for pair in pairs if alike(*pair, specified)]
+    refuting = [pair for pair in counting if not alike(*pair, traces)]
+    smallest = min(refuting, key=lambda pair: pair[1].size, default=None)
+    return Grade(how, len(counting), len(pairs) - len(counting), len(refuting), smallest)
