@@ -174,10 +174,13 @@ def run(
         console.print(f"seed {options.seed}", highlight=False)
     from reports.terminal import Live, summary
 
-    with Live(console) as live:
-        job = Run(options, live)
-        signal.signal(signal.SIGTERM, lambda *_: _interrupt())
-        results = job.execute()
+    signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+    try:
+        with Live(console) as live:
+            results = Run(options, live).execute()
+    except KeyboardInterrupt:
+        console.print("interrupted before there was any result", style="yellow")
+        sys.exit(3)
     results.write(out / "results.json")
     (out / "witnesses").mkdir()
     for name, witness in results.witnesses.items():
