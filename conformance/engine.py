@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from conformance.model import Advance, Case, Pack, PackRun, Schedule
+from conformance.model import Advance, Case, Pack, PackRun, Restart, Schedule
 from conformance.program import FixedWindows, Program
 
 
@@ -18,6 +18,7 @@ class Feature(Enum):
     SEVERAL_BUNDLES = "several bundles"
     WATERMARK = "a watermark driven between bundles"
     FIXED_WINDOWS = "fixed windows"
+    RESTART = "a restart from the checkpoint"
     EVENT_TIMERS = "event-time timers"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
@@ -124,6 +125,8 @@ def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
     needs = set()
     if len(schedule.bundles) > 1:
         needs.add(Feature.SEVERAL_BUNDLES)
+    if any(isinstance(step, Restart) for step in schedule.steps):
+        needs.add(Feature.RESTART)
     moved_between = any(isinstance(step, Advance) for step in schedule.steps[1:-1])
     if moved_between or not all(arrival.on_time for arrival in schedule.arrivals):
         needs.add(Feature.WATERMARK)

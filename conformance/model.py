@@ -56,7 +56,14 @@ class Advance:
     watermark: int
 
 
-Step = Deliver | Advance
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The job stops and resumes from its checkpoint. Only right after an advance, which has settled."""
+
+    id: int
+
+
+Step = Deliver | Advance | Restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +110,14 @@ class Schedule:
         for step in self.steps:
             if isinstance(step, Advance):
                 watermark = step.watermark
-            else:
+            elif isinstance(step, Deliver):
                 found += [Arrival(event, step.id, watermark) for event in step.events]
         return tuple(found)
 
     @cached_property
-    def clock(self) -> tuple[tuple[int, int | None], ...]:
-        """The skeleton: a (step id, watermark) pair per advance, (step id, None) per bundle."""
-        return tuple((step.id, step.watermark if isinstance(step, Advance) else None) for step in self.steps)
+    def clock(self) -> tuple[Step, ...]:
+        """The skeleton: the steps without their events."""
+        return tuple(Deliver(step.id) if isinstance(step, Deliver) else step for step in self.steps)
 
     @cached_property
     def intervals(self) -> Mapping[int, int]:
@@ -134,7 +141,7 @@ class Schedule:
         return next((step.id for step in self.advances if step.watermark >= time), None)
 
     def without_empty_bundles(self) -> Schedule:
-        return Schedule(tuple(step for step in self.steps if isinstance(step, Advance) or step.events))
+        return Schedule(tuple(step for step in self.steps if not isinstance(step, Deliver) or step.events))
 
     def with_bundles(self, bundles: Mapping[int, Iterable[Event]]) -> Schedule:
         """The same clock with other events in the bundles that ``bundles`` names by step id."""
@@ -146,36 +153,40 @@ class Schedule:
         )
 
     def to_json(self) -> Json:
-        return [
-            {"advance": step.watermark, "id": step.id}
-            if isinstance(step, Advance)
-            else {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
-            for step in self.steps
-        ]
+        return [_step_to_json(step) for step in self.steps]
 
     @classmethod
     def from_json(cls, data: Json) -> Schedule:
         try:
-            return cls(
-                tuple(
-                    Advance(step["id"], step["advance"])
-                    if "advance" in step
-                    else Deliver(step["id"], tuple(Event(*event) for event in step["deliver"]))
-                    for step in data
-                )
-            )
+            return cls(tuple(_step_from_json(step) for step in data))
         except (KeyError, TypeError) as error:
             raise InvalidSchedule(f"not a schedule: {error!r} in {str(data)[:80]}") from None
+
+
+def _step_to_json(step: Step) -> Json:
+    if isinstance(step, Advance):
+        return {"advance": step.watermark, "id": step.id}
+    if isinstance(step, Restart):
+        return {"restart": True, "id": step.id}
+    return {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
+
+
+def _step_from_json(data: Json) -> Step:
+    if "advance" in data:
+        return Advance(data["id"], data["advance"])
+    if "restart" in data:
+        return Restart(data["id"])
+    return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]))
 
 
 def _validate(steps: tuple[Step, ...]) -> None:
     if not steps or not isinstance(steps[0], Advance) or not isinstance(steps[-1], Advance):
         raise InvalidSchedule("a schedule begins with an advance of the watermark and ends with one")
-    last_id, watermark = -1, -1
+    last_id, watermark, settled = -1, -1, False
     seen: set[str] = set()
     for step in steps:
-        if not isinstance(step, Deliver | Advance):
-            raise InvalidSchedule(f"a step is a Deliver or an Advance, not {type(step).__name__}")
+        if not isinstance(step, Deliver | Advance | Restart):
+            raise InvalidSchedule(f"a step is a Deliver, an Advance or a Restart, not {type(step).__name__}")
         if type(step.id) is not int or step.id <= last_id:
             raise InvalidSchedule(f"step ids rise from step to step: {step.id!r} comes after {last_id}")
         last_id = step.id
@@ -189,7 +200,15 @@ def _validate(steps: tuple[Step, ...]) -> None:
                     f"step {step.id}: the watermark goes from {watermark} to {step.watermark} ms; it may only rise"
                 )
             watermark = step.watermark
+            settled = True
             continue
+        if isinstance(step, Restart):
+            if not settled:
+                raise InvalidSchedule(
+                    f"step {step.id}: a restart comes right after an advance, where the job has settled"
+                )
+            continue
+        settled = False
         for event in step.events:
             if type(event.event_time) is not int or event.event_time < 0:
                 raise InvalidSchedule(
@@ -329,7 +348,7 @@ class Pack:
             raise InvalidSchedule("the cases of a pack have ids of their own")
 
     @property
-    def clock(self) -> tuple[tuple[int, int | None], ...]:
+    def clock(self) -> tuple[Step, ...]:
         return self.cases[0].schedule.clock
 
     def bundle(self, step: int) -> Iterator[tuple[Case, Event]]:

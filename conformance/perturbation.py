@@ -8,22 +8,24 @@ interval (see ``equivalence``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
 
 from conformance.engine import Feature
-from conformance.model import Case, Deliver, Event, Schedule
+from conformance.model import Case, Deliver, Event, Restart, Schedule, Step
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """``apply`` makes the twin; ``needs`` are the features without which no twin can be run."""
+    """``apply`` makes the twin; ``needs`` are the features without which no twin can be run. Twins that do not keep
+    the clock need packs of their own."""
 
     id: str
     title: str
     apply: Callable[[Schedule, Random], Schedule | None]
     needs: frozenset[Feature] = frozenset()
+    keeps_clock: bool = True
 
     def twin(self, case: Case, seed: int) -> Case | None:
         """The perturbed twin of a case, the same for the same seed; None where the perturbation has no hold."""
@@ -68,7 +70,24 @@ def _non_empty(sizes: list[int]) -> list[int]:
     return [size for size in sizes if size]
 
 
+def _restart(schedule: Schedule, random: Random) -> Schedule | None:
+    """Restart after the second advance: state, timers and the watermark of a job at work must survive. Steps after it
+    are renumbered. Every case of a clock is restarted at the same place, so that their twins share a pack."""
+    if len(schedule.advances) < 3:
+        return None
+    steps: list[Step] = []
+    for step in schedule.steps:
+        steps.append(replace(step, id=len(steps)))
+        if step is schedule.advances[1]:
+            steps.append(Restart(len(steps)))
+    return Schedule(tuple(steps))
+
+
 REORDER = Perturbation("reorder", "reorder within a bundle", _reorder_within_bundles)
 REBUNDLE = Perturbation("rebundle", "split and merge bundles", _rebundle, frozenset({Feature.SEVERAL_BUNDLES}))
 
-PERTURBATIONS: tuple[Perturbation, ...] = (REORDER, REBUNDLE)
+RESTART = Perturbation(
+    "restart", "restart from the checkpoint", _restart, frozenset({Feature.RESTART}), keeps_clock=False
+)
+
+PERTURBATIONS: tuple[Perturbation, ...] = (REORDER, REBUNDLE, RESTART)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from conformance.model import Advance, Deliver, Event, Json, StepCount, canonical
+from conformance.model import Advance, Deliver, Event, Json, Step, StepCount, canonical
 from conformance.program import Cell, FixedWindows, Output
 from conformance.registry import UnknownName
 from engines.reference import CaseRun, CaseTimers, Combining, Reference, Scope, Value
@@ -203,6 +203,38 @@ class LastWriteOfABundleLost(CaseRun):
             self.state = before
 
 
+# Restarts
+
+
+@_bug("state-lost-on-restart", "a restart begins with empty state")
+class StateLostOnRestart(CaseRun):
+    def restart(self) -> None:
+        self.state.clear()
+
+
+@_bug("timers-lost-on-restart", "a restart forgets the timers")
+class TimersLostOnRestart(CaseRun):
+    def restart(self) -> None:
+        self.timers.clear()
+
+
+@_bug("output-replayed-on-restart", "a restart puts out once more what the step before it did")
+class OutputReplayedOnRestart(CaseRun):
+    def restart(self) -> None:
+        before = max((e.step for e in self.emissions), default=None)
+        self.emissions += [e for e in self.emissions if e.step == before]
+
+
+@_bug("checkpoint-one-bundle-old", "a restart resumes with the state from before the last bundle")
+class CheckpointOneBundleOld(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        self._old = copy.deepcopy(self.state)
+        super().deliver(step)
+
+    def restart(self) -> None:
+        self.state = self._old
+
+
 # Delivery and order
 
 
@@ -221,11 +253,11 @@ class BundleSortedByTime(CaseRun):
 @_bug("bundles-swapped", "two bundles between the same advances are processed in the wrong order")
 class BundlesSwapped(CaseRun):
     def run(self) -> None:
-        for _, group in groupby(self.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
+        swapped: list[Step] = []
+        for bundles, group in groupby(self.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
             steps = list(group)
-            for step in reversed(steps) if isinstance(steps[0], Deliver) else steps:
-                self.step = step.id
-                self.advance(step) if isinstance(step, Advance) else self.deliver(step)
+            swapped += steps[::-1] if bundles else steps
+        self.run_steps(swapped)
 
 
 @_bug("last-of-a-bundle-dropped", "the last element of a bundle is dropped")

@@ -14,7 +14,20 @@ from typing import Any
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile
 from conformance.guarantees import program_ref
-from conformance.model import Advance, Case, Deliver, Emission, Event, Json, Pack, PackRun, StepCount, Trace
+from conformance.model import (
+    Advance,
+    Case,
+    Deliver,
+    Emission,
+    Event,
+    Json,
+    Pack,
+    PackRun,
+    Restart,
+    Step,
+    StepCount,
+    Trace,
+)
 from conformance.program import Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
@@ -120,16 +133,24 @@ class CaseRun:
         self.counts: list[StepCount] = []
 
     def run(self) -> None:
-        for step in self.case.schedule.steps:
+        self.run_steps(self.case.schedule.steps)
+
+    def run_steps(self, steps: Iterable[Step]) -> None:
+        for step in steps:
             self.step = step.id
             if isinstance(step, Advance):
                 self.advance(step)
+            elif isinstance(step, Restart):
+                self.restart()
             else:
                 self.deliver(step)
 
     def advance(self, step: Advance) -> None:
         self.watermark = step.watermark
         self.fire_due()
+
+    def restart(self) -> None:
+        """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
     def deliver(self, step: Deliver) -> None:
         events = self.arrange(step.events)

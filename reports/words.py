@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.model import DRAIN, Advance, Case, Emission, Schedule, Trace, canonical
+from conformance.model import DRAIN, Advance, Case, Emission, Restart, Schedule, Trace, canonical
 from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
 
@@ -62,6 +62,8 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
         if isinstance(step, Advance):
             watermark = step.watermark
             yield f"step {step.id}: watermark moves to {relative(watermark, schedule)}"
+        elif isinstance(step, Restart):
+            yield f"step {step.id}: the job stops and resumes from its checkpoint"
         else:
             yield f"step {step.id}: bundle of {len(step.events)}"
             for event in step.events:

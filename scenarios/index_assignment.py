@@ -13,7 +13,7 @@ from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Event
-from conformance.perturbation import REBUNDLE, REORDER
+from conformance.perturbation import REBUNDLE, REORDER, RESTART
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
 
 WINDOW = FixedWindows(size=10_000)
@@ -131,7 +131,11 @@ SCENARIO = Scenario(
         "per window": Domain(offsets=(1, 2, 5_000, 9_999, 10_000, 20_000), keys=2),
     },
     survives={
-        name: {REORDER.id: Equivalence.SAME_UP_TO_RELABELLING, REBUNDLE.id: Equivalence.IDENTICAL}
+        name: {
+            REORDER.id: Equivalence.SAME_UP_TO_RELABELLING,
+            REBUNDLE.id: Equivalence.IDENTICAL,
+            RESTART.id: Equivalence.IDENTICAL,
+        }
         for name in ("global", "per window")
     },
     guarantees=(

@@ -13,7 +13,7 @@ from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Event, PackRun
-from conformance.perturbation import REBUNDLE, REORDER
+from conformance.perturbation import REBUNDLE, REORDER, RESTART
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 
 WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
@@ -149,8 +149,16 @@ SCENARIO = Scenario(
         ),
     },
     survives={
-        "global": {REORDER.id: Equivalence.SAME_UP_TO_RELABELLING, REBUNDLE.id: Equivalence.IDENTICAL},
-        "windowed": {REORDER.id: Equivalence.SAME_MULTISET, REBUNDLE.id: Equivalence.IDENTICAL},
+        "global": {
+            REORDER.id: Equivalence.SAME_UP_TO_RELABELLING,
+            REBUNDLE.id: Equivalence.IDENTICAL,
+            RESTART.id: Equivalence.IDENTICAL,
+        },
+        "windowed": {
+            REORDER.id: Equivalence.SAME_MULTISET,
+            REBUNDLE.id: Equivalence.IDENTICAL,
+            RESTART.id: Equivalence.IDENTICAL,
+        },
     },
     guarantees=(
         Guarantee("an on-time element is never dropped", "global", on_time_is_never_dropped, source=SPARK_LATE),

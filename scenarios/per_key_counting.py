@@ -8,7 +8,7 @@ from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Event
-from conformance.perturbation import REBUNDLE, REORDER
+from conformance.perturbation import REBUNDLE, REORDER, RESTART
 from conformance.program import Cell, Emit, Program, State, Timers
 
 BEAM_ORDER = Source(
@@ -54,7 +54,13 @@ SCENARIO = Scenario(
     summary="After every element, emit how many elements its key has had.",
     programs={"count": CountPerKey()},
     domain={"count": Domain(offsets=(1, 2, 500, 9_999, 20_000))},
-    survives={"count": {REORDER.id: Equivalence.IDENTICAL, REBUNDLE.id: Equivalence.IDENTICAL}},
+    survives={
+        "count": {
+            REORDER.id: Equivalence.IDENTICAL,
+            REBUNDLE.id: Equivalence.IDENTICAL,
+            RESTART.id: Equivalence.IDENTICAL,
+        }
+    },
     guarantees=(
         Guarantee(
             "the final count is the number of on-time elements", "count", final_count_is_the_number_of_on_time_elements
@@ -68,6 +74,7 @@ SCENARIO = Scenario(
             alike=Equivalence.SAME_FINAL_VALUE,
             source=BEAM_ORDER,
         ),
+        Guarantee("counts are the same after a restart", "count", same_under=RESTART),
         Guarantee("the final count ignores bundling", "count", same_under=REBUNDLE, alike=Equivalence.SAME_FINAL_VALUE),
     ),
 )

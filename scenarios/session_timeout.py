@@ -15,7 +15,7 @@ from conformance.equivalence import Equivalence
 from conformance.generation import Domain
 from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
 from conformance.model import Arrival, Event, Json
-from conformance.perturbation import REBUNDLE, REORDER
+from conformance.perturbation import REBUNDLE, REORDER, RESTART
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
 
 GAP = 10_000
@@ -197,7 +197,13 @@ SCENARIO = Scenario(
             keys=2,
         )
     },
-    survives={"sessions": {REORDER.id: Equivalence.IDENTICAL, REBUNDLE.id: Equivalence.IDENTICAL}},
+    survives={
+        "sessions": {
+            REORDER.id: Equivalence.IDENTICAL,
+            REBUNDLE.id: Equivalence.IDENTICAL,
+            RESTART.id: Equivalence.IDENTICAL,
+        }
+    },
     guarantees=(
         Guarantee("every on-time event is in exactly one session", "sessions", every_event_is_in_one_session),
         Guarantee(
@@ -232,6 +238,7 @@ SCENARIO = Scenario(
         Guarantee("sessions of a key that close at once come out in order of their ends", "sessions", close_in_order),
         Guarantee("a timer that was cleared does not fire", "sessions", a_cleared_timer_does_not_fire),
         Guarantee("sessions ignore arrival order", "sessions", same_under=REORDER, alike=Equivalence.SAME_MULTISET),
+        Guarantee("sessions are the same after a restart", "sessions", same_under=RESTART),
         Guarantee("sessions ignore bundling", "sessions", same_under=REBUNDLE, alike=Equivalence.SAME_MULTISET),
     ),
 )

@@ -24,7 +24,7 @@ from conformance.engine import (
     unsupported,
 )
 from conformance.guarantees import program_ref
-from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace
+from conformance.model import DRAIN, Advance, Deliver, Emission, Pack, PackRun, StepCount, Trace
 from conformance.program import Program
 from engines.beam import environment
 
@@ -36,6 +36,9 @@ STATE = {
     Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
+    Feature.RESTART: unsupported(
+        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
+    ),
     Feature.LATE_COUNTER: unsupported("Beam Python 2.77.0 has no metric of elements dropped as late"),
 }
 
@@ -109,14 +112,14 @@ def _stream(pack: Pack) -> Any:
 
     stream = TestStream(coder=FastPrimitivesCoder())
     watermark = 0
-    for step, moves_to in pack.clock:
+    for step in pack.clock:
         stream.advance_processing_time(TICK)
-        if moves_to is not None:
-            watermark = moves_to
+        if isinstance(step, Advance):
+            watermark = step.watermark
             stream.advance_watermark_to(Timestamp(micros=watermark * 1000))
-        elif rows := [element(case, event, step) for case, event in pack.bundle(step)]:
+        elif rows := [element(case, event, step.id) for case, event in pack.bundle(step.id)]:
             stream.add_elements(rows)
-        stream.add_elements([TimestampedValue((HEARTBEAT, step), Timestamp(micros=watermark * 1000))])
+        stream.add_elements([TimestampedValue((HEARTBEAT, step.id), Timestamp(micros=watermark * 1000))])
     return stream
 
 
@@ -130,7 +133,7 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
     Raises:
         NotDriven: a step had another watermark or another number of elements, or was not reached in its turn.
     """
-    steps = {tick: step for tick, (step, _) in enumerate(pack.clock, 1)}
+    steps = {tick: step.id for tick, step in enumerate(pack.clock, 1)}
     timed: dict[int, list[tuple[Any, int]]] = {tick: [] for tick in steps}
     for element, timing in inputs:
         tick = _ticks(timing)
@@ -138,9 +141,10 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
             raise NotDriven(f"an element came in at tick {tick} of {len(steps)}")
         timed[tick].append((element, timing.watermark.micros // 1000))
     watermark = None
-    for tick, (step, moves_to) in enumerate(pack.clock, 1):
-        watermark = moves_to if moves_to is not None else watermark
-        wanted = [(case.id, event.id) for case, event in pack.bundle(step)] if moves_to is None else []
+    for tick, clock_step in enumerate(pack.clock, 1):
+        step = clock_step.id
+        watermark = clock_step.watermark if isinstance(clock_step, Advance) else watermark
+        wanted = [(case.id, event.id) for case, event in pack.bundle(step)]
         rows = [(element[0][1], element[1][1]) for element, _ in timed[tick] if element[0] != HEARTBEAT]
         beats = [element[1] for element, _ in timed[tick] if element[0] == HEARTBEAT]
         if rows != wanted:
@@ -155,15 +159,15 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
 def _collect(pack: Pack, outputs: list[tuple[Any, Any]], steps: dict[int, int]) -> PackRun:
     """Traces from the timed outputs: the step of an output is that of its tick, and for an event's also the event's."""
     last = max(steps)
-    end = pack.clock[-1][1]
+    end = max(step.watermark for step in pack.clock if isinstance(step, Advance))
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     for (_, case, key, caused_in, output), timing in outputs:
         tick = _ticks(timing)
-        ended = tick == last and timing.watermark.micros // 1000 > (end or 0)
+        ended = tick == last and timing.watermark.micros // 1000 > end
         step = DRAIN if ended else steps[tick]
         if caused_in not in (None, step):
             raise NotDriven(f"an element of step {caused_in} gave its output in step {step}")
         emissions[case].append(Emission(key, output.value, step, output.event_time, output.error))
-    bundles = [step for step, moves_to in pack.clock if moves_to is None]
+    bundles = [step.id for step in pack.clock if isinstance(step, Deliver)]
     counts = tuple(StepCount(step, n := sum(1 for _ in pack.bundle(step)), n, None) for step in bundles)
     return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts)

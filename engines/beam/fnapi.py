@@ -73,7 +73,7 @@ class BeamFnApi:
             cases = tuple(case for case in pack.cases if program_ref(case.scenario, case.program) in programs_of_it)
             for case, emission in _run_bundle(Pack(cases), windowing, programs_of_it):
                 emissions[case].append(emission)
-        bundle = pack.clock[1][0]
+        bundle = pack.clock[1].id
         rows = sum(1 for _ in pack.bundle(bundle))
         return PackRun(
             {case: Trace.collect(found) for case, found in emissions.items()}, (StepCount(bundle, rows, rows, None),)
@@ -88,7 +88,7 @@ def _run_bundle(pack: Pack, windowing: Windowing, programs: Mapping[str, Program
     from engines.beam import pipeline as shared
     from engines.beam import sink
 
-    (_, _), (bundle, _), (end, _) = pack.clock
+    _, bundle, end = (step.id for step in pack.clock)
     rows = [shared.element(case, event, bundle) for case, event in pack.bundle(bundle)]
     seen = sink.Collected()
     with sink.collecting(seen):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from conformance.engine import NotDriven
 from conformance.guarantees import program_ref
-from conformance.model import Case, Event, Pack
+from conformance.model import Case, Deliver, Event, Pack, Restart, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,27 +53,31 @@ Row = tuple[str, str, str, int, int, str, str, int]
 @dataclass(frozen=True)
 class MicroBatch:
     """One planned micro-batch. Its rows are those of the bundle ``step`` (none for an advance) and a heartbeat that
-    moves the watermark to ``moves_to``; timers that fire in it belong to ``step``."""
+    moves the watermark to ``moves_to``; timers that fire in it belong to ``step``. ``query`` counts the restarts
+    before it."""
 
     step: int
     bundle: bool
     moves_to: int
+    query: int = 0
 
 
-def plan(clock: Sequence[tuple[int, int | None]], settling: int = 1) -> list[MicroBatch]:
+def plan(clock: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
     """The micro-batches of a clock; ``settling`` of them follow each advance."""
     batches: list[MicroBatch] = []
-    watermark = 0
-    for step, moves_to in clock:
-        if moves_to is None:
-            batches.append(MicroBatch(step, True, watermark))
-            continue
-        watermark = moves_to
-        if batches and batches[-1].bundle:
-            batches[-1] = MicroBatch(batches[-1].step, True, watermark)
+    watermark = query = 0
+    for step in clock:
+        if isinstance(step, Restart):
+            query += 1
+        elif isinstance(step, Deliver):
+            batches.append(MicroBatch(step.id, True, watermark, query))
         else:
-            batches.append(MicroBatch(step, False, watermark))
-        batches += [MicroBatch(step, False, watermark)] * settling
+            watermark = step.watermark
+            if batches and batches[-1].bundle:
+                batches[-1] = replace(batches[-1], moves_to=watermark)
+            else:
+                batches.append(MicroBatch(step.id, False, watermark, query))
+            batches += [MicroBatch(step.id, False, watermark, query)] * settling
     return batches
 
 
@@ -87,11 +91,11 @@ def event_row(case: Case, event: Event, step: int, window: int) -> Row:
     return program, case.id, event.key, window, step, event.id, json.dumps(event.value), event.event_time
 
 
-def write(folder: Path, batches: Iterable[tuple[MicroBatch, list[Row]]]) -> None:
-    """One Parquet file a micro-batch, in order of modification time. One row group each, so that its rows stay in one
-    input partition and in order."""
-    folder.mkdir()
-    for number, (batch, rows) in enumerate(batches):
+def write(folder: Path, batches: Iterable[tuple[MicroBatch, list[Row]]], first: int = 0) -> None:
+    """One Parquet file a micro-batch, in order of modification time, numbered from ``first``. One row group each, so
+    that its rows stay in one input partition and in order."""
+    folder.mkdir(exist_ok=True)
+    for number, (batch, rows) in enumerate(batches, first):
         path = folder / f"{number:05d}.parquet"
         columns = list(zip(*[*rows, heartbeat(batch.moves_to)], strict=True))
         columns[-1] = tuple(time * 1000 for time in columns[-1])
@@ -118,12 +122,12 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
             f"{len(batches)} micro-batches were planned, the engine reports {sorted(p['batchId'] for p in progress)}"
         )
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
-    wanted_rows = {step: sum(1 for _ in pack.bundle(step)) for step, moves_to in pack.clock if moves_to is None}
+    wanted_rows = {step.id: sum(1 for _ in pack.bundle(step.id)) for step in pack.clock if isinstance(step, Deliver)}
     asked = iter(plan(pack.clock, settling))
     watermark = 0
     for number, batch in enumerate(batches):
         wanted = next(asked, None)
-        if wanted is None or wanted.step != batch.step:
+        if wanted is None or (wanted.step, wanted.query) != (batch.step, batch.query):
             raise NotDriven(
                 f"micro-batch {number} was for step {batch.step}, the schedule asks for {wanted and wanted.step}"
             )
@@ -154,7 +158,8 @@ def millis(text: str) -> int:
 def run_query(
     spark: SparkSession, output: DataFrame, checkpoint: Path
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]]]:
-    """Run an append-mode query over all that is there; (batch id -> output rows in order, progress by batch).
+    """Run an append-mode query, from its checkpoint where there is one, over all input that it has not seen;
+    (batch id -> output rows in order, progress by batch).
 
     Rows of a batch that is run again replace those of its first run.
     """

@@ -28,6 +28,7 @@ CAPABILITIES = Capabilities(
     features={
         Feature.SEVERAL_BUNDLES: NATIVE,
         Feature.WATERMARK: NATIVE,
+        Feature.RESTART: NATIVE,
         Feature.FIXED_WINDOWS: emulated("window in key"),
         Feature.EVENT_TIMERS: emulated("timer names in a MapState (Spark knows a timer by its time)"),
         Feature.LATE_COUNTER: NATIVE,
@@ -80,22 +81,30 @@ class SparkTws:
         folder = self._folder / f"query-{next(self._numbers)}"
         folder.mkdir()
         try:
-            driving.write(folder / "input", [(batch, _rows(pack, batch, mine)) for batch in batches])
-            output = (
-                driving.read_stream(self._spark, folder / "input")
-                .groupBy("program", "case", "key", "window")
-                .transformWithState(
-                    statefulProcessor=NeutralProcessor(mine),
-                    outputStructType=OUTPUT,
-                    outputMode="Append",
-                    timeMode="EventTime",
+            rows: dict[int, list[Any]] = {}
+            progress: list[dict[str, Any]] = []
+            # A restart is another query on the same checkpoint.
+            for query in range(batches[-1].query + 1):
+                first = next(number for number, batch in enumerate(batches) if batch.query == query)
+                mine_now = [(batch, _rows(pack, batch, mine)) for batch in batches if batch.query == query]
+                driving.write(folder / "input", mine_now, first)
+                output = (
+                    driving.read_stream(self._spark, folder / "input")
+                    .groupBy("program", "case", "key", "window")
+                    .transformWithState(
+                        statefulProcessor=NeutralProcessor(mine),
+                        outputStructType=OUTPUT,
+                        outputMode="Append",
+                        timeMode="EventTime",
+                    )
                 )
-            )
-            try:
-                rows, progress = driving.run_query(self._spark, output, folder / "checkpoint")
-            except Exception as error:
-                print(error, flush=True)
-                raise RuntimeError(session.cause(error)) from None
+                try:
+                    found, reported = driving.run_query(self._spark, output, folder / "checkpoint")
+                except Exception as error:
+                    print(error, flush=True)
+                    raise RuntimeError(session.cause(error)) from None
+                rows |= found
+                progress += reported
             driving.prove(pack, batches, progress, settling)
             return _collect(pack, batches, rows, progress)
         finally:

@@ -82,8 +82,8 @@ def test_a_timer_beyond_the_last_advance_is_drained_not_judged(beam):
 @pytest.mark.parametrize(
     ("sabotage", "says"),
     [
-        (lambda clock: [(0, T + 1), *clock[1:]], "at watermark"),
-        (lambda clock: [*clock[:2], (2, T + 3), *clock[3:]], "at watermark"),
+        (lambda clock: [Advance(0, T + 1), *clock[1:]], "at watermark"),
+        (lambda clock: [*clock[:2], Advance(2, T + 3), *clock[3:]], "at watermark"),
         (lambda clock: clock[:-1], "heartbeats"),
     ],
 )

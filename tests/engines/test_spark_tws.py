@@ -7,7 +7,7 @@ import pytest
 from common import CALLS, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
 
 from conformance.engine import NotDriven
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
+from conformance.model import Advance, Case, Deliver, Event, Pack, Restart, Schedule
 from engines.spark import driving, session
 
 pytestmark = pytest.mark.engine
@@ -71,6 +71,25 @@ def test_packed_and_alone_give_the_same_traces(spark):
     packed = run(spark, cases)
     for case in cases[:: len(cases) // 3]:
         assert spark.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
+
+
+def test_state_timers_and_watermark_survive_a_restart(spark):
+    """A second query on the same checkpoint; the proof of driving holds over both."""
+    events = [[("a", STATE[i]), ("b", TIMERS[0])] for i in (0, 3, 9)]
+    plain = calls_case([*events[:2], events[2]])
+    steps = list(plain.schedule.steps)
+    at = [
+        Advance(3, T + 20),
+        Restart(4),
+        Deliver(5, steps[3].events),
+        Advance(6, T + 5_500),
+        Restart(7),
+        Advance(8, T + 200_000),
+    ]
+    late = Event("late", "a", STATE[0], T + 20)
+    at[2] = Deliver(5, (late, *(replace(e, event_time=e.event_time + 100) for e in steps[3].events)))
+    case = replace(plain, schedule=Schedule((*steps[:3], *at)))
+    assert run(spark, [case], CALLS) == specified(spark, [case], CALLS)
 
 
 def test_late_rows_are_dropped_and_counted(spark):

@@ -1,11 +1,13 @@
 """The plan of micro-batches, and the proof that the engine carried it out."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("pyarrow")
 
 from conformance.engine import NotDriven
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
+from conformance.model import Advance, Case, Deliver, Event, Pack, Restart, Schedule
 from engines.spark.driving import MicroBatch, millis, plan, prove
 
 SCHEDULE = Schedule(
@@ -50,6 +52,11 @@ def test_the_plan_settles_every_advance():
 
 def test_chains_of_timers_settle_longer():
     assert len(plan(SCHEDULE.clock, settling=3)) == len(plan(SCHEDULE.clock)) + 2 * 4
+
+
+def test_a_restart_begins_another_query():
+    steps = (*SCHEDULE.clock[:4], Restart(10), *(replace(step, id=step.id + 10) for step in SCHEDULE.clock[4:]))
+    assert [batch.query for batch in plan(steps)] == [0] * 5 + [1] * 4
 
 
 def test_a_schedule_that_was_driven_is_proven():

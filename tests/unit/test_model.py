@@ -14,6 +14,7 @@ from conformance.model import (
     Event,
     InvalidSchedule,
     Pack,
+    Restart,
     Schedule,
     Trace,
 )
@@ -49,6 +50,8 @@ def test_a_schedule_knows_its_arrivals():
         ((Advance(0, 10), Deliver(1, (Event("e", "a", None, 1.5),)), Advance(2, 20)), "a whole number of ms"),
         ((Advance(0, 10), Deliver(1, (EVENT, EVENT)), Advance(2, 20)), "'e1' is used twice"),
         ((Advance(0, 10), Deliver(1, (Event("e", 7, None, 11),)), Advance(2, 20)), "strings"),
+        ((Restart(0), Advance(1, 20)), "begins with an advance"),
+        ((Advance(0, 10), Deliver(1), Restart(2), Advance(3, 20)), "right after an advance"),
         ((Advance(0, -5), Advance(1, 20)), "whole number of ms since the epoch, not -5"),
         ((Advance(0, 10), "wait", Advance(1, 20)), "not str"),
     ],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conformance.generation import Domain, clocks, schedules
 from conformance.model import Advance, Case, Deliver, Event, Schedule
-from conformance.perturbation import PERTURBATIONS, REBUNDLE, REORDER
+from conformance.perturbation import PERTURBATIONS, REBUNDLE, REORDER, RESTART
 
 some_schedule = (
     st.booleans()
@@ -24,7 +24,8 @@ def test_events_stay_between_their_advances(perturbation, schedule, seed):
     """So none becomes late, none is lost, and the clock is the same."""
     twin = perturbation.apply(schedule, Random(seed))
     if twin is not None:
-        assert twin.clock == schedule.clock
+        assert not perturbation.keeps_clock or twin.clock == schedule.clock
+        assert [a.watermark for a in twin.advances] == [a.watermark for a in schedule.advances]
 
         def met(s):
             return Counter((a.event.id, a.event.event_time, a.watermark) for a in s.arrivals)
@@ -50,6 +51,24 @@ def test_reordering_keeps_the_bundles(schedule, seed):
 
 def _events(count):
     return tuple(Event(f"e{i}", "a", None, 2_000) for i in range(count))
+
+
+def test_a_restart_comes_after_the_second_advance():
+    """At one place for all cases of a clock; the steps behind it get new ids."""
+    schedule = Schedule((Advance(0, 10), Deliver(1, _events(2)), Advance(2, 3_000), Deliver(3), Advance(4, 9_000)))
+    twin = RESTART.apply(schedule, Random(0))
+    assert [type(step).__name__ for step in twin.steps] == [
+        "Advance",
+        "Deliver",
+        "Advance",
+        "Restart",
+        "Deliver",
+        "Advance",
+    ]
+    assert [step.id for step in twin.steps] == [0, 1, 2, 3, 4, 5]
+    assert Schedule.from_json(twin.to_json()) == twin
+    one_bundle = Schedule((Advance(0, 10), Deliver(1, _events(2)), Advance(2, 3_000)))
+    assert RESTART.apply(one_bundle, Random(0)) is None
 
 
 def test_what_has_nothing_to_change_has_no_twin():
