@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from conformance.engine import EngineInfo, Feature, program_needs
@@ -68,10 +69,23 @@ def perturbations_of(guarantee: Guarantee) -> list[Perturbation | None]:
     return [None] if guarantee.accounting else [None, *PERTURBATIONS]
 
 
+class Unjudgeable(Exception):
+    """A trace that says nothing about the engine: the program stopped, or the predicate failed on it."""
+
+
 def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
-    """(was the guarantee put to the test, the sentences against it) for a guarantee with a predicate."""
+    """(was the guarantee put to the test, the sentences against it) for a guarantee with a predicate.
+
+    Raises:
+        Unjudgeable: the predicate failed on the trace.
+    """
     assert guarantee.check
-    findings = list(guarantee.check(Observation(case, trace)))
+    try:
+        findings = list(guarantee.check(Observation(case, trace)))
+    except Exception as error:
+        raise Unjudgeable(
+            f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
+        ) from error
     return bool(findings), [finding for finding in findings if isinstance(finding, str)]
 
 
@@ -105,10 +119,8 @@ def gather(
             continue
         try:
             exercised, against = findings_against(guarantee, case, runs.traces[case.id])
-        except Exception as error:
-            evidence.faults.append(
-                f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
-            )
+        except Unjudgeable as error:
+            evidence.faults.append(str(error))
             continue
         if exercised:
             evidence.exercised.append(case)
@@ -144,7 +156,7 @@ def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence
     assert guarantee.accounting
     wanted = {case.id for case in cases}
     for pack, run in runs.packs:
-        members = [c for c in pack.cases if c.id in wanted and not all(a.on_time for a in c.schedule.arrivals)]
+        members = [c for c in pack.cases if c.id in wanted and any(a.behind for a in c.schedule.arrivals)]
         findings = list(guarantee.accounting(run))
         if members and findings:
             evidence.exercised += members
@@ -163,15 +175,18 @@ def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Trac
     }
     found = []
     for case in cases:
-        tested = set()
+        tested: set[str] = set()
         for guarantee in by_program[case.scenario, case.program]:
+            if traces[case.id].error:
+                continue  # the program stopped: there is nothing to judge
             if guarantee.check:
-                if next(guarantee.check(Observation(case, traces[case.id])), None) is not None:
-                    tested.add(guarantee.id)
+                with suppress(Unjudgeable):
+                    if findings_against(guarantee, case, traces[case.id])[0]:
+                        tested.add(guarantee.id)
             elif guarantee.same_under:
                 if case.perturbation == guarantee.same_under.id:
                     tested.add(guarantee.id)
-            elif not all(arrival.on_time for arrival in case.schedule.arrivals):
+            elif any(arrival.behind for arrival in case.schedule.arrivals):
                 tested.add(guarantee.id)
         found.append(frozenset(tested))
     return found
@@ -200,6 +215,7 @@ def conclude(
         clocks=clocks,
         violations=len({a.case.digest for a in against}),
         inapplicable=evidence.inapplicable,
+        lost=len(evidence.lost),
     )
 
 

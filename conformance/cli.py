@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import sys
 from collections.abc import Mapping
@@ -17,13 +18,14 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from conformance.checking import Unjudgeable
 from conformance.engine import CannotRun, Feature, NotDriven, case_needs
 from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
 from conformance.model import InvalidSchedule, Pack
 from conformance.process import EngineDown, EngineProcess
 from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios, mutant_ids
 from conformance.results import Results, UnreadableResults, fold
-from conformance.runner import Options, Run, UnusableCases, failure
+from conformance.runner import Options, Run, UnusableCases, failure, read_cases
 from conformance.selftest import selftest
 from conformance.witnesses import UnreadableWitness, Witness
 
@@ -48,6 +50,7 @@ class OneLine(click.Group):
 @click.version_option(package_name="conformance")
 def main() -> None:
     """Shows which guarantees stateful stream processing really gives, engine by engine."""
+    signal.signal(signal.SIGTERM, lambda *_: _interrupt())  # engines and their folders are then cleaned up
 
 
 @main.command("list")
@@ -169,12 +172,13 @@ def run(
     )
     for name in asked:
         load_engine(name)
-    _prepare(out)
+    if cases_from:
+        read_cases(cases_from, options.scenarios)
+    _prepare(out, cases_from)
     if cases_from is None:
         console.print(f"seed {options.seed}", highlight=False)
     from reports.terminal import Live, summary
 
-    signal.signal(signal.SIGTERM, lambda *_: _interrupt())
     try:
         with Live(console) as live:
             results = Run(options, live).execute()
@@ -182,7 +186,6 @@ def run(
         console.print("interrupted before there was any result", style="yellow")
         sys.exit(3)
     results.write(out / "results.json")
-    (out / "witnesses").mkdir()
     for name, witness in results.witnesses.items():
         Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
     for name, file in {"html": "matrix.html", "markdown": "summary.md", "junit": "junit.xml"}.items():
@@ -214,16 +217,15 @@ def _runnable(console: Console) -> list[str]:
     return found
 
 
-def _prepare(out: Path) -> None:
-    """Make the folder, and take away what an earlier run wrote there, so that nothing stale is read as new."""
-    out.mkdir(parents=True, exist_ok=True)
-    for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "cases.jsonl"):
-        (out / name).unlink(missing_ok=True)
-    for folder in ("witnesses", "logs"):
-        for path in (out / folder).glob("*"):
-            path.unlink()
-    if (out / "witnesses").exists():
-        (out / "witnesses").rmdir()
+def _prepare(out: Path, cases_from: Path | None) -> None:
+    """Make the folder, and take away what an earlier run wrote there, so that nothing stale is read as new; what else
+    lies there stays."""
+    (out / "witnesses").mkdir(parents=True, exist_ok=True)
+    stale = [out / name for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "cases.jsonl")]
+    stale += [path for path in (out / "witnesses").iterdir() if re.fullmatch(r"[0-9a-f]{12}\.json", path.name)]
+    for path in stale:
+        if cases_from is None or path.resolve() != cases_from.resolve():
+            path.unlink(missing_ok=True)
 
 
 @main.command()
@@ -381,11 +383,12 @@ def _replay_on(
             else f"on {name}, {'its twin: ' + case.perturbation if case.base else 'the base'}"
         )
         lines += shown(title, case, runs[case.id].traces[case.id])
-    if stopped := next((t.error for case in cases if (t := runs[case.id].traces[case.id]).error), None):
-        return f"ERROR: the program stopped: {stopped}", lines, 3
-    message = failure(
-        guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None
-    )
+    try:
+        message = failure(
+            guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None
+        )
+    except Unjudgeable as error:
+        return f"ERROR: {error}", lines, 3
     return (f"STILL FAILS: {message}", lines, 1) if message else ("FIXED: the guarantee stands", lines, 0)
 
 

@@ -1,7 +1,8 @@
 """The equivalence lattice: under which perturbation does a program's output stay the same, and up to what?
 
 A pair of twins counts at an equivalence only if the reference, reading *late* as the engine does, keeps that very pair
-alike at it. The strongest equivalences that no counting pair refuted are what was observed.
+alike at it. What was observed are the strongest equivalences at which every pair counted and none was refuted; grades
+where only some pairs counted are kept beside it. Unlike a violated cell, a refutation is not run again alone.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Survival:
 
     @property
     def observed(self) -> list[Equivalence]:
-        """The strongest equivalences that at least one pair put to the test and none refuted."""
-        return maximal(g.equivalence for g in self.grades if g.counted and not g.refuted)
+        """The strongest equivalences that every pair put to the test and none refuted."""
+        return maximal(g.equivalence for g in self.grades if g.counted and not g.refuted and not g.inapplicable)
 
     def to_json(self) -> Json:
         def pair(grade: Grade) -> Json:
@@ -93,7 +94,8 @@ def survey(
     by_id = {case.id: case for case in cases}
     pairs: dict[tuple[str, str, str], list[tuple[Case, Case]]] = {}
     for case in by_id.values():
-        if case.base and case.id in runs.traces and case.base in runs.traces:
+        judged = case.base and all(m in runs.traces and not runs.traces[m].error for m in (case.id, case.base))
+        if judged:
             found = pairs.setdefault((case.scenario, case.program, case.perturbation), [])
             found.append((by_id[case.base], case))
     for scenario in scenarios:

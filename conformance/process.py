@@ -35,7 +35,7 @@ class EngineProcess:
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._packs = 0
         self._closing, self._closed = threading.Lock(), False
-        self._log = log.open("ab")
+        self._log = log.open("wb")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "conformance.worker", engine, str(self._folder)],
             stdin=subprocess.PIPE,
@@ -81,9 +81,12 @@ class EngineProcess:
             raise NotDriven(answer["not_driven"])
         if "failed" in answer:
             raise EngineDown(answer["failed"])
-        run = PackRun.from_json(json.loads(out.read_text()))
-        asked.unlink()
-        out.unlink()
+        try:
+            run = PackRun.from_json(json.loads(out.read_text()))
+            asked.unlink()
+            out.unlink()
+        except OSError:  # an interrupt took the folder away
+            raise EngineDown(self._ended()) from None
         return run
 
     @property
@@ -107,9 +110,13 @@ class EngineProcess:
 
     def _read(self) -> None:
         assert self._process.stdout
-        for line in self._process.stdout:
-            self._answers.put(json.loads(line))
-        self._answers.put(None)
+        try:
+            for line in self._process.stdout:
+                self._answers.put(json.loads(line))
+        except ValueError:
+            pass  # half a line of a process that was killed
+        finally:
+            self._answers.put(None)
 
     def _answer(self) -> dict[str, Any]:
         try:

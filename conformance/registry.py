@@ -32,7 +32,7 @@ def load_engine(name: str) -> Engine:
     """
     registered = _registered("engines")
     family, _, variant = name.partition(":")
-    if family not in registered or (not variant and family == "mutant"):
+    if family not in registered or bool(variant) is not (family == "mutant"):
         raise UnknownName(f"unknown engine {name!r}; there are: {', '.join([*engine_ids(), 'mutant:NAME'])}")
     factory: Any = registered[family].load()
     engine: Engine = factory(variant) if variant else factory()

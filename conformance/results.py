@@ -44,6 +44,7 @@ class Cell:
         clocks: on how many distinct clocks.
         violations: how many of them speak against it.
         inapplicable: pairs that do not count, because the reference does not keep them alike either.
+        lost: cases that the engine gave no answer to.
         witness: the id of the smallest case that speaks against it, "" where there is none.
         reason: why the verdict is what it is, in one line.
         notes: emulations that the engine's adapter used.
@@ -61,6 +62,7 @@ class Cell:
     clocks: int = 0
     violations: int = 0
     inapplicable: int = 0
+    lost: int = 0
     witness: str = ""
     claimed: str = ""
     notes: tuple[str, ...] = ()
@@ -88,25 +90,27 @@ def fold(cells: Iterable[Cell]) -> Cell:
     cells = list(cells)
 
     def rank(cell: Cell) -> tuple[int, int]:
-        never_exercised = cell.verdict is Verdict.UNKNOWN and cell.cases == 0
+        never_exercised = cell.verdict is Verdict.UNKNOWN and cell.cases == cell.lost == 0
         order = [Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN, Verdict.HOLDS, Verdict.UNSUPPORTED]
         return (3, 1) if never_exercised else (order.index(cell.verdict), 0)
 
     worst = min(cells, key=rank)
     asked = [cell for cell in cells if cell.verdict is not Verdict.UNSUPPORTED]
-    total = {name: sum(getattr(cell, name) for cell in asked) for name in ("cases", "violations", "inapplicable")}
+    total = {
+        name: sum(getattr(cell, name) for cell in asked) for name in ("cases", "violations", "inapplicable", "lost")
+    }
     notes = tuple(dict.fromkeys(note for cell in cells for note in cell.notes))
     clocks = max(cell.clocks for cell in cells)
     merged = asdict(worst) | total | {"perturbation": "", "notes": notes, "clocks": clocks}
     if worst.verdict is Verdict.HOLDS:
-        merged["reason"] = held(merged["cases"], clocks)
+        merged["reason"] = held(merged["cases"], clocks, "at least ")
     return Cell(**merged)
 
 
-def held(cases: int, clocks: int) -> str:
+def held(cases: int, clocks: int, least: str = "") -> str:
     """The reason of a cell that holds: evidence, not proof. 3/n is the rule of three, which would bound the share of
     failing cases with 95 % confidence if cases were drawn independently; they are not quite, so it is a heuristic."""
-    return f"{cases} cases on {clocks} clocks, none against (heuristic bound 3/n = {3 / cases:.1%})"
+    return f"{cases} cases on {least}{clocks} clocks, none against (heuristic bound 3/n = {3 / cases:.1%})"
 
 
 @dataclass

@@ -165,7 +165,7 @@ def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
     """The cases of a file that are of these scenarios. Raises UnusableCases."""
     known = programs_of(scenarios)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UnusableCases(f"cannot read {path}: {error}") from None
     cases = []
@@ -177,6 +177,8 @@ def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
     cases = [case for case in cases if program_ref(case.scenario, case.program) in known]
     if not cases:
         raise UnusableCases(f"{path} holds no case of the scenarios asked for")
+    if len({case.id for case in cases}) != len(cases):
+        raise UnusableCases(f"{path} holds a case twice")
     if missing := {case.base for case in cases if case.base} - {case.id for case in cases}:
         raise UnusableCases(f"{path} lacks the case {min(missing)} that another is the twin of")
     return cases
@@ -190,6 +192,7 @@ class Run:
         self.programs = programs_of(options.scenarios)
         self.processes: dict[str, EngineProcess] = {}
         self.interrupted = threading.Event()
+        self._lock = threading.Lock()  # of processes: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
 
     def execute(self) -> Results:
@@ -229,15 +232,19 @@ class Run:
         self._close_all()
 
     def _close_all(self) -> None:
-        for process in self.processes.values():
-            process.close()
+        with self._lock:
+            for process in self.processes.values():
+                process.close()
 
     def _start(self, info: EngineInfo) -> EngineProcess:
-        """The engine's process, started if it was not yet."""
-        if info.id not in self.processes:
-            log = self.options.out / "logs" / f"{_file_name(info.id)}.log"
-            self.processes[info.id] = EngineProcess(info.id, log, self.options.timeout)
-        return self.processes[info.id]
+        """The engine's process, started if it was not yet. Raises CannotRun after an interrupt."""
+        with self._lock:
+            if self.interrupted.is_set():
+                raise CannotRun("interrupted")
+            if info.id not in self.processes:
+                log = self.options.out / "logs" / f"{_file_name(info.id)}.log"
+                self.processes[info.id] = EngineProcess(info.id, log, self.options.timeout)
+            return self.processes[info.id]
 
     def _run_lane(self, lane: list[EngineInfo], cases: list[Case]) -> None:
         for info in lane:
@@ -257,8 +264,6 @@ class Run:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
         try:
-            if self.interrupted.is_set():
-                raise CannotRun("interrupted")
             process = self._start(info)
             info.environment, info.evidence = process.start()
         except CannotRun as error:
@@ -329,8 +334,15 @@ class Run:
         for candidate in against[:CONFIRMATIONS]:
             try:
                 witness = alone.witness(guarantee, candidate, outcome.info)
-            except (EngineDown, NotDriven) as error:
+            except checking.Unjudgeable as error:
+                return replace(
+                    cell, verdict=Verdict.ERROR, reason=f"fails in a pack; alone it could not be judged: {error}"
+                )
+            except NotDriven as error:
+                return replace(cell, verdict=Verdict.ERROR, reason=f"fails in a pack; alone it was not driven: {error}")
+            except EngineDown as error:
                 cause = "interrupted" if self.interrupted.is_set() else str(error)
+                outcome.info.failure = outcome.info.failure or cause
                 return replace(
                     cell, verdict=Verdict.UNKNOWN, reason=f"fails in a pack; alone it could not be run: {cause}"
                 )
@@ -386,13 +398,20 @@ class Alone:
         return self._done[case.id]
 
     def witness(self, guarantee: Guarantee, candidate: Against, info: EngineInfo) -> Witness | None:
-        """The candidate as a witness if it fails when run alone, without the pack's empty bundles."""
-        base = candidate.base and _stripped(candidate.base)
-        case = _stripped(candidate.case, base)
-        run = self.run(case)
-        base_run = self.run(base) if base else None
-        message = failure(guarantee, case, run, base, base_run)
-        if not message:
+        """The candidate as a witness if it fails when run alone: without the pack's empty bundles, or else with them.
+
+        Raises:
+            Unjudgeable: alone, the program stopped or the predicate failed.
+        """
+        for strip in (True, False):
+            base = candidate.base and (_stripped(candidate.base) if strip else candidate.base)
+            case = _stripped(candidate.case, base) if strip else candidate.case
+            run = self.run(case)
+            base_run = self.run(base) if base else None
+            message = failure(guarantee, case, run, base, base_run)
+            if message:
+                break
+        else:
             return None
         specified = reference_traces(self._programs)([case])[case.id]
         return Witness(
@@ -410,14 +429,21 @@ class Alone:
 
 
 def failure(guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, base_run: PackRun | None) -> str:
-    """How a case (with its base, for a relation) that was run alone speaks against a guarantee; "" if it does not."""
+    """How a case (with its base, for a relation) that was run alone speaks against a guarantee; "" if it does not.
+
+    Raises:
+        Unjudgeable: the program stopped or the predicate failed.
+    """
+    traces = {**run.traces, **(base_run.traces if base_run else {})}
+    for member in (base, case):
+        if member and (stopped := traces[member.id].error):
+            raise checking.Unjudgeable(f"the program stopped: {stopped}")
     if guarantee.accounting:
         return next((finding for finding in guarantee.accounting(run) if isinstance(finding, str)), "")
     if guarantee.same_under:
         assert base
-        assert base_run
-        return checking.pair_differs(guarantee, base, case, {**run.traces, **base_run.traces})
-    _, against = checking.findings_against(guarantee, case, run.traces[case.id])
+        return checking.pair_differs(guarantee, base, case, traces)
+    _, against = checking.findings_against(guarantee, case, traces[case.id])
     return against[0] if against else ""
 
 

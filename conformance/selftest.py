@@ -25,7 +25,7 @@ class SelfTest:
     Attributes:
         kills: mutant -> the guarantees that it breaks.
         asked: every guarantee there is.
-        accusations: cells of the reference that are neither "holds" nor without an exercise, over all seeds.
+        accusations: cells of the reference that are violated or in error, over all seeds.
     """
 
     kills: Mapping[str, frozenset[Row]]

@@ -15,6 +15,7 @@ from reports.words import (
     counted,
     keeps_promise,
     not_run,
+    partly,
     replay_command,
     survived,
     witness_lines,
@@ -78,6 +79,7 @@ def _survivals(results: Results) -> list[dict[str, Any]]:
             **survival,
             "word": survived(survival),
             "kept": keeps_promise(survival),
+            "partly": partly(survival),
         }
     return list(rows.values())
 

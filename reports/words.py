@@ -93,7 +93,16 @@ def survived(survival: Mapping[str, Any]) -> str:
         return "unsupported"
     if not survival["pairs"]:
         return "no pairs"
-    return " and ".join(survival["observed"]) or "nothing"
+    return " and ".join(survival["observed"]) or "nothing that every pair shows"
+
+
+def partly(survival: Mapping[str, Any]) -> list[str]:
+    """The equivalences that only some pairs put to the test, and none refuted."""
+    return [
+        f"{g['equivalence']} on {g['counted']} of {survival['pairs']}"
+        for g in survival["grades"]
+        if g["counted"] and g["inapplicable"] and not g["refuted"]
+    ]
 
 
 def keeps_promise(survival: Mapping[str, Any]) -> bool:

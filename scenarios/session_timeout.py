@@ -180,10 +180,16 @@ def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
     event of its key so far. The program emits a stray where a timer fires that no session ends at."""
     strays = run.tagged("stray")
     for key, arrivals in run.arrivals_by_key.items():
+        times = sorted(a.event.event_time for a in arrivals)
+        ends = {
+            time + GAP
+            for time, after in zip(times, [*times[1:], None], strict=True)
+            if not after or after - time >= GAP
+        }
         for position, arrival in enumerate(arrivals[1:], 1):
             latest = max(earlier.event.event_time for earlier in arrivals[:position])
             if 0 < arrival.event.event_time - latest < GAP:
-                fired = [time for emission, time in strays if emission.key == key]
+                fired = [time for emission, time in strays if emission.key == key and time not in ends]
                 yield not fired or f"a timer of key {key} fired for {fired[0]}, where no session ends any more"
 
 

@@ -131,6 +131,12 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
             raise NotDriven(
                 f"micro-batch {number} was for step {batch.step}, the schedule asks for {wanted and wanted.step}"
             )
+        if number and (found[number]["runId"] != found[number - 1]["runId"]) is not (
+            batch.query != batches[number - 1].query
+        ):
+            raise NotDriven(
+                f"micro-batch {number} (step {batch.step}) ran in the wrong query: a restart was missed, or made"
+            )
         if watermarks[number] != watermark:
             raise NotDriven(
                 f"micro-batch {number} (step {batch.step}) ran at watermark {watermarks[number]}, not {watermark}"

@@ -133,13 +133,13 @@ def _collect(
     for number in sorted(rows):
         planned = batches[number].step if number < len(batches) else DRAIN
         for row in rows[number]:
-            if row["received"] is not None:
-                received[planned] += row["received"]
-                continue
             if row["step"] not in (None, planned):
                 raise NotDriven(
                     f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}"
                 )
+            if row["received"] is not None:
+                received[planned] += row["received"]
+                continue
             emissions[row["case"]].append(
                 Emission(row["key"], json.loads(row["value"]), planned, row["emitted_at"], row["error"])
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +17,8 @@ from engines.spark.driving import HEARTBEAT
 OUTPUT = (
     "program string, case string, key string, step long, value string, emitted_at long, error string, received long"
 )
-"""An emission, or (where ``received`` is set) how many rows a call was handed. ``step`` is null for a timer's output."""
+"""An emission, or (where ``received`` is set) how many rows of a step a call was handed. ``step`` is null for a timer's
+output."""
 
 
 class Guarded:
@@ -154,12 +156,17 @@ class NamedTimers:
             if all(time != before for _, time in self._times.items()):
                 self._handle("deleteTimer", before)
 
-    def expired(self, time: int) -> list[tuple[str, str]]:
-        """(name, tag) of the timers set for ``time``; they are set no longer."""
-        found = [name for name, due in self._times.items() if due == time]
-        for name in found:
-            self._times.remove(name)
-        return [(name, tag) for name, _, tag in (full.partition("/") for full in found)]
+    def due(self, time: int) -> list[tuple[str, str]]:
+        """(name, tag) of the timers set for ``time``."""
+        found = [name.partition("/") for name, due in self._times.items() if due == time]
+        return [(name, tag) for name, _, tag in found]
+
+    def take(self, name: str, tag: str, time: int) -> bool:
+        """Unset a timer that is about to fire; False where another's callback has cleared or moved it meanwhile."""
+        if self._times.get(f"{name}/{tag}") != time:
+            return False
+        self._times.remove(f"{name}/{tag}")
+        return True
 
 
 class NeutralProcessor(StatefulProcessor):
@@ -189,34 +196,36 @@ class NeutralProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         program, case, user_key, _ = key
-        received = 0
+        received: Counter[int] = Counter()
         for row in rows:
             if program == HEARTBEAT:
                 continue
-            received += 1
+            received[row.step] += 1
             event = Event(row.id, user_key, json.loads(row.value), round(row.event_time.timestamp() * 1000))
             yield from self._emissions(key, self._call(key, "on_event", event), row.step)
-        if received:
+        for step, count in received.items():
             yield Row(
                 program=program,
                 case=case,
                 key=user_key,
-                step=None,
+                step=step,
                 value=None,
                 emitted_at=None,
                 error=None,
-                received=received,
+                received=count,
             )
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
         program, _, user_key, _ = key
         time = expiredTimerInfo.getExpiryTimeInMs()
-        names = self._timers[program].expired(time)
-        if not names:
-            stray = Output(None, None, f"a timer for {time} fired that the program had not set")
-            yield from self._emissions(key, [stray], None)
-        for name, tag in names:
-            yield from self._emissions(key, self._call(key, "on_timer", Timer(name, tag, user_key, time)), None)
+        timers = self._timers[program]
+        due = timers.due(time)
+        if not due:  # Spark fires what the program cleared: the program gets to see it
+            stray = Timer(self._programs[program].timers[0], "", user_key, time)
+            yield from self._emissions(key, self._call(key, "on_timer", stray), None)
+        for name, tag in due:
+            if timers.take(name, tag, time):
+                yield from self._emissions(key, self._call(key, "on_timer", Timer(name, tag, user_key, time)), None)
 
     def _call(self, key: Any, callback: str, subject: Event | Timer) -> list[Output]:
         program = key[0]

@@ -126,6 +126,54 @@ def test_a_cell_is_explained(ran):
     assert "has no cell 'no/such/cell'" in unknown.stderr
 
 
+def test_a_run_takes_away_only_what_a_run_wrote(ran, tmp_path):
+    """The cases that it shall take from its own folder stay, and so does what is a user's."""
+    folder, _ = ran
+    out = tmp_path / "out"
+    (out / "logs" / "mine").mkdir(parents=True)
+    (out / "logs" / "app.log").write_text("mine")
+    (out / "cases.jsonl").write_bytes((folder / "out" / "cases.jsonl").read_bytes())
+    (out / "results.json").write_text("stale")
+    done = conformance("run", "--engine", "reference", "--cases-from", "out/cases.jsonl", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (out / "logs" / "app.log").read_text() == "mine"
+    assert (out / "cases.jsonl").read_bytes() == (folder / "out" / "cases.jsonl").read_bytes()
+    assert Results.read(out / "results.json").cells
+
+
+def test_bad_cases_leave_the_last_run_as_it_was(ran, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "results.json").write_text("precious")
+    cases = (ran[0] / "out" / "cases.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "twice").write_text(cases.split("\n")[0] + "\n" + cases, encoding="utf-8")
+    done = conformance("run", "--engine", "reference", "--cases-from", "twice", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "holds a case twice" in done.stderr
+    assert (tmp_path / "out" / "results.json").read_text() == "precious"
+
+
+def test_an_interrupt_before_any_engine_ran_is_one_line(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "conformance.cli",
+        "run",
+        "--engine",
+        "reference",
+        "--seed",
+        "1",
+        "--cases",
+        "3000",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout.readline() == "seed 1\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    rest = process.stdout.read()
+    assert process.wait(timeout=30) == 3
+    assert rest == "interrupted before there was any result\n"
+
+
 @pytest.mark.parametrize("what", ["engines", "scenarios", "guarantees"])
 def test_lists(what, tmp_path):
     """For people and for programs."""

@@ -49,7 +49,7 @@ def test_the_first_missing_feature_is_named():
     assert can.first_missing([Feature.VALUE, Feature.MAP]) is Feature.MAP
 
 
-@pytest.mark.parametrize("name", ["spork", "mutant", "mutant:none", ""])
+@pytest.mark.parametrize("name", ["spork", "mutant", "mutant:none", "reference:x", "spark-tws:x", ""])
 def test_unknown_engines_are_named(name):
     with pytest.raises(UnknownName, match="there are"):
         load_engine(name)

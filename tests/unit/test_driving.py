@@ -28,6 +28,7 @@ def _progress(rows=(1, 1, 3, 1, 1, 1, 1, 2, 1), watermarks=(0, 1_000, 1_000, 1_0
     return [
         {
             "batchId": i,
+            "runId": "one",
             "numInputRows": n,
             "eventTime": {"watermark": f"1970-01-01T00:00:{w // 1000:02d}.{w % 1000:03d}Z"},
         }
@@ -82,6 +83,19 @@ def test_a_schedule_that_was_driven_is_proven():
 )
 def test_anything_else_is_not(progress, says):
     with pytest.raises(NotDriven, match=says):
+        prove(PACK, plan(SCHEDULE.clock), progress)
+
+
+def test_a_restart_is_proven_by_the_run_ids():
+    """One that was planned and missed is not driven, nor one that nobody planned."""
+    steps = tuple(replace(step, id=step.id + (step.id > 3)) for step in SCHEDULE.steps)
+    pack = Pack((Case("s", "p", Schedule((*steps[:4], Restart(4), *steps[4:]))),))
+    batches = plan(pack.clock)
+    progress = [{**p, "runId": f"query {batch.query}"} for p, batch in zip(_progress(), batches, strict=True)]
+    prove(pack, batches, progress)
+    with pytest.raises(NotDriven, match="a restart was missed"):
+        prove(pack, batches, _progress())
+    with pytest.raises(NotDriven, match="wrong query"):
         prove(PACK, plan(SCHEDULE.clock), progress)
 
 

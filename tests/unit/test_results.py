@@ -14,6 +14,7 @@ def _cell(verdict, cases=0, **more):
 
 HOLDS, VIOLATED = _cell(Verdict.HOLDS, 10), _cell(Verdict.VIOLATED, 10, violations=1, witness="w")
 UNSUPPORTED, ERROR = _cell(Verdict.UNSUPPORTED), _cell(Verdict.ERROR, 3)
+NO_ANSWER = _cell(Verdict.UNKNOWN, 0, lost=12)
 UNKNOWN, NOT_EXERCISED = _cell(Verdict.UNKNOWN, 5), _cell(Verdict.UNKNOWN)
 
 
@@ -27,6 +28,7 @@ UNKNOWN, NOT_EXERCISED = _cell(Verdict.UNKNOWN, 5), _cell(Verdict.UNKNOWN)
         ([HOLDS, UNKNOWN], Verdict.UNKNOWN),
         ([HOLDS, UNSUPPORTED], Verdict.HOLDS),
         ([HOLDS, NOT_EXERCISED], Verdict.HOLDS),
+        ([HOLDS, NO_ANSWER], Verdict.UNKNOWN),
         ([NOT_EXERCISED, UNSUPPORTED], Verdict.UNKNOWN),
         ([UNSUPPORTED, UNSUPPORTED], Verdict.UNSUPPORTED),
     ],
