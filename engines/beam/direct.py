@@ -73,9 +73,12 @@ class BeamDirect:
         return environment.environment("BundleBasedDirectRunner")
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam.probes import counters_on_bundle_based_runner
+        from engines.beam import probes
 
-        return {Feature.LATE_COUNTER: counters_on_bundle_based_runner()}
+        return {
+            Feature.LATE_COUNTER: probes.counters_on_bundle_based_runner(),
+            Feature.RESTART: probes.options_of_direct_runners(),
+        }
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         import apache_beam as beam

@@ -55,6 +55,7 @@ class BeamFnApi:
         return {
             Feature.SEVERAL_BUNDLES: refused,
             Feature.WATERMARK: refused,
+            Feature.RESTART: probes.options_of_direct_runners(),
             Feature.LATE_COUNTER: probes.counters_on_fn_api_runner(),
         }
 

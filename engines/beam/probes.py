@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 from apache_beam.testing.test_stream import TestStream
@@ -40,3 +42,11 @@ def test_stream_on_fn_api_runner() -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}".splitlines()[0][:200]
     return "no error"
+
+
+def options_of_direct_runners() -> str:
+    """The options of Beam's local runners: none of them names a checkpoint to write or to resume from."""
+    parser = argparse.ArgumentParser(add_help=False)
+    DirectOptions._add_argparse_args(parser)
+    names = sorted(name for action in parser._actions for name in action.option_strings)
+    return f"the options of its local runners are: {', '.join(names)}"

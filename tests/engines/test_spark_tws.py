@@ -132,8 +132,8 @@ def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
     true = driving.write
 
-    def sabotage(folder, batches):
-        true(folder, [(batch, rows[1:]) if rows else (batch, rows) for batch, rows in batches])
+    def sabotage(folder, batches, first):
+        true(folder, [(batch, rows[1:]) if rows else (batch, rows) for batch, rows in batches], first)
 
     monkeypatch.setattr(driving, "write", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
