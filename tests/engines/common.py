@@ -52,6 +52,21 @@ TIMERS = [
 ]
 FAILS = [[["sum", "add", 1], ["sum", "get"]], [["sum", "get"], ["raise", "no luck"]], [["sum", "get"]]]
 
+COUNTED = Case(
+    "per-key-counting",
+    "count",
+    Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, (Event("e1", "a", None, T + 1), Event("e2", "a", None, T + 3))),
+            Advance(2, T + 2),
+            Deliver(3, (Event("e3", "a", None, T + 9),)),
+            Advance(4, T + 90),
+        )
+    ),
+)
+"""Two bundles with an advance between, all on time: the schedule that tests sabotage the driving of."""
+
 
 def calls_case(bundles):
     """A case that carries out calls: a list of bundles, each a list of (key, calls); then the watermark moves on."""

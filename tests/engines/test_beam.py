@@ -3,26 +3,12 @@
 import re
 
 import pytest
-from common import CALLS, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
+from common import CALLS, COUNTED, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
 
 from conformance.engine import Feature, NotDriven
-from conformance.model import DRAIN, Advance, Case, Deliver, Event, Pack, Schedule
+from conformance.model import DRAIN, Advance, Pack
 
 pytestmark = pytest.mark.engine
-
-COUNTED = Case(
-    "per-key-counting",
-    "count",
-    Schedule(
-        (
-            Advance(0, T),
-            Deliver(1, (Event("e1", "a", None, T + 1), Event("e2", "a", None, T + 3))),
-            Advance(2, T + 2),
-            Deliver(3, (Event("e3", "a", None, T + 9),)),
-            Advance(4, T + 90),
-        )
-    ),
-)
 
 
 @pytest.fixture(params=["beam", "fnapi"])

@@ -4,27 +4,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from common import CALLS, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
+from common import CALLS, COUNTED, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
 
 from conformance.engine import NotDriven
 from conformance.model import Advance, Case, Deliver, Event, Pack, Restart, Schedule
 from engines.spark import driving, session
 
 pytestmark = pytest.mark.engine
-
-ON_TIME = Case(
-    "per-key-counting",
-    "count",
-    Schedule(
-        (
-            Advance(0, T),
-            Deliver(1, (Event("e1", "a", None, T + 1), Event("e2", "a", None, T + 3))),
-            Advance(2, T + 2),
-            Deliver(3, (Event("e3", "a", None, T + 9),)),
-            Advance(4, T + 90),
-        )
-    ),
-)
 
 
 def test_state_calls_do_what_the_reference_does(spark):
@@ -114,19 +100,19 @@ def test_a_heartbeat_off_by_one_is_an_error(spark, monkeypatch, shift):
     true = driving.heartbeat
     monkeypatch.setattr(driving, "heartbeat", lambda watermark: true(watermark + shift))
     with pytest.raises(NotDriven, match="at watermark"):
-        spark.run(Pack((ON_TIME,)), PROGRAMS)
+        spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 @pytest.mark.parametrize("left_out", [1, 3, 5])
 def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
     true = driving.plan
-    planned = true(ON_TIME.schedule.clock)
+    planned = true(COUNTED.schedule.clock)
     assert not planned[left_out].bundle
     sabotaged = [batch for i, batch in enumerate(planned) if i != left_out]
     calls = iter([sabotaged])
     monkeypatch.setattr(driving, "plan", lambda *args: next(calls, None) or true(*args))
     with pytest.raises(NotDriven):
-        spark.run(Pack((ON_TIME,)), PROGRAMS)
+        spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
@@ -137,7 +123,7 @@ def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
 
     monkeypatch.setattr(driving, "write", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
-        spark.run(Pack((ON_TIME,)), PROGRAMS)
+        spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_output_in_another_batch_is_an_error(spark, monkeypatch):
@@ -149,7 +135,7 @@ def test_output_in_another_batch_is_an_error(spark, monkeypatch):
 
     monkeypatch.setattr(driving, "run_query", sabotage)
     with pytest.raises(NotDriven, match="came out in micro-batch"):
-        spark.run(Pack((ON_TIME,)), PROGRAMS)
+        spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_the_cause_of_a_failed_query_is_its_innermost_exception():
