@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from conformance.engine import EngineInfo, Feature, program_needs
-from conformance.equivalence import equivalent
+from conformance.equivalence import alike
 from conformance.guarantees import Guarantee, Observation, Scenario
 from conformance.model import Case, Pack, PackRun, Trace
-from conformance.perturbation import PERTURBATIONS, Perturbation
+from conformance.perturbation import BY_ID, PERTURBATIONS, Perturbation
+from conformance.program import Program
 from conformance.results import AS_DRAWN, Cell, Verdict, held
 
 Traces = Mapping[str, Trace]
@@ -21,17 +22,19 @@ class Runs:
     """What one engine gave for the cases it was handed.
 
     ``lost`` (case id -> cause) are cases without an answer; ``faults`` are cases for which the harness failed: the
-    engine did not run the schedule that was asked for.
+    engine did not run the schedule that was asked for. ``untouched`` are cases that a failure did not reach.
     """
 
     traces: dict[str, Trace] = field(default_factory=dict)
     packs: list[tuple[Pack, PackRun]] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
+    untouched: set[str] = field(default_factory=set)
 
     def add(self, pack: Pack, run: PackRun) -> None:
         self.packs.append((pack, run))
         self.traces |= run.traces
+        self.untouched |= run.untouched
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ Reference = Callable[[list[Case]], Traces]
 def perturbations_of(guarantee: Guarantee) -> list[Perturbation | None]:
     """Under which perturbations a guarantee is asked; None stands for cases as drawn."""
     if guarantee.same_under:
-        return [guarantee.same_under]
+        return list(guarantee.same_under)
     return [None] if guarantee.accounting else [None, *PERTURBATIONS]
 
 
@@ -89,19 +92,23 @@ def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bo
     return bool(findings), [finding for finding in findings if isinstance(finding, str)]
 
 
-def pair_differs(guarantee: Guarantee, base: Case, twin: Case, traces: Traces) -> str:
+def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case, traces: Traces) -> str:
     """How a pair of twins breaks a relation, "" if it does not."""
     left, right = (base.schedule, traces[base.id]), (twin.schedule, traces[twin.id])
-    if equivalent(guarantee.alike, left, right):
+    if guarantee.alike in alike(program, left, right):
         return ""
-    assert guarantee.same_under
-    return f"not {guarantee.alike.value} after: {guarantee.same_under.title}"
+    return f"not {guarantee.alike.value} after: {BY_ID[twin.perturbation].title}"
 
 
 def gather(
-    guarantee: Guarantee, perturbation: Perturbation | None, cases: list[Case], runs: Runs, reference: Reference
+    program: Program,
+    guarantee: Guarantee,
+    perturbation: Perturbation | None,
+    cases: list[Case],
+    runs: Runs,
+    reference: Reference,
 ) -> Evidence:
-    """The evidence of ``cases`` (those of the guarantee's program and this perturbation) on one engine."""
+    """The evidence of ``cases`` (those of the guarantee's program) under this perturbation on one engine."""
     evidence = Evidence()
     if guarantee.accounting:
         _gather_counts(guarantee, cases, runs, evidence)
@@ -113,6 +120,9 @@ def gather(
             continue
         members = [bases[case.base], case] if guarantee.same_under else [case]
         if not all(_answered(member, runs, evidence) for member in members):
+            continue
+        if case.id in runs.untouched:
+            evidence.inapplicable += 1
             continue
         if guarantee.same_under:
             pairs.append((members[0], case))
@@ -129,11 +139,11 @@ def gather(
     if pairs:
         specified = reference([case for pair in pairs for case in pair])
         for base, twin in pairs:
-            if pair_differs(guarantee, base, twin, specified):
+            if pair_differs(program, guarantee, base, twin, specified):
                 evidence.inapplicable += 1
                 continue
             evidence.exercised.append(twin)
-            if message := pair_differs(guarantee, base, twin, runs.traces):
+            if message := pair_differs(program, guarantee, base, twin, runs.traces):
                 evidence.against.append(Against(twin, message, base))
     return evidence
 
@@ -184,7 +194,7 @@ def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Trac
                     if findings_against(guarantee, case, traces[case.id])[0]:
                         tested.add(guarantee.id)
             elif guarantee.same_under:
-                if case.perturbation == guarantee.same_under.id:
+                if case.perturbation in {perturbation.id for perturbation in guarantee.same_under}:
                     tested.add(guarantee.id)
             elif any(arrival.behind for arrival in case.schedule.arrivals):
                 tested.add(guarantee.id)
@@ -280,6 +290,7 @@ def judge(
         cell = not_expressible(scenario, guarantee, perturbation, engine)
         if cell is None:
             mine = by_program.get((scenario.id, guarantee.program), [])
-            evidence = gather(guarantee, perturbation, mine, runs, reference)
+            program = scenario.programs[guarantee.program]
+            evidence = gather(program, guarantee, perturbation, mine, runs, reference)
             cell = conclude(scenario, guarantee, perturbation, engine, evidence)
         yield cell, guarantee, evidence

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from conformance.model import Advance, Case, Pack, PackRun, Restart, Schedule
+from conformance.model import Advance, Case, FailOnce, Pack, PackRun, Partitions, Restart, Schedule
 from conformance.program import FixedWindows, Program
 
 
@@ -18,7 +18,11 @@ class Feature(Enum):
     SEVERAL_BUNDLES = "several bundles"
     WATERMARK = "a watermark driven between bundles"
     FIXED_WINDOWS = "fixed windows"
+    COALESCED = "an advance that does not settle before the next bundle"
+    PARTITIONS = "a number of partitions to choose"
     RESTART = "a restart from the checkpoint"
+    RETRY = "a failed attempt that is retried within the job"
+    RESUME = "a failed job that resumes from its checkpoint"
     EVENT_TIMERS = "event-time timers"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
@@ -125,9 +129,16 @@ def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
     needs = set()
     if len(schedule.bundles) > 1:
         needs.add(Feature.SEVERAL_BUNDLES)
-    if any(isinstance(step, Restart) for step in schedule.steps):
-        needs.add(Feature.RESTART)
-    moved_between = any(isinstance(step, Advance) for step in schedule.steps[1:-1])
+    for step in schedule.steps:
+        if isinstance(step, Restart):
+            needs.add(Feature.RESTART)
+        elif isinstance(step, FailOnce):
+            needs.add(Feature.RESUME if step.resume else Feature.RETRY)
+        elif isinstance(step, Partitions):
+            needs.add(Feature.PARTITIONS)
+        elif isinstance(step, Advance) and step.coalesced:
+            needs.add(Feature.COALESCED)
+    moved_between = len(schedule.advances) > 2
     if moved_between or not all(arrival.on_time for arrival in schedule.arrivals):
         needs.add(Feature.WATERMARK)
     return frozenset(needs)

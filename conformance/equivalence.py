@@ -1,14 +1,15 @@
-"""How alike two traces are. Steps are compared by the interval between advances, so that twins with other bundles
-can be compared."""
+"""How alike two traces are, once the second is brought back to the terms of the first."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from conformance.model import Emission, Schedule, Trace, canonical
+from conformance.model import Advance, Emission, Json, Schedule, Trace, canonical
+from conformance.program import Program
 
 
 class Equivalence(Enum):
@@ -39,43 +40,121 @@ def maximal(held: Iterable[Equivalence]) -> list[Equivalence]:
     return [e for e in Equivalence if e in held and not any(e in IMPLIES[other] for other in held)]
 
 
-def _content(emission: Emission) -> str:
-    return canonical([emission.key, emission.value, emission.event_time, emission.error])
+def grades(program: Program) -> list[Equivalence]:
+    """The equivalences that a program's traces can be compared by."""
+    return [e for e in Equivalence if program.labels or e is not Equivalence.SAME_UP_TO_RELABELLING]
 
 
-def _identical(trace: Trace, schedule: Schedule, labels: frozenset[str]) -> object:
-    return {
-        key: [(schedule.intervals[e.step], _content(e)) for e in emissions] for key, emissions in trace.by_key.items()
-    }
+@dataclass(frozen=True)
+class Correspondence:
+    """What brings a trace of one schedule to the terms of another.
+
+    Attributes:
+        positions: step id -> how many of the advances that both schedules make came before it (an advance counts
+            itself; one that the other schedule lacks counts as the next that both make). Steps of the two correspond
+            where this is equal.
+        keys: key -> the other schedule's name for it, where that is another; None for a key that it does not have, whose
+            emissions do not count.
+        shift: how much later (ms) times are.
+    """
+
+    positions: Mapping[int, int]
+    keys: Mapping[str, str | None]
+    shift: int = 0
 
 
-def _sequence(trace: Trace, schedule: Schedule, labels: frozenset[str]) -> object:
-    return {key: [_content(e) for e in emissions] for key, emissions in trace.by_key.items()}
+def correspondences(base: Schedule, twin: Schedule) -> tuple[Correspondence, Correspondence]:
+    """How the traces of a case and of its twin come to terms with each other. An event keeps its id in a twin, and the
+    first watermark of both is the same moment: that tells the names of keys and the shift of times."""
+    shift = twin.advances[0].watermark - base.advances[0].watermark
+    common = {a.watermark for a in base.advances} & {a.watermark - shift for a in twin.advances}
+    names = {arrival.event.id: arrival.event.key for arrival in base.arrivals}
+    keys: dict[str, str | None] = {arrival.event.key: None for arrival in twin.arrivals}
+    keys |= {a.event.key: names[a.event.id] for a in twin.arrivals if a.event.id in names}
+    return (
+        Correspondence(_positions(base, common, 0), {}),
+        Correspondence(_positions(twin, common, shift), keys, shift),
+    )
 
 
-def _multiset(trace: Trace, schedule: Schedule, labels: frozenset[str]) -> object:
-    return Counter(_content(e) for e in trace.judged)
+def _positions(schedule: Schedule, common: set[int], shift: int) -> Mapping[int, int]:
+    found, passed = {}, 0
+    for step in schedule.steps:
+        if isinstance(step, Advance):
+            shared = step.watermark - shift in common
+            passed += shared
+            found[step.id] = passed if shared else passed + 1
+        else:
+            found[step.id] = passed
+    return found
 
 
-def _final(trace: Trace, schedule: Schedule, labels: frozenset[str]) -> object:
-    return {key: _content(emissions[-1]) for key, emissions in trace.by_key.items()}
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An emission in common terms."""
+
+    position: int
+    value: Json
+    rest: str
+
+    @property
+    def content(self) -> str:
+        return canonical([self.value, self.rest])
 
 
-def _relabelled(trace: Trace, schedule: Schedule, labels: frozenset[str]) -> object:
+def _seen(trace: Trace, how: Correspondence, times: frozenset[str]) -> dict[str, list[Seen]]:
+    """The judged emissions by key, in order."""
+
+    def earlier(name: str, value: Json) -> Json:
+        return value - how.shift if name in times and isinstance(value, int) else value
+
+    def read(emission: Emission) -> Seen:
+        value = emission.value
+        if how.shift and isinstance(value, dict):
+            value = {name: earlier(name, field) for name, field in value.items()}
+        time = emission.event_time if emission.event_time is None else emission.event_time - how.shift
+        return Seen(how.positions[emission.step], value, canonical([time, emission.error]))
+
+    renamed = {key: how.keys.get(key, key) for key in trace.by_key}
+    return {name: [read(e) for e in trace.by_key[key]] for key, name in renamed.items() if name is not None}
+
+
+Traces = dict[str, list[Seen]]
+
+
+def _identical(seen: Traces, labels: frozenset[str]) -> object:
+    return {key: [(s.position, s.content) for s in found] for key, found in seen.items()}
+
+
+def _sequence(seen: Traces, labels: frozenset[str]) -> object:
+    return {key: [s.content for s in found] for key, found in seen.items()}
+
+
+def _multiset(seen: Traces, labels: frozenset[str]) -> object:
+    return {key: Counter(s.content for s in found) for key, found in seen.items()}
+
+
+def _final(seen: Traces, labels: frozenset[str]) -> object:
+    return {key: found[-1].content for key, found in seen.items()}
+
+
+def _relabelled(seen: Traces, labels: frozenset[str]) -> object:
     """The emissions without their labels, and the labels that each key gave, apart from each other."""
 
-    def split(emission: Emission) -> tuple[str, str]:
-        value: Any = emission.value
+    def split(value: Any) -> tuple[str, str]:
         if not isinstance(value, dict):
             return canonical(value), ""
         given = {name: value[name] for name in value if name in labels}
         return canonical({name: value[name] for name in value if name not in labels}), canonical(given)
 
-    parts = [(e.key, split(e)) for e in trace.judged]
-    return Counter((key, rest) for key, (rest, _) in parts), Counter((key, label) for key, (_, label) in parts)
+    parts = {key: [(split(s.value), s.rest) for s in found] for key, found in seen.items()}
+    return {
+        key: (Counter((bare, rest) for (bare, _), rest in found), Counter(given for (_, given), _ in found))
+        for key, found in parts.items()
+    }
 
 
-_VIEWS: dict[Equivalence, Callable[[Trace, Schedule, frozenset[str]], object]] = {
+_VIEWS: dict[Equivalence, Callable[[Traces, frozenset[str]], object]] = {
     Equivalence.IDENTICAL: _identical,
     Equivalence.SAME_SEQUENCE: _sequence,
     Equivalence.SAME_MULTISET: _multiset,
@@ -84,13 +163,13 @@ _VIEWS: dict[Equivalence, Callable[[Trace, Schedule, frozenset[str]], object]] =
 }
 
 
-def equivalent(
-    how: Equivalence, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace], labels: Iterable[str] = ()
-) -> bool:
-    """Whether two traces, each with the schedule that gave it, are alike in the sense of ``how``.
-
-    ``labels`` are the fields of emitted objects that a relabelling may permute within a key.
-    """
-    view = _VIEWS[how]
-    names = frozenset(labels)
-    return view(left[1], left[0], names) == view(right[1], right[0], names)
+def alike(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> frozenset[Equivalence]:
+    """The equivalences at which two traces of a program, each with the schedule that gave it, are alike."""
+    ours, theirs = correspondences(left[0], right[0])
+    times, labels = frozenset(program.times), frozenset(program.labels)
+    one, two = _seen(left[1], ours, times), _seen(right[1], theirs, times)
+    held: set[Equivalence] = set()
+    for how in grades(program):
+        if how not in held and _VIEWS[how](one, labels) == _VIEWS[how](two, labels):
+            held |= {how} | IMPLIES[how]
+    return frozenset(held & set(grades(program)))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from conformance.engine import Feature
 from conformance.guarantees import Guarantee, Scenario
 from conformance.model import Advance, Case, Deliver, Event, Json, Schedule, Step, digest
-from conformance.perturbation import PERTURBATIONS
+from conformance.perturbation import PERTURBATIONS, Perturbation
 
 T = TypeVar("T")
 
@@ -159,8 +159,19 @@ Exercised = Callable[[list[Case]], list[frozenset[str]]]
 ROUNDS = 20
 
 
+IN_CLOCK = 2
+"""How many twins a case gets of the perturbations that keep its clock, of those that have a hold on it."""
+
+CLOCKS_EACH = 2
+"""On how many clocks of several bundles each perturbation that does not keep the clock is made (on one of one bundle):
+each costs an engine run."""
+
+SPARSE_EACH = 2
+"""How many cases of a program on one clock get the twins that are run without neighbours of their program."""
+
+
 def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised: Exercised) -> list[Case]:
-    """Cases, and their twins under every perturbation, that put each guarantee to the test ``wanted`` times.
+    """Cases, and their twins under the perturbations, that put each guarantee to the test ``wanted`` times.
 
     A first round draws freely; later rounds keep only what exercises a guarantee that is still short of cases, until
     none is or ROUNDS are over. Clocks of one bundle serve the guarantees that need no more; clocks of several bundles
@@ -175,53 +186,94 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised:
             one = dict.fromkeys(sorted(simple), wanted)
             more = {name: (wanted + 1) // 2 if name in simple else wanted for name in goals}
             for family, clocks_of_family in ((one, all_clocks[CLOCKS:]), (more, all_clocks[:CLOCKS])):
-                cases += _cover(scenario, program, clocks_of_family, family, seed, exercised)
+                cases += _cover(scenario, program, _Twins(clocks_of_family, seed), family, seed, exercised)
     return cases
 
 
-def _twins(case: Case, seed: int, clocks: set[tuple[Step, ...]]) -> list[Case]:
-    """The twins of a case; those that do not keep its clock only where it is one of ``clocks``."""
-    asked = [p for p in PERTURBATIONS if p.keeps_clock or case.schedule.clock in clocks]
-    return [twin for p in asked if (twin := p.twin(case, seed))]
-
-
 def _needs_more_than_one_bundle(guarantee: Guarantee) -> bool:
-    needs = guarantee.needs | (guarantee.same_under.needs if guarantee.same_under else frozenset())
-    return bool(needs & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK, Feature.RESTART})
+    """Also of a relation that some engine could only be asked under one of its perturbations."""
+    needs = guarantee.needs.union(*(perturbation.needs for perturbation in guarantee.same_under))
+    return bool(needs & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}) or _rare_relation(guarantee)
+
+
+def _rare_relation(guarantee: Guarantee) -> bool:
+    return bool(guarantee.same_under) and all(perturbation.needs & RARE for perturbation in guarantee.same_under)
+
+
+RARE = frozenset({Feature.RESTART, Feature.RETRY, Feature.RESUME, Feature.COALESCED, Feature.PARTITIONS})
+"""Features that not every engine has whose watermark can be driven: cases that need one count only for the guarantees
+that are about it."""
+
+
+class _Twins:
+    """Which twins the cases of a family of clocks get."""
+
+    def __init__(self, clocks: list[Schedule], seed: int) -> None:
+        self.clocks, self._seed = clocks, seed
+        several = len(clocks[0].bundles) > 1
+        self._in_clock = [p for p in PERTURBATIONS if p.keeps_clock and not p.sparse]
+        self._on_clock: dict[Schedule, list[Perturbation]] = {clock: [] for clock in clocks}
+        own = [p for p in PERTURBATIONS if not p.keeps_clock and not p.sparse]
+        if not several:
+            own = [
+                p for p in own if not p.needs & {Feature.WATERMARK, Feature.COALESCED, Feature.RESUME, Feature.RETRY}
+            ]
+        for number, perturbation in enumerate(own):
+            for more in range(CLOCKS_EACH if several else 1):
+                place = (number + more * (len(own) // CLOCKS_EACH or 1)) % len(clocks)
+                self._on_clock[clocks[place]].append(perturbation)
+        self._sparse_left = {(clocks[-1], p): SPARSE_EACH for p in PERTURBATIONS if p.sparse}
+
+    def serving(self, wanted: Iterable[Perturbation]) -> list[Schedule]:
+        """The clocks on which at least one of these perturbations is made."""
+        wanted = set(wanted)
+        if any(perturbation.keeps_clock for perturbation in wanted):
+            return self.clocks
+        return [clock for clock, made in self._on_clock.items() if wanted & set(made)] or self.clocks
+
+    def of(self, case: Case) -> list[Case]:
+        clock = Schedule(case.schedule.clock)
+        found = [twin for p in self._in_clock if (twin := p.twin(case, self._seed))]
+        found = sorted(found, key=lambda twin: digest([case.digest, twin.perturbation]))[:IN_CLOCK]
+        found += [twin for p in self._on_clock[clock] if (twin := p.twin(case, self._seed))]
+        for perturbation in PERTURBATIONS:
+            left = self._sparse_left.get((clock, perturbation), 0)
+            if left and case.schedule.arrivals and (twin := perturbation.twin(case, self._seed)):
+                self._sparse_left[clock, perturbation] = left - 1
+                found.append(twin)
+        return found
 
 
 def _cover(
-    scenario: Scenario, program: str, clocks: list[Schedule], goals: dict[str, int], seed: int, exercised: Exercised
+    scenario: Scenario, program: str, twins: _Twins, goals: dict[str, int], seed: int, exercised: Exercised
 ) -> list[Case]:
     """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
     kept: dict[str, Case] = {}
-    # Twins on clocks of their own are made on half of the clocks: every clock costs an engine run of its own.
-    fewer_clocks = {clock.clock for clock in clocks[: len(clocks) // 2]}
     met: dict[str, set[str]] = {name: set() for name in goals}  # guarantee -> the distinct cases that exercise it
     known: set[str] = set()  # digests: a twin that equals another case would count twice
-    strategy = st.one_of([schedules(clock, scenario.domain[program]) for clock in clocks])
-
-    # What not every engine can run counts only for the guarantees that are about it.
-    rare = {p.id for p in PERTURBATIONS if not p.keeps_clock}
-    asks_for: dict[str, set[str]] = {}
-    for guarantee in scenario.guarantees:
-        if guarantee.same_under:
-            asks_for.setdefault(guarantee.same_under.id, set()).add(guarantee.id)
+    relations = {g.id: g.same_under for g in scenario.guarantees if g.id in goals and g.same_under}
+    about = {name: {p.id for p in perturbations} for name, perturbations in relations.items()}
+    rare = {p.id for p in PERTURBATIONS if p.needs & RARE}
+    sparse = {p.id for p in PERTURBATIONS if p.sparse}
 
     def short() -> set[str]:
         return {name for name, wanted in goals.items() if len(met[name]) < wanted}
 
     for number in range(ROUNDS):
-        if not short():
+        missing = short()
+        if not missing:
             break
-        round_seed = seeded(seed, scenario.id, program, len(clocks[0].bundles), number)
+        all_relations = missing <= relations.keys()
+        clocks = twins.serving(p for name in missing for p in relations[name]) if all_relations else twins.clocks
+        strategy = st.one_of([schedules(clock, scenario.domain[program]) for clock in clocks])
+        round_seed = seeded(seed, scenario.id, program, len(twins.clocks[0].bundles), number)
         drawn = examples(strategy, max(len(clocks), max(goals.values()) // 2), round_seed, lambda schedule: schedule)
         groups: list[list[Case]] = []
         for case in (Case(scenario.id, program, schedule) for schedule in drawn):
             if case.digest not in known:
                 groups.append([])
-                for member in (case, *_twins(case, seed, fewer_clocks)):
-                    if member.digest not in known:
+                for member in (case, *twins.of(case)):
+                    if member.digest not in known or member.perturbation in sparse:
                         known.add(member.digest)
                         groups[-1].append(member)
         tested = iter(exercised([case for group in groups for case in group]))
@@ -231,6 +283,6 @@ def _cover(
                 for case, gain in zip(group, gains, strict=True):
                     kept[case.id] = case
                     for name in gain & met.keys():
-                        if case.perturbation not in rare or name in asks_for.get(case.perturbation, ()):
+                        if case.perturbation not in rare or case.perturbation in about.get(name, ()):
                             met[name].add(case.digest)
     return list(kept.values())

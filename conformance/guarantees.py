@@ -86,7 +86,7 @@ class Guarantee:
 
     Exactly one of the three decides it:
         check: a predicate of one case and its trace.
-        same_under: the case and its twin under this perturbation are alike up to ``alike``.
+        same_under: the case and its twin under each of these perturbations are alike up to ``alike``.
         accounting: a predicate of the engine's own row counts of a whole pack (or of a case run alone).
 
     Attributes:
@@ -98,19 +98,24 @@ class Guarantee:
     claim: str
     program: str
     check: Callable[[Observation], Iterator[Finding]] | None = None
-    same_under: Perturbation | None = None
+    same_under: tuple[Perturbation, ...] = ()
     alike: Equivalence = Equivalence.IDENTICAL
     accounting: Callable[[PackRun], Iterator[Finding]] | None = None
     source: Source = OURS
     needs: frozenset[Feature] = frozenset()
 
     def __post_init__(self) -> None:
-        if sum(way is not None for way in (self.check, self.same_under, self.accounting)) != 1:
+        if sum(map(bool, (self.check, self.same_under, self.accounting))) != 1:
             raise ValueError(f"guarantee {self.claim!r}: give exactly one of check, same_under and accounting")
 
     @property
     def id(self) -> str:
         return slug(self.claim)
+
+
+def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[str, Equivalence]:
+    """An entry of ``Scenario.survives`` for several perturbations."""
+    return {perturbation.id: up_to for perturbation in perturbations}
 
 
 @dataclass(frozen=True)
@@ -121,8 +126,8 @@ class Scenario:
         name: words; its slug is the scenario's id.
         programs: name -> program. A guarantee names the one that it speaks of.
         domain: name -> the inputs to draw for that program.
-        survives: name -> perturbation id -> the equivalence up to which the program promises to survive it. Kept by
-            the reference on every pair; a perturbation that is not named is promised nothing.
+        survives: name -> perturbation id -> the equivalence up to which the program promises to survive it (see
+            ``promise``). Kept by the reference on every pair; a perturbation that is not named is promised nothing.
     """
 
     name: str

@@ -11,12 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.checking import Reference, Runs
+from conformance.checking import Reference, Runs, Traces
 from conformance.engine import EngineInfo, program_needs
-from conformance.equivalence import Equivalence, equivalent, maximal
+from conformance.equivalence import Equivalence, alike, grades, maximal
 from conformance.guarantees import Scenario
 from conformance.model import Case, Json, Trace
 from conformance.perturbation import PERTURBATIONS
+from conformance.program import Program
+
+Pair = tuple[Case, Case]
+"""A case and its twin."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Grade:
     counted: int
     inapplicable: int
     refuted: int
-    smallest: tuple[Case, Case] | None = None
+    smallest: Pair | None = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,10 @@ def survey(
 ) -> Iterator[Survival]:
     """The survival of every program under every perturbation on one engine."""
     by_id = {case.id: case for case in cases}
-    pairs: dict[tuple[str, str, str], list[tuple[Case, Case]]] = {}
+    pairs: dict[tuple[str, str, str], list[Pair]] = {}
     for case in by_id.values():
-        judged = case.base and all(m in runs.traces and not runs.traces[m].error for m in (case.id, case.base))
+        answered = all(m in runs.traces and not runs.traces[m].error for m in (case.id, case.base))
+        judged = case.base and answered and case.id not in runs.untouched
         if judged:
             found = pairs.setdefault((case.scenario, case.program, case.perturbation), [])
             found.append((by_id[case.base], case))
@@ -110,24 +115,24 @@ def survey(
                     yield Survival(**known, engine=engine.id, promised=promised, pairs=0, grades=(), unsupported=reason)
                     continue
                 specified = reference([case for pair in mine for case in pair])
-                grades = tuple(
-                    _grade(how, mine, runs.traces, specified, program.labels)
-                    for how in Equivalence
-                    if program.labels or how is not Equivalence.SAME_UP_TO_RELABELLING
-                )
-                shown = {case.id: runs.traces[case.id] for g in grades if g.smallest for case in g.smallest}
+                found = _grades(program, mine, runs.traces, specified)
+                shown = {case.id: runs.traces[case.id] for g in found if g.smallest for case in g.smallest}
                 yield Survival(
-                    **known, engine=engine.id, promised=promised, pairs=len(mine), grades=grades, traces=shown
+                    **known, engine=engine.id, promised=promised, pairs=len(mine), grades=found, traces=shown
                 )
 
 
-def _grade(
-    how: Equivalence, pairs: list[tuple[Case, Case]], traces: Any, specified: Any, labels: tuple[str, ...]
-) -> Grade:
-    def alike(base: Case, twin: Case, found: Any) -> bool:
-        return equivalent(how, (base.schedule, found[base.id]), (twin.schedule, found[twin.id]), labels)
+def _grades(program: Program, pairs: list[Pair], traces: Traces, specified: Traces) -> tuple[Grade, ...]:
+    def held(found: Traces) -> list[frozenset[Equivalence]]:
+        return [
+            alike(program, (base.schedule, found[base.id]), (twin.schedule, found[twin.id])) for base, twin in pairs
+        ]
 
-    counting = [pair for pair in pairs if alike(*pair, specified)]
-    refuting = [pair for pair in counting if not alike(*pair, traces)]
-    smallest = min(refuting, key=lambda pair: pair[1].size, default=None)
-    return Grade(how, len(counting), len(pairs) - len(counting), len(refuting), smallest)
+    by_engine, by_reference = held(traces), held(specified)
+    graded = []
+    for how in grades(program):
+        counting = [number for number, kept in enumerate(by_reference) if how in kept]
+        refuting = [pairs[number] for number in counting if how not in by_engine[number]]
+        smallest = min(refuting, key=lambda pair: pair[1].size, default=None)
+        graded.append(Grade(how, len(counting), len(pairs) - len(counting), len(refuting), smallest))
+    return tuple(graded)

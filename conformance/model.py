@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -50,29 +50,53 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """The event-time watermark moves up to ``watermark`` (ms) and the engine settles: all that is due fires."""
+    """The event-time watermark moves up to ``watermark`` (ms) and the engine settles: all that is due fires.
+
+    A ``coalesced`` advance does not settle before the next bundle, which always follows: that bundle is still filtered
+    by the watermark before, and what has come due fires after it.
+    """
 
     id: int
     watermark: int
+    coalesced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The job stops and resumes from its checkpoint. Only right after an advance, which has settled."""
+    """The job stops and resumes from its checkpoint. Never right after a coalesced advance, which has not settled."""
 
     id: int
 
 
-Step = Deliver | Advance | Restart
+@dataclass(frozen=True, slots=True)
+class FailOnce:
+    """The first attempt at the bundle that follows fails after state was written, and the bundle is tried again: within
+    the job, or (``resume``) by a job that resumes from the checkpoint after this one has failed."""
+
+    id: int
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """The job keeps its state in so many partitions. Only as the first step."""
+
+    id: int
+    count: int
+
+
+Step = Deliver | Advance | Restart | FailOnce | Partitions
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An event as it was delivered: in which step, and under which watermark (ms)."""
+    """An event as it was delivered: in which step, and under which watermark (ms). ``settled`` is the watermark (ms)
+    up to which the engine had settled: the same, but for a bundle after a coalesced advance."""
 
     event: Event
     step: int
     watermark: int
+    settled: int
 
     @property
     def on_time(self) -> bool:
@@ -81,12 +105,12 @@ class Arrival:
 
     @property
     def at_watermark(self) -> bool:
-        return self.event.event_time == self.watermark
+        return self.event.event_time == self.watermark == self.settled
 
     @property
     def behind(self) -> bool:
-        """Strictly before the watermark."""
-        return self.event.event_time < self.watermark
+        """Strictly before the watermark, whichever of the two is taken."""
+        return self.event.event_time < self.settled
 
 
 @dataclass(frozen=True)
@@ -106,12 +130,14 @@ class Schedule:
     def arrivals(self) -> tuple[Arrival, ...]:
         """Every event in order of delivery, with the watermark that it met."""
         found: list[Arrival] = []
-        watermark = 0
+        watermark = settled = 0
         for step in self.steps:
             if isinstance(step, Advance):
                 watermark = step.watermark
+                settled = settled if step.coalesced else watermark
             elif isinstance(step, Deliver):
-                found += [Arrival(event, step.id, watermark) for event in step.events]
+                found += [Arrival(event, step.id, watermark, settled) for event in step.events]
+                settled = watermark
         return tuple(found)
 
     @cached_property
@@ -136,9 +162,17 @@ class Schedule:
     def bundles(self) -> tuple[Deliver, ...]:
         return tuple(step for step in self.steps if isinstance(step, Deliver))
 
-    def first_advance_to(self, time: int) -> int | None:
-        """The id of the first advance whose watermark is at or past ``time`` (ms), None where there is none."""
-        return next((step.id for step in self.advances if step.watermark >= time), None)
+    def due(self, time: int) -> int | None:
+        """The id of the step in which a timer that was set for ``time`` (ms) before comes due: the first advance that
+        reaches it, or the bundle after it where the advance is coalesced. None where no advance reaches it."""
+        for step, after in zip(self.steps, [*self.steps[1:], None], strict=True):
+            if isinstance(step, Advance) and step.watermark >= time:
+                return after.id if step.coalesced and after else step.id
+        return None
+
+    def bundle_after(self, step: FailOnce) -> Deliver:
+        """The bundle that fails once."""
+        return next(bundle for bundle in self.bundles if bundle.id > step.id)
 
     def without_empty_bundles(self) -> Schedule:
         return Schedule(tuple(step for step in self.steps if not isinstance(step, Deliver) or step.events))
@@ -163,64 +197,91 @@ class Schedule:
             raise InvalidSchedule(f"not a schedule: {error!r} in {str(data)[:80]}") from None
 
 
+def renumbered(steps: Iterable[Step]) -> Schedule:
+    """A schedule of these steps with ids 0, 1, 2, …"""
+    return Schedule(tuple(replace(step, id=number) for number, step in enumerate(steps)))
+
+
 def _step_to_json(step: Step) -> Json:
     if isinstance(step, Advance):
-        return {"advance": step.watermark, "id": step.id}
+        return {"advance": step.watermark, "id": step.id} | ({"coalesced": True} if step.coalesced else {})
     if isinstance(step, Restart):
         return {"restart": True, "id": step.id}
+    if isinstance(step, FailOnce):
+        return {"fail_once": "resume" if step.resume else "retry", "id": step.id}
+    if isinstance(step, Partitions):
+        return {"partitions": step.count, "id": step.id}
     return {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
 
 
 def _step_from_json(data: Json) -> Step:
     if "advance" in data:
-        return Advance(data["id"], data["advance"])
+        return Advance(data["id"], data["advance"], data.get("coalesced", False))
     if "restart" in data:
         return Restart(data["id"])
+    if "fail_once" in data:
+        return FailOnce(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
+    if "partitions" in data:
+        return Partitions(data["id"], data["partitions"])
     return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]))
 
 
 def _validate(steps: tuple[Step, ...]) -> None:
-    if not steps or not isinstance(steps[0], Advance) or not isinstance(steps[-1], Advance):
+    ordinary = steps[1:] if steps and isinstance(steps[0], Partitions) else steps
+    if not ordinary or not isinstance(ordinary[0], Advance) or not isinstance(ordinary[-1], Advance):
         raise InvalidSchedule("a schedule begins with an advance of the watermark and ends with one")
-    last_id, watermark, settled = -1, -1, False
+    last_id, watermark = -1, -1
     seen: set[str] = set()
-    for step in steps:
-        if not isinstance(step, Deliver | Advance | Restart):
-            raise InvalidSchedule(f"a step is a Deliver, an Advance or a Restart, not {type(step).__name__}")
+    for number, step in enumerate(steps):
+        before, after = steps[number - 1] if number else None, steps[number + 1] if number + 1 < len(steps) else None
+        if not isinstance(step, Step):
+            raise InvalidSchedule(f"a step is not a {type(step).__name__}")
         if type(step.id) is not int or step.id <= last_id:
             raise InvalidSchedule(f"step ids rise from step to step: {step.id!r} comes after {last_id}")
         last_id = step.id
+        where = f"step {step.id}"
         if isinstance(step, Advance):
             if type(step.watermark) is not int or step.watermark < 0:
                 raise InvalidSchedule(
-                    f"step {step.id}: a watermark is a whole number of ms since the epoch, not {step.watermark!r}"
+                    f"{where}: a watermark is a whole number of ms since the epoch, not {step.watermark!r}"
                 )
             if step.watermark <= watermark:
                 raise InvalidSchedule(
-                    f"step {step.id}: the watermark goes from {watermark} to {step.watermark} ms; it may only rise"
+                    f"{where}: the watermark goes from {watermark} to {step.watermark} ms; it may only rise"
                 )
+            if step.coalesced and (watermark < 0 or not isinstance(after, Deliver)):
+                raise InvalidSchedule(f"{where}: a coalesced advance is not the first and has a bundle right after it")
             watermark = step.watermark
-            settled = True
-            continue
-        if isinstance(step, Restart):
-            if not settled:
+        elif isinstance(step, Restart):
+            if not isinstance(before, Advance | Deliver | Restart) or (
+                isinstance(before, Advance) and before.coalesced
+            ):
                 raise InvalidSchedule(
-                    f"step {step.id}: a restart comes right after an advance, where the job has settled"
+                    f"{where}: a restart comes where the job has settled: after an advance or a bundle"
                 )
-            continue
-        settled = False
-        for event in step.events:
-            if type(event.event_time) is not int or event.event_time < 0:
-                raise InvalidSchedule(
-                    f"step {step.id}: the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not before the epoch"
-                )
-            if not isinstance(event.key, str) or not isinstance(event.id, str):
-                raise InvalidSchedule(
-                    f"step {step.id}: an event's id and key are strings, not {event.id!r} and {event.key!r}"
-                )
-            if event.id in seen:
-                raise InvalidSchedule(f"step {step.id}: the event id {event.id!r} is used twice")
-            seen.add(event.id)
+        elif isinstance(step, FailOnce):
+            if not isinstance(after, Deliver):
+                raise InvalidSchedule(f"{where}: what fails once is the bundle right after it, and there is none")
+        elif isinstance(step, Partitions):
+            if number or type(step.count) is not int or step.count < 1:
+                raise InvalidSchedule(f"{where}: the number of partitions is above 0 and comes first: {step.count!r}")
+        else:
+            _validate_events(step, seen)
+
+
+def _validate_events(bundle: Deliver, seen: set[str]) -> None:
+    for event in bundle.events:
+        if type(event.event_time) is not int or event.event_time < 0:
+            raise InvalidSchedule(
+                f"step {bundle.id}: the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not before the epoch"
+            )
+        if not isinstance(event.key, str) or not isinstance(event.id, str):
+            raise InvalidSchedule(
+                f"step {bundle.id}: an event's id and key are strings, not {event.id!r} and {event.key!r}"
+            )
+        if event.id in seen:
+            raise InvalidSchedule(f"step {bundle.id}: the event id {event.id!r} is used twice")
+        seen.add(event.id)
 
 
 @dataclass(frozen=True)
@@ -361,14 +422,20 @@ class Pack:
 
 @dataclass(frozen=True)
 class PackRun:
-    """What one engine run gave: a trace per case id, and the engine's row counts per bundle."""
+    """What one engine run gave: a trace per case id, and the engine's row counts per bundle.
+
+    ``untouched`` are cases (ids) that a failed attempt did not reach: none of their keys had written state in it, so
+    they say nothing about the retry.
+    """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)
     counts: tuple[StepCount, ...] = ()
+    untouched: frozenset[str] = frozenset()
 
     def to_json(self) -> Json:
         return {
             "traces": {case: trace.to_json() for case, trace in self.traces.items()},
+            "untouched": sorted(self.untouched),
             "counts": [[c.step, c.delivered, c.received, c.reported_late] for c in self.counts],
         }
 
@@ -377,4 +444,5 @@ class PackRun:
         return cls(
             {case: Trace.from_json(trace) for case, trace in data["traces"].items()},
             tuple(StepCount(*count) for count in data["counts"]),
+            frozenset(data["untouched"]),
         )

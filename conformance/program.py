@@ -128,6 +128,7 @@ class Program:
         timers: the names of its event-time timers.
         windowing: one global window, or fixed windows.
         labels: fields of emitted objects whose values may be dealt out to a key's elements in any order (an index).
+        times: fields of emitted objects that hold times (ms), which shift with all times.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -135,6 +136,7 @@ class Program:
     timers: ClassVar[tuple[str, ...]] = ()
     windowing: ClassVar[Windowing] = GlobalWindow()
     labels: ClassVar[tuple[str, ...]] = ()
+    times: ClassVar[tuple[str, ...]] = ()
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:

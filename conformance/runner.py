@@ -11,6 +11,7 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from conformance.generation import Exercised, draw_cases
 from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
 from conformance.lattice import Survival, survey
 from conformance.model import Case, Pack, PackRun, Trace, canonical
+from conformance.perturbation import BY_ID
 from conformance.process import EngineDown, EngineProcess
 from conformance.registry import load_engine
 from conformance.results import Cell, Results, Verdict
@@ -147,11 +149,18 @@ def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Exercised:
 
 
 def packs_of(cases: Iterable[Case], largest: int) -> list[Pack]:
-    """Cases with one clock go together, in the order given, at most ``largest`` to a pack."""
-    by_clock: dict[object, list[Case]] = {}
+    """Cases with one clock go together, in the order given, at most ``largest`` to a pack. A case of a sparse
+    perturbation shares its pack with cases of that perturbation and other programs alone."""
+    groups: dict[object, list[Case]] = {}
+    before: Counter[object] = Counter()
     for case in cases:
-        by_clock.setdefault(case.schedule.clock, []).append(case)
-    return [Pack(tuple(group[i : i + largest])) for group in by_clock.values() for i in range(0, len(group), largest)]
+        group: object = case.schedule.clock
+        if case.perturbation and BY_ID[case.perturbation].sparse:
+            mine = (group, case.perturbation, case.scenario, case.program)
+            group = (group, case.perturbation, before[mine])
+            before[mine] += 1
+        groups.setdefault(group, []).append(case)
+    return [Pack(tuple(group[i : i + largest])) for group in groups.values() for i in range(0, len(group), largest)]
 
 
 def write_cases(path: Path, cases: Iterable[Case]) -> str:
@@ -442,7 +451,7 @@ def failure(guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, b
         return next((finding for finding in guarantee.accounting(run) if isinstance(finding, str)), "")
     if guarantee.same_under:
         assert base
-        return checking.pair_differs(guarantee, base, case, traces)
+        return checking.pair_differs(program, guarantee, base, case, traces)
     _, against = checking.findings_against(guarantee, case, traces[case.id])
     return against[0] if against else ""
 

@@ -20,6 +20,7 @@ from conformance.model import (
     Deliver,
     Emission,
     Event,
+    FailOnce,
     Json,
     Pack,
     PackRun,
@@ -126,6 +127,7 @@ class CaseRun:
     def __init__(self, case: Case, program: Program, lateness: LatenessProfile) -> None:
         self.case, self.program, self.lateness = case, program, lateness
         self.watermark = 0
+        self.settled = 0  # the watermark that the late filter goes by
         self.step = 0
         self.state: dict[Scope, dict[str, Json]] = {}
         self.timers: dict[tuple[str, int, str, str], int] = {}
@@ -140,17 +142,28 @@ class CaseRun:
             self.step = step.id
             if isinstance(step, Advance):
                 self.advance(step)
+            elif isinstance(step, Deliver):
+                self.deliver(step)
             elif isinstance(step, Restart):
                 self.restart()
-            else:
-                self.deliver(step)
+            elif isinstance(step, FailOnce):
+                self.fail_once(self.case.schedule.bundle_after(step))
 
     def advance(self, step: Advance) -> None:
         self.watermark = step.watermark
+        if not step.coalesced:
+            self.settle()
+
+    def settle(self) -> None:
+        """Let everything act that the watermark allows."""
+        self.settled = self.watermark
         self.fire_due()
 
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
+
+    def fail_once(self, bundle: Deliver) -> None:
+        """Try ``bundle``, fail, and go back: nothing of the attempt remains."""
 
     def deliver(self, step: Deliver) -> None:
         events = self.arrange(step.events)
@@ -158,7 +171,7 @@ class CaseRun:
         for event in accepted:
             self.process(event)
         self.counts.append(self.count(step, len(step.events), len(accepted)))
-        self.fire_due()
+        self.settle()
 
     def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
         """The order in which a bundle's events are processed."""
@@ -166,7 +179,7 @@ class CaseRun:
 
     def refuses(self, event: Event) -> bool:
         """Whether the event is dropped as late."""
-        return self.lateness.refuses(event.event_time, self.watermark, self.program)
+        return self.lateness.refuses(event.event_time, self.settled, self.program)
 
     def count(self, step: Deliver, delivered: int, received: int) -> StepCount:
         return StepCount(step.id, delivered, received, delivered - received)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
 from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Event
-from conformance.perturbation import REBUNDLE, REORDER, RESTART
+from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
 
 WINDOW = FixedWindows(size=10_000)
@@ -37,6 +37,7 @@ class AssignIndex(Program):
 
 
 class AssignIndexPerWindow(AssignIndex):
+    times = ("window",)
     windowing = WINDOW
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
@@ -132,16 +133,10 @@ SCENARIO = Scenario(
     },
     # Windows of a key keep an order of their own, not one among them.
     survives={
-        "global": {
-            REORDER.id: Equivalence.SAME_UP_TO_RELABELLING,
-            REBUNDLE.id: Equivalence.IDENTICAL,
-            RESTART.id: Equivalence.IDENTICAL,
-        },
-        "per window": {
-            REORDER.id: Equivalence.SAME_UP_TO_RELABELLING,
-            REBUNDLE.id: Equivalence.SAME_MULTISET,
-            RESTART.id: Equivalence.SAME_MULTISET,
-        },
+        "global": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
+        | promise((*BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
+        "per window": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
+        | promise((*BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
         Guarantee("every element gets an index", "global", every_element_gets_an_index, source=BEAM_BLOG),

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
 from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Event, PackRun
-from conformance.perturbation import REBUNDLE, REORDER, RESTART
+from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 
 WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
@@ -51,6 +51,7 @@ class CountPerWindow(Program):
 
     cells = {"count": Cell.COMBINING}
     timers = ("expire",)
+    times = ("closed",)
     windowing = WINDOW
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
@@ -106,7 +107,7 @@ def past_the_allowed_lateness_is_not_processed(run: Observation) -> Iterator[Fin
     for arrival in run.arrivals:
         event = arrival.event
         expiry = WINDOW.expiry(event.event_time)
-        if expiry <= arrival.watermark:
+        if expiry <= arrival.settled:
             yield event.id not in processed(run) or f"{event.id} was processed, its window had expired at {expiry}"
 
 
@@ -115,8 +116,8 @@ def a_closed_window_is_not_reopened(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         event = arrival.event
         expiry = WINDOW.expiry(event.event_time)
-        if expiry <= arrival.watermark:
-            due = run.case.schedule.first_advance_to(expiry)
+        if expiry <= arrival.settled:
+            due = run.case.schedule.due(expiry)
             start = WINDOW.start(event.event_time)
             again = [
                 e.step for e, closed in run.tagged("closed") if e.key == event.key and closed == start and e.step != due
@@ -149,13 +150,10 @@ SCENARIO = Scenario(
         ),
     },
     survives={
-        "global": {
-            REORDER.id: Equivalence.SAME_UP_TO_RELABELLING,
-            REBUNDLE.id: Equivalence.IDENTICAL,
-            RESTART.id: Equivalence.IDENTICAL,
-        },
+        "global": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
+        | promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
         # Windows of a key keep an order of their own, not one among them.
-        "windowed": dict.fromkeys((REORDER.id, REBUNDLE.id, RESTART.id), Equivalence.SAME_MULTISET),
+        "windowed": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
         Guarantee("an on-time element is never dropped", "global", on_time_is_never_dropped, source=SPARK_LATE),

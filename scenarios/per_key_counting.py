@@ -6,9 +6,18 @@ from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
 from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Event
-from conformance.perturbation import REBUNDLE, REORDER, RESTART
+from conformance.perturbation import (
+    BUNDLINGS,
+    RECOVERIES,
+    RENAMINGS,
+    REORDERINGS,
+    RESTART,
+    RESUME,
+    RETRY,
+    WATERMARKINGS,
+)
 from conformance.program import Cell, Emit, Program, State, Timers
 
 BEAM_ORDER = Source(
@@ -55,11 +64,7 @@ SCENARIO = Scenario(
     programs={"count": CountPerKey()},
     domain={"count": Domain(offsets=(1, 2, 500, 9_999, 20_000))},
     survives={
-        "count": {
-            REORDER.id: Equivalence.IDENTICAL,
-            REBUNDLE.id: Equivalence.IDENTICAL,
-            RESTART.id: Equivalence.IDENTICAL,
-        }
+        "count": promise((*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(
         Guarantee(
@@ -70,11 +75,14 @@ SCENARIO = Scenario(
         Guarantee(
             "the final count ignores order",
             "count",
-            same_under=REORDER,
+            same_under=REORDERINGS,
             alike=Equivalence.SAME_FINAL_VALUE,
             source=BEAM_ORDER,
         ),
-        Guarantee("counts are the same after a restart", "count", same_under=RESTART),
-        Guarantee("the final count ignores bundling", "count", same_under=REBUNDLE, alike=Equivalence.SAME_FINAL_VALUE),
+        Guarantee("counts are the same after a restart", "count", same_under=(RESTART,)),
+        Guarantee("counts are the same after a failure in a bundle", "count", same_under=(RETRY, RESUME)),
+        Guarantee(
+            "the final count ignores bundling", "count", same_under=BUNDLINGS, alike=Equivalence.SAME_FINAL_VALUE
+        ),
     ),
 )

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
 from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Arrival, Event, Json
-from conformance.perturbation import REBUNDLE, REORDER, RESTART
+from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
 
 GAP = 10_000
@@ -38,6 +38,7 @@ class SessionTimeout(Program):
 
     cells = {"open": Cell.VALUE}
     timers = ("close",)
+    times = ("start", "end", "stray")
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         first, last, ids = event.event_time, event.event_time, [event.id]
@@ -133,7 +134,7 @@ def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
     times = {a.event.id: a.event.event_time for a in run.arrivals}
     for emission, ids in run.tagged("ids"):
         last = max(times[event] for event in ids)
-        due = run.case.schedule.first_advance_to(last + GAP)
+        due = run.case.schedule.due(last + GAP)
         yield (
             emission.step == due
             or f"the session of {', '.join(ids)} is due in step {due} and closed in step {emission.step}"
@@ -204,11 +205,7 @@ SCENARIO = Scenario(
         )
     },
     survives={
-        "sessions": {
-            REORDER.id: Equivalence.IDENTICAL,
-            REBUNDLE.id: Equivalence.IDENTICAL,
-            RESTART.id: Equivalence.IDENTICAL,
-        }
+        "sessions": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
     },
     guarantees=(
         Guarantee("every on-time event is in exactly one session", "sessions", every_event_is_in_one_session),
@@ -243,8 +240,9 @@ SCENARIO = Scenario(
         ),
         Guarantee("sessions of a key that close at once come out in order of their ends", "sessions", close_in_order),
         Guarantee("a timer that was cleared does not fire", "sessions", a_cleared_timer_does_not_fire),
-        Guarantee("sessions ignore arrival order", "sessions", same_under=REORDER, alike=Equivalence.SAME_MULTISET),
-        Guarantee("sessions are the same after a restart", "sessions", same_under=RESTART),
-        Guarantee("sessions ignore bundling", "sessions", same_under=REBUNDLE, alike=Equivalence.SAME_MULTISET),
+        Guarantee("sessions ignore arrival order", "sessions", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        Guarantee("sessions are the same after a restart", "sessions", same_under=(RESTART,)),
+        Guarantee("sessions are the same after a failure in a bundle", "sessions", same_under=(RETRY, RESUME)),
+        Guarantee("sessions ignore bundling", "sessions", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
     ),
 )

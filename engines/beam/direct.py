@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from conformance.engine import (
     unsupported,
 )
 from conformance.guarantees import program_ref
-from conformance.model import DRAIN, Advance, Deliver, Emission, Pack, PackRun, StepCount, Trace
+from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace
 from conformance.program import Program
 from engines.beam import environment
 
@@ -39,11 +40,16 @@ STATE = {
     Feature.RESTART: unsupported(
         "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
     ),
+    Feature.RESUME: unsupported(
+        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
+    ),
+    Feature.COALESCED: unsupported("Beam 2.77.0 fires what is due as soon as the watermark moves"),
+    Feature.PARTITIONS: unsupported("Beam Python 2.77.0: its local runners keep state in one place"),
     Feature.LATE_COUNTER: unsupported("Beam Python 2.77.0 has no metric of elements dropped as late"),
 }
 
 CAPABILITIES = Capabilities(
-    features={**STATE, Feature.SEVERAL_BUNDLES: NATIVE, Feature.WATERMARK: NATIVE},
+    features={**STATE, Feature.SEVERAL_BUNDLES: NATIVE, Feature.WATERMARK: NATIVE, Feature.RETRY: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
 )
@@ -78,6 +84,8 @@ class BeamDirect:
         return {
             Feature.LATE_COUNTER: probes.counters_on_bundle_based_runner(),
             Feature.RESTART: probes.options_of_direct_runners(),
+            Feature.RESUME: probes.options_of_direct_runners(),
+            Feature.PARTITIONS: probes.options_of_direct_runners(),
         }
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -86,9 +94,10 @@ class BeamDirect:
         from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
         from apache_beam.testing.test_stream import PairWithTiming
 
+        from engines.beam import dofn, sink
         from engines.beam import pipeline as shared
-        from engines.beam import sink
 
+        dofn.attempts.failed.clear()
         mine = {name: programs[name] for name in sorted({program_ref(c.scenario, c.program) for c in pack.cases})}
         seen = sink.Collected()
         with sink.collecting(seen):
@@ -101,7 +110,20 @@ class BeamDirect:
                 output | f"time {windowing}" >> PairWithTiming() | f"see {windowing}" >> beam.ParDo(sink.Outputs())
             pipeline.run(test_runner_api=False).wait_until_finish()
         steps = _prove(pack, seen.inputs)
-        return _collect(pack, seen.outputs, steps)
+        return replace(_collect(pack, seen.outputs, steps), untouched=_untouched(pack, dofn.attempts.failed))
+
+
+def _untouched(pack: Pack, failed: Mapping[tuple[int, int], set[str]]) -> frozenset[str]:
+    """The cases that had written no state in the attempt that failed.
+
+    Raises:
+        NotDriven: nothing failed although it was asked for.
+    """
+    if not any(isinstance(step, FailOnce) for step in pack.clock):
+        return frozenset()
+    if not failed:
+        raise NotDriven("an attempt was to fail, and none did")
+    return frozenset(case.id for case in pack.cases) - frozenset().union(*failed.values())
 
 
 def _stream(pack: Pack) -> Any:
@@ -111,17 +133,24 @@ def _stream(pack: Pack) -> Any:
     from apache_beam.transforms.window import TimestampedValue
     from apache_beam.utils.timestamp import Timestamp
 
-    from engines.beam.pipeline import element
+    from engines.beam.pipeline import element, sentinel
 
     stream = TestStream(coder=FastPrimitivesCoder())
-    watermark = 0
+    watermark, fails = 0, False
     for step in pack.clock:
         stream.advance_processing_time(TICK)
         if isinstance(step, Advance):
             watermark = step.watermark
             stream.advance_watermark_to(Timestamp(micros=watermark * 1000))
-        elif rows := [element(case, event, step.id) for case, event in pack.bundle(step.id)]:
-            stream.add_elements(rows)
+        elif isinstance(step, FailOnce):
+            fails = True
+        else:
+            rows = [element(case, event, step.id) for case, event in pack.bundle(step.id)]
+            if fails:
+                rows.append(sentinel(step.id, watermark))
+            if rows:
+                stream.add_elements(rows)
+            fails = False
         stream.add_elements([TimestampedValue((HEARTBEAT, step.id), Timestamp(micros=watermark * 1000))])
     return stream
 
@@ -136,6 +165,8 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
     Raises:
         NotDriven: a step had another watermark or another number of elements, or was not reached in its turn.
     """
+    from engines.beam.dofn import SENTINEL
+
     steps = {tick: step.id for tick, step in enumerate(pack.clock, 1)}
     timed: dict[int, list[tuple[Any, int]]] = {tick: [] for tick in steps}
     for element, timing in inputs:
@@ -148,7 +179,8 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
         step = clock_step.id
         watermark = clock_step.watermark if isinstance(clock_step, Advance) else watermark
         wanted = [(case.id, event.id) for case, event in pack.bundle(step)]
-        rows = [(element[0][1], element[1][1]) for element, _ in timed[tick] if element[0] != HEARTBEAT]
+        events = [element for element, _ in timed[tick] if element[0] != HEARTBEAT and element[0][0] != SENTINEL]
+        rows = [(element[0][1], element[1][1]) for element in events]
         beats = [element[1] for element, _ in timed[tick] if element[0] == HEARTBEAT]
         if rows != wanted:
             raise NotDriven(f"step {step} took in {len(rows)} elements, the schedule has {len(wanted)}")

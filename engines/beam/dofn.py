@@ -8,6 +8,7 @@ bundle, and a copy of a class built at run time would drag the globals of its mo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import apache_beam as beam
@@ -22,8 +23,27 @@ from conformance.program import Cell, EngineFault, Output, Program, State, Timer
 Key = tuple[str, str, str]
 """(program, case, key): what state is kept by."""
 
+SENTINEL = "\U0010ffff"
+"""The program name of the element that makes the first attempt at its bundle fail; it comes last."""
+
+INJECTED = "this failure was asked for"
+
 Emitted = tuple[str, str, str, int | None, Output]
 """(program, case, key, step of the event that caused it or None for a timer's, what was put out)."""
+
+
+@dataclass
+class Attempts:
+    """What the bundles of one pipeline did: ``touched`` are the cases whose state the attempt at hand has written;
+    ``failed`` holds those of each attempt that failed, by step and DoFn."""
+
+    case: str = ""
+    touched: set[str] = field(default_factory=set)
+    failed: dict[tuple[int, int], set[str]] = field(default_factory=dict)
+
+
+attempts = Attempts()
+"""Of the pipeline that runs in this process; the adapter renews it."""
 
 
 def guarded(method: Callable[..., Any], *arguments: Any) -> Any:
@@ -32,6 +52,12 @@ def guarded(method: Callable[..., Any], *arguments: Any) -> Any:
         return method(*arguments)
     except Exception as error:
         raise EngineFault(f"{type(error).__name__}: {error}") from error
+
+
+def guarded_write(method: Callable[..., Any], *arguments: Any) -> None:
+    """``guarded`` for what changes state or timers."""
+    guarded(method, *arguments)
+    attempts.touched.add(attempts.case)
 
 
 class Value:
@@ -45,10 +71,10 @@ class Value:
         return default if stored is None else stored[0]
 
     def set(self, value: Json) -> None:
-        guarded(self._state.write, (value,))
+        guarded_write(self._state.write, (value,))
 
     def clear(self) -> None:
-        guarded(self._state.clear)
+        guarded_write(self._state.clear)
 
 
 class Bag:
@@ -58,13 +84,13 @@ class Bag:
         self._state = state
 
     def add(self, value: Json) -> None:
-        guarded(self._state.add, value)
+        guarded_write(self._state.add, value)
 
     def get(self) -> list[Json]:
         return guarded(lambda: list(self._state.read()))
 
     def clear(self) -> None:
-        guarded(self._state.clear)
+        guarded_write(self._state.clear)
 
 
 class Combining(Bag):
@@ -115,11 +141,11 @@ class TaggedTimers:
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         check_timer(self._declared, name)
-        guarded(lambda: self._timer.set(Timestamp(micros=time * 1000), dynamic_timer_tag=f"{name}/{tag}"))
+        guarded_write(lambda: self._timer.set(Timestamp(micros=time * 1000), dynamic_timer_tag=f"{name}/{tag}"))
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._declared, name)
-        guarded(lambda: self._timer.clear(dynamic_timer_tag=f"{name}/{tag}"))
+        guarded_write(lambda: self._timer.clear(dynamic_timer_tag=f"{name}/{tag}"))
 
 
 _BUILT: dict[int, type] = {}
@@ -148,6 +174,7 @@ def build(programs: Mapping[str, Program]) -> Any:
         key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any]
     ) -> Iterator[Emitted]:
         program, case, user_key = key
+        attempts.case = case
         timers = TaggedTimers(given["timer_"], programs[program].timers)
         try:
             outputs = call(getattr(programs[program], callback), subject, state_of(program, given), timers)
@@ -156,8 +183,16 @@ def build(programs: Mapping[str, Program]) -> Any:
         for output in outputs:
             yield program, case, user_key, step, output
 
+    def start_bundle(self: Any) -> None:
+        attempts.touched.clear()
+
     def process(self: Any, element: Any, **given: Any) -> Iterator[Emitted]:
         key, (step, event_id, value) = element
+        if key[0] == SENTINEL:
+            if (step, number) not in attempts.failed:
+                attempts.failed[step, number] = set(attempts.touched)
+                raise RuntimeError(INJECTED)
+            return iter(())
         event = Event(event_id, key[2], value, given["time_"].micros // 1000)
         return run(key, step, "on_event", event, given)
 
@@ -171,7 +206,12 @@ def build(programs: Mapping[str, Program]) -> Any:
     process = _with_defaults(process, ["self", "element"], common)
     fired = {"key_": beam.DoFn.KeyParam, "tag_": beam.DoFn.DynamicTimerTagParam}
     on_timer = userstate.on_timer(timer)(_with_defaults(on_timer, ["self"], {**fired, **common}))
-    members = {"process": process, "on_timer": on_timer, "__reduce__": lambda self: (_rebuild, (number,))}
+    members = {
+        "start_bundle": start_bundle,
+        "process": process,
+        "on_timer": on_timer,
+        "__reduce__": lambda self: (_rebuild, (number,)),
+    }
     _BUILT[number] = type("NeutralDoFn", (beam.DoFn,), members)
     return _BUILT[number]()
 

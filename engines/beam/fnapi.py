@@ -25,6 +25,7 @@ CAPABILITIES = Capabilities(
         Feature.WATERMARK: unsupported(
             "FnApiRunner has no TestStream, the watermark moves at the end of the input (Beam 2.77.0)"
         ),
+        Feature.RETRY: unsupported("FnApiRunner ends the pipeline at a bundle's first failure (Beam 2.77.0)"),
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,

@@ -23,6 +23,11 @@ def element(case: Case, event: Event, step: int) -> window.TimestampedValue:
     return window.TimestampedValue((key, (step, event.id, event.value)), Timestamp(micros=event.event_time * 1000))
 
 
+def sentinel(step: int, watermark: int) -> window.TimestampedValue:
+    """The element that makes the first attempt at the bundle ``step`` fail."""
+    return window.TimestampedValue(((dofn.SENTINEL, "", ""), (step, "", None)), Timestamp(micros=watermark * 1000))
+
+
 def typed() -> Any:
     """Elements with the key's type declared, so that state is kept by a key of a deterministic coder."""
     return beam.Map(_same).with_output_types(ELEMENT)
@@ -62,10 +67,10 @@ def run_programs(elements: Any, windowing: Windowing, programs: Mapping[str, Pro
 
 
 class _Among:
-    """Whether an element is for one of some programs."""
+    """Whether an element is for one of some programs, or makes any of them fail."""
 
     def __init__(self, programs: frozenset[str]) -> None:
         self._programs = programs
 
     def __call__(self, element: Any) -> bool:
-        return element[0][0] in self._programs
+        return element[0][0] in self._programs or element[0][0] == dofn.SENTINEL

@@ -4,14 +4,17 @@ With a watermark delay of DELAY, a heartbeat at W + DELAY moves the watermark to
 lies far enough ahead to move it. Measured on Spark 4.3.0: timers of a micro-batch see the watermark that the batch
 before it set, its late filter sees the watermark that was in force in the batch before. So a bundle may share its
 micro-batch with the heartbeat of the next advance, and after every advance a micro-batch with nothing but a heartbeat
-lets both act.
+lets both act. A coalesced advance is one without that micro-batch.
+
+A bundle's first attempt is made to fail by sentinel rows: their keys sort after all others, so that a partition has
+handled every other key when a sentinel raises.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,7 +25,7 @@ import pyarrow.parquet as pq
 
 from conformance.engine import NotDriven
 from conformance.guarantees import program_ref
-from conformance.model import Case, Deliver, Event, Pack, Restart, Step
+from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,34 +53,62 @@ DDL = "program string, case string, key string, window long, step long, id strin
 Row = tuple[str, str, str, int, int, str, str, int]
 
 
+SENTINEL = "\U0010ffff"
+"""The program name of the rows that make an attempt fail: it sorts last."""
+
+SENTINELS = 16
+"""How many of them there are, so that every partition gets some."""
+
+
 @dataclass(frozen=True)
 class MicroBatch:
-    """One planned micro-batch. Its rows are those of the bundle ``step`` (none for an advance) and a heartbeat that
-    moves the watermark to ``moves_to``; timers that fire in it belong to ``step``. ``query`` counts the restarts
-    before it."""
+    """One planned micro-batch.
+
+    Attributes:
+        step: what its timers' output belongs to.
+        bundle: its rows are those of the bundle ``step``; else there are none but the heartbeat.
+        moves_to: where the heartbeat moves the watermark (ms).
+        settled: the watermark (ms) that its late filter goes by.
+        query: how many queries ended before the one that it succeeds in.
+        fails: how its first attempt fails, if it does.
+    """
 
     step: int
     bundle: bool
     moves_to: int
+    settled: int = 0
     query: int = 0
+    fails: FailOnce | None = None
+
+    @property
+    def ends_a_query(self) -> bool:
+        """Its failure ends the query before the one that it succeeds in."""
+        return self.fails is not None and self.fails.resume
 
 
 def plan(clock: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
-    """The micro-batches of a clock; ``settling`` of them follow each advance."""
+    """The micro-batches of a clock; ``settling`` of them follow each advance that is not coalesced."""
     batches: list[MicroBatch] = []
-    watermark = query = 0
+    watermark = settled = query = 0
+    fails = None
     for step in clock:
         if isinstance(step, Restart):
             query += 1
+        elif isinstance(step, FailOnce):
+            query += step.resume
+            fails = step
         elif isinstance(step, Deliver):
-            batches.append(MicroBatch(step.id, True, watermark, query))
-        else:
+            batches.append(MicroBatch(step.id, True, watermark, settled, query, fails))
+            settled, fails = watermark, None
+        elif isinstance(step, Advance):
             watermark = step.watermark
-            if batches and batches[-1].bundle:
+            if batches and batches[-1].bundle and batches[-1].query == query:
                 batches[-1] = replace(batches[-1], moves_to=watermark)
             else:
-                batches.append(MicroBatch(step.id, False, watermark, query))
-            batches += [MicroBatch(step.id, False, watermark, query)] * settling
+                batches.append(MicroBatch(step.id, False, watermark, settled, query))
+            if not step.coalesced:
+                settled = watermark
+                batches += [MicroBatch(step.id, False, watermark, settled, query)] * settling
     return batches
 
 
@@ -91,17 +122,23 @@ def event_row(case: Case, event: Event, step: int, window: int) -> Row:
     return program, case.id, event.key, window, step, event.id, json.dumps(event.value), event.event_time
 
 
-def write(folder: Path, batches: Iterable[tuple[MicroBatch, list[Row]]], first: int = 0) -> None:
-    """One Parquet file a micro-batch, in order of modification time, numbered from ``first``. One row group each, so
-    that its rows stay in one input partition and in order."""
+def sentinels(batch: MicroBatch) -> list[Row]:
+    """The rows that make the first attempt of a micro-batch fail."""
+    time = batch.moves_to + DELAY
+    return [(SENTINEL, "", str(n), 0, batch.step, "", "null", time) for n in range(SENTINELS if batch.fails else 0)]
+
+
+def write(folder: Path, number: int, batch: MicroBatch, events: list[Row]) -> None:
+    """The Parquet file of one micro-batch; they are read in order of modification time. One row group each, so that
+    its rows stay in one input partition and in order."""
+    rows = [*events, *sentinels(batch), heartbeat(batch.moves_to)]
     folder.mkdir(exist_ok=True)
-    for number, (batch, rows) in enumerate(batches, first):
-        path = folder / f"{number:05d}.parquet"
-        columns = list(zip(*[*rows, heartbeat(batch.moves_to)], strict=True))
-        columns[-1] = tuple(time * 1000 for time in columns[-1])
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, COLUMNS, strict=True)]
-        pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows) + 1)
-        os.utime(path, (1_600_000_000 + number,) * 2)
+    path = folder / f"{number:05d}.parquet"
+    columns = list(zip(*rows, strict=True))
+    columns[-1] = tuple(time * 1000 for time in columns[-1])
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, COLUMNS, strict=True)]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows))
+    os.utime(path, (1_600_000_000 + number,) * 2)
 
 
 def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
@@ -123,6 +160,7 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
         )
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
     wanted_rows = {step.id: sum(1 for _ in pack.bundle(step.id)) for step in pack.clock if isinstance(step, Deliver)}
+    chosen = next((step.count for step in pack.clock if isinstance(step, Partitions)), None)
     asked = iter(plan(pack.clock, settling))
     watermark = 0
     for number, batch in enumerate(batches):
@@ -141,16 +179,21 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
             raise NotDriven(
                 f"micro-batch {number} (step {batch.step}) ran at watermark {watermarks[number]}, not {watermark}"
             )
-        if batch.bundle and watermarks[number - 1] != watermark:
+        if batch.bundle and watermarks[number - 1] != wanted.settled:
             raise NotDriven(
-                f"micro-batch {number} (step {batch.step}) filtered late rows at watermark {watermarks[number - 1]}, not {watermark}"
+                f"micro-batch {number} (step {batch.step}) filtered late rows at watermark {watermarks[number - 1]}, not {wanted.settled}"
             )
-        rows = 1 + (wanted_rows[batch.step] if batch.bundle else 0)
+        rows = 1 + len(sentinels(wanted)) + (wanted_rows[batch.step] if batch.bundle else 0)
         if found[number]["numInputRows"] != rows:
             raise NotDriven(
                 f"micro-batch {number} (step {batch.step}) read {found[number]['numInputRows']} rows, not {rows}"
             )
         watermark = wanted.moves_to
+        partitions = {operator["numShufflePartitions"] for operator in found[number]["stateOperators"]}
+        if chosen and partitions != {chosen}:
+            raise NotDriven(
+                f"micro-batch {number} (step {batch.step}) kept its state in {partitions} partitions, not {chosen}"
+            )
     if next(asked, None) is not None:
         raise NotDriven(f"the schedule asks for more than the {len(batches)} micro-batches that were run")
 
@@ -162,10 +205,10 @@ def millis(text: str) -> int:
 
 
 def run_query(
-    spark: SparkSession, output: DataFrame, checkpoint: Path
-) -> tuple[dict[int, list[Any]], list[dict[str, Any]]]:
+    output: DataFrame, checkpoint: Path
+) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run an append-mode query, from its checkpoint where there is one, over all input that it has not seen;
-    (batch id -> output rows in order, progress by batch).
+    (batch id -> output rows in order, progress by batch, what it failed with).
 
     Rows of a batch that is run again replace those of its first run.
     """
@@ -181,8 +224,11 @@ def run_query(
         .trigger(availableNow=True)
         .start()
     )
+    failure = None
     try:
         query.awaitTermination()
+    except Exception as error:
+        failure = error
     finally:
         query.stop()
-    return rows, [json.loads(p.json) for p in query.recentProgress]
+    return rows, [json.loads(p.json) for p in query.recentProgress], failure

@@ -16,11 +16,13 @@ from conformance.engine import CannotRun
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PARTITIONS = 2
+
 FASTER = {
     # The default manager forks a process for every chmod and link on a local file system without native code.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": str(PARTITIONS),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -60,12 +62,13 @@ def java_version() -> str:
 
 
 def start(folder: Path) -> SparkSession:
-    """A fresh local session with two cores; temporary files go below ``folder``."""
+    """A fresh local session with two cores, which tries a failed task again up to three times, as a cluster does (a
+    plain ``local[2]`` does not); temporary files go below ``folder``."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2]").appName("conformance")
+    builder = SparkSession.builder.master("local[2,4]").appName("conformance")
     for name, value in {**FASTER, **NEEDED, "spark.local.dir": str(folder)}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()

@@ -10,12 +10,13 @@ import itertools
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile, NotDriven, emulated
 from conformance.guarantees import program_ref
-from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace
+from conformance.model import DRAIN, Emission, Pack, PackRun, Partitions, StepCount, Trace
 from conformance.program import FixedWindows, Program
 from engines.spark import session
 
@@ -28,7 +29,11 @@ CAPABILITIES = Capabilities(
     features={
         Feature.SEVERAL_BUNDLES: NATIVE,
         Feature.WATERMARK: NATIVE,
+        Feature.COALESCED: NATIVE,
+        Feature.PARTITIONS: NATIVE,
         Feature.RESTART: NATIVE,
+        Feature.RETRY: NATIVE,
+        Feature.RESUME: NATIVE,
         Feature.FIXED_WINDOWS: emulated("window in key"),
         Feature.EVENT_TIMERS: emulated("timer names in a MapState (Spark knows a timer by its time)"),
         Feature.LATE_COUNTER: NATIVE,
@@ -71,44 +76,83 @@ class SparkTws:
         return {}
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        from engines.spark import driving
-        from engines.spark.tws_operator import OUTPUT, NeutralProcessor
-
         assert self._spark
-        mine = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
-        settling = 1 + max(program.timer_chain for program in mine.values())
-        batches = driving.plan(pack.clock, settling)
-        folder = self._folder / f"query-{next(self._numbers)}"
+        folder = self._folder / f"job-{next(self._numbers)}"
         folder.mkdir()
+        partitions = next((step.count for step in pack.clock if isinstance(step, Partitions)), session.PARTITIONS)
+        self._spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
         try:
-            rows: dict[int, list[Any]] = {}
-            progress: list[dict[str, Any]] = []
-            # A restart is another query on the same checkpoint.
-            for query in range(batches[-1].query + 1):
-                first = next(number for number, batch in enumerate(batches) if batch.query == query)
-                mine_now = [(batch, _rows(pack, batch, mine)) for batch in batches if batch.query == query]
-                driving.write(folder / "input", mine_now, first)
-                output = (
-                    driving.read_stream(self._spark, folder / "input")
-                    .groupBy("program", "case", "key", "window")
-                    .transformWithState(
-                        statefulProcessor=NeutralProcessor(mine),
-                        outputStructType=OUTPUT,
-                        outputMode="Append",
-                        timeMode="EventTime",
-                    )
-                )
-                try:
-                    found, reported = driving.run_query(self._spark, output, folder / "checkpoint")
-                except Exception as error:
-                    print(error, flush=True)
-                    raise RuntimeError(session.cause(error)) from None
-                rows |= found
-                progress += reported
-            driving.prove(pack, batches, progress, settling)
-            return _collect(pack, batches, rows, progress)
+            return _Job(self._spark, folder, pack, programs).run()
         finally:
+            self._spark.conf.set("spark.sql.shuffle.partitions", str(session.PARTITIONS))
             shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Job:
+    """One pack: queries on one checkpoint, one after the other. A restart is another query; a failed query is too."""
+
+    def __init__(self, spark: SparkSession, folder: Path, pack: Pack, programs: Mapping[str, Program]) -> None:
+        from engines.spark import driving
+
+        self.spark, self.folder, self.pack = spark, folder, pack
+        self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
+        self.settling = 1 + max(program.timer_chain for program in self.programs.values())
+        self.batches = driving.plan(pack.clock, self.settling)
+        self.rows: dict[int, list[Any]] = {}
+        self.progress: list[dict[str, Any]] = []
+
+    def run(self) -> PackRun:
+        from engines.spark import driving
+
+        for query in range(self.batches[-1].query + 1):
+            self._run_query(query)
+        driving.prove(self.pack, self.batches, self.progress, self.settling)
+        run = _collect(self.pack, self.batches, self.rows, self.progress)
+        return replace(run, untouched=self._untouched())
+
+    def _run_query(self, query: int) -> None:
+        """Run the micro-batches of one query, and up to the one whose failure ends it."""
+        from engines.spark import driving
+        from engines.spark.tws_operator import INJECTED, OUTPUT, Failure, NeutralProcessor
+
+        last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
+        for number, batch in enumerate(self.batches):
+            if batch.query == query or batch is last:
+                driving.write(self.folder / "input", number, batch, _rows(self.pack, batch, self.programs))
+        retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
+        failing = last or retried
+        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
+        output = (
+            driving.read_stream(self.spark, self.folder / "input")
+            .groupBy("program", "case", "key", "window")
+            .transformWithState(
+                statefulProcessor=NeutralProcessor(self.programs, failure),
+                outputStructType=OUTPUT,
+                outputMode="Append",
+                timeMode="EventTime",
+            )
+        )
+        rows, progress, error = driving.run_query(output, self.folder / "checkpoint")
+        if last and (error is None or INJECTED not in str(error)):
+            raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
+        if error and not last:
+            print(error, flush=True)
+            raise RuntimeError(session.cause(error)) from None
+        self.rows |= rows
+        self.progress += progress
+
+    def _untouched(self) -> frozenset[str]:
+        """The cases that had written no state in the attempt that failed, by what the sentinels left.
+
+        Raises:
+            NotDriven: nothing failed although it was asked for.
+        """
+        if not any(batch.fails for batch in self.batches):
+            return frozenset()
+        left = [json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json")]
+        if not left:
+            raise NotDriven("an attempt was to fail, and none did")
+        return frozenset(case.id for case in self.pack.cases) - {case for touched in left for case in touched}
 
 
 def _rows(pack: Pack, batch: MicroBatch, programs: Mapping[str, Program]) -> list[Row]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from conformance.model import Event, Json
 from conformance.program import Cell, EngineFault, Output, Program, State, Timer, call, check_timer
-from engines.spark.driving import HEARTBEAT
+from engines.spark.driving import HEARTBEAT, SENTINEL
 
 OUTPUT = (
     "program string, case string, key string, step long, value string, emitted_at long, error string, received long"
@@ -21,18 +24,27 @@ OUTPUT = (
 output."""
 
 
-class Guarded:
-    """A state variable of Spark whose failures are told apart from the program's own exceptions."""
+INJECTED = "this failure was asked for"
 
-    def __init__(self, variable: Any) -> None:
-        self._variable = variable
+READS = frozenset({"get", "exists", "getValue", "containsKey", "iterator", "keys", "values"})
+"""The methods of state variables that write nothing."""
+
+
+class Guarded:
+    """A state variable of Spark whose failures are told apart from the program's own exceptions. ``on_write`` is called
+    after each write."""
+
+    def __init__(self, variable: Any, on_write: Callable[[], None] = lambda: None) -> None:
+        self._variable, self._on_write = variable, on_write
 
     def __call__(self, method: str, *arguments: Any) -> Any:
         try:
             result = getattr(self._variable, method)(*arguments)
-            return list(result) if isinstance(result, Iterator) else result
         except Exception as error:
             raise EngineFault(f"{method}: {type(error).__name__}: {error}") from error
+        if method not in READS:
+            self._on_write()
+        return list(result) if isinstance(result, Iterator) else result
 
 
 class Value:
@@ -169,13 +181,24 @@ class NamedTimers:
         return True
 
 
+@dataclass(frozen=True)
+class Failure:
+    """How sentinel rows of ``step`` fail: in the first attempt of their task, or in every one of this query. They leave
+    the cases that had written state in ``folder``."""
+
+    step: int
+    every_attempt: bool
+    folder: Path
+
+
 class NeutralProcessor(StatefulProcessor):
     """Runs the program that a row's key names, on cells declared for all programs of the pack."""
 
-    def __init__(self, programs: Mapping[str, Program]) -> None:
-        self._programs = programs
+    def __init__(self, programs: Mapping[str, Program], failure: Failure | None = None) -> None:
+        self._programs, self._failure = programs, failure
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        self._case, self._touched = "", set[str]()
         self._handle = Guarded(handle)
         self._states: dict[str, State] = {}
         self._timers: dict[str, NamedTimers] = {}
@@ -189,13 +212,30 @@ class NeutralProcessor(StatefulProcessor):
 
     def _variable(self, kind: Cell, name: str) -> Guarded:
         if kind is Cell.BAG:
-            return Guarded(self._handle("getListState", name, "v string"))
-        if kind in (Cell.MAP, Cell.SET):
-            return Guarded(self._handle("getMapState", name, "k string", "v string"))
-        return Guarded(self._handle("getValueState", name, "v string"))
+            variable = self._handle("getListState", name, "v string")
+        elif kind in (Cell.MAP, Cell.SET):
+            variable = self._handle("getMapState", name, "k string", "v string")
+        else:
+            variable = self._handle("getValueState", name, "v string")
+        return Guarded(variable, lambda: self._touched.add(self._case))
+
+    def _fail(self, step: int) -> None:
+        failure = self._failure
+        if failure and failure.step == step:
+            attempt = TaskContext.get()
+            assert attempt
+            if failure.every_attempt or attempt.attemptNumber() == 0:
+                failure.folder.mkdir(exist_ok=True)
+                name = f"{attempt.partitionId()}-{attempt.attemptNumber()}.json"
+                (failure.folder / name).write_text(json.dumps(sorted(self._touched)))
+                raise RuntimeError(INJECTED)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         program, case, user_key, _ = key
+        if program == SENTINEL:
+            for row in rows:
+                self._fail(row.step)
+            return
         received: Counter[int] = Counter()
         for row in rows:
             if program == HEARTBEAT:
@@ -228,7 +268,7 @@ class NeutralProcessor(StatefulProcessor):
                 yield from self._emissions(key, self._call(key, "on_timer", Timer(name, tag, user_key, time)), None)
 
     def _call(self, key: Any, callback: str, subject: Event | Timer) -> list[Output]:
-        program = key[0]
+        program, self._case = key[0], key[1]
         try:
             timers = self._timers.get(program) or NamedTimers(self._handle, Map(self._handle), ())
             return call(getattr(self._programs[program], callback), subject, self._states[program], timers)
