@@ -385,7 +385,7 @@ def _replay_on(
         lines += shown(title, case, runs[case.id].traces[case.id])
     try:
         message = failure(
-            guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None
+            program, guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None
         )
     except Unjudgeable as error:
         return f"ERROR: {error}", lines, 3

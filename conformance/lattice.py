@@ -115,10 +115,10 @@ def survey(
                     yield Survival(**known, engine=engine.id, promised=promised, pairs=0, grades=(), unsupported=reason)
                     continue
                 specified = reference([case for pair in mine for case in pair])
-                found = _grades(program, mine, runs.traces, specified)
-                shown = {case.id: runs.traces[case.id] for g in found if g.smallest for case in g.smallest}
+                graded = _grades(program, mine, runs.traces, specified)
+                shown = {case.id: runs.traces[case.id] for g in graded if g.smallest for case in g.smallest}
                 yield Survival(
-                    **known, engine=engine.id, promised=promised, pairs=len(mine), grades=found, traces=shown
+                    **known, engine=engine.id, promised=promised, pairs=len(mine), grades=graded, traces=shown
                 )
 
 

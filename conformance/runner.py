@@ -28,6 +28,7 @@ from conformance.lattice import Survival, survey
 from conformance.model import Case, Pack, PackRun, Trace, canonical
 from conformance.perturbation import BY_ID
 from conformance.process import EngineDown, EngineProcess
+from conformance.program import Program
 from conformance.registry import load_engine
 from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
@@ -417,7 +418,9 @@ class Alone:
             case = _stripped(candidate.case, base) if strip else candidate.case
             run = self.run(case)
             base_run = self.run(base) if base else None
-            message = failure(guarantee, case, run, base, base_run)
+            message = failure(
+                self._programs[program_ref(case.scenario, case.program)], guarantee, case, run, base, base_run
+            )
             if message:
                 break
         else:
@@ -437,7 +440,9 @@ class Alone:
         )
 
 
-def failure(guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, base_run: PackRun | None) -> str:
+def failure(
+    program: Program, guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, base_run: PackRun | None
+) -> str:
     """How a case (with its base, for a relation) that was run alone speaks against a guarantee; "" if it does not.
 
     Raises:

@@ -6,7 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.model import DRAIN, Advance, Case, Emission, Restart, Schedule, Trace, canonical
+from conformance.model import (
+    DRAIN,
+    Advance,
+    Case,
+    Emission,
+    FailOnce,
+    Partitions,
+    Restart,
+    Schedule,
+    Trace,
+    canonical,
+)
 from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
 
@@ -61,9 +72,15 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
     for step in schedule.steps:
         if isinstance(step, Advance):
             watermark = step.watermark
-            yield f"step {step.id}: watermark moves to {relative(watermark, schedule)}"
+            settles = " (the next bundle comes before the engine settles)" if step.coalesced else ""
+            yield f"step {step.id}: watermark moves to {relative(watermark, schedule)}{settles}"
         elif isinstance(step, Restart):
             yield f"step {step.id}: the job stops and resumes from its checkpoint"
+        elif isinstance(step, Partitions):
+            yield f"step {step.id}: the job starts with {step.count} partitions"
+        elif isinstance(step, FailOnce):
+            how = "the job resumes from its checkpoint" if step.resume else "it is retried"
+            yield f"step {step.id}: the first attempt at the next bundle fails after state was written; {how}"
         else:
             yield f"step {step.id}: bundle of {len(step.events)}"
             for event in step.events:
