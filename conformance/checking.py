@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from conformance.coverage import counters
 from conformance.engine import EngineInfo, Feature, program_needs
-from conformance.equivalence import alike
+from conformance.equivalence import alike, first_difference
 from conformance.guarantees import Guarantee, Observation, Scenario
 from conformance.model import Case, Pack, PackRun, Trace
 from conformance.perturbation import BY_ID, PERTURBATIONS, Perturbation
@@ -97,7 +98,8 @@ def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case,
     left, right = (base.schedule, traces[base.id]), (twin.schedule, traces[twin.id])
     if guarantee.alike in alike(program, left, right):
         return ""
-    return f"not {guarantee.alike.value} after: {BY_ID[twin.perturbation].title}"
+    what = BY_ID[twin.perturbation].title if twin.perturbation in BY_ID else twin.perturbation
+    return f"not {guarantee.alike.value} ({what}): {first_difference(program, left, right)}"
 
 
 def gather(
@@ -226,6 +228,7 @@ def conclude(
         violations=len({a.case.digest for a in against}),
         inapplicable=evidence.inapplicable,
         lost=len(evidence.lost),
+        coverage=counters(scenario.programs[guarantee.program], evidence.exercised),
     )
 
 

@@ -8,7 +8,6 @@ import random
 import re
 import signal
 import sys
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -18,14 +17,15 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from conformance.checking import Unjudgeable
-from conformance.engine import CannotRun, Feature, NotDriven, case_needs
-from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
-from conformance.model import InvalidSchedule, Pack
-from conformance.process import EngineDown, EngineProcess
+from conformance.confirmation import ERROR, STILL_FAILS
+from conformance.confirmation import replay as replay_witness
+from conformance.engine import CannotRun, Feature
+from conformance.guarantees import Guarantee, Scenario
+from conformance.model import InvalidSchedule
+from conformance.process import EngineProcess
 from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios, mutant_ids
 from conformance.results import Results, UnreadableResults, fold
-from conformance.runner import Options, Run, UnusableCases, failure, read_cases
+from conformance.runner import Options, Run, UnusableCases, read_cases
 from conformance.selftest import selftest
 from conformance.witnesses import UnreadableWitness, Witness
 
@@ -147,6 +147,13 @@ def doctor() -> None:
     show_default=True,
     help="Seconds for one pack of cases on one engine.",
 )
+@click.option(
+    "--witnesses",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("witnesses"),
+    show_default=True,
+    help="Folder of stored witnesses, replayed first; nothing is stored there.",
+)
 @click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
 def run(
     engines: tuple[str, ...],
@@ -156,6 +163,7 @@ def run(
     seed: int | None,
     out: Path,
     timeout: float,
+    witnesses: Path,
     quick: bool,
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml and the witnesses."""
@@ -168,6 +176,7 @@ def run(
         wanted=QUICK if quick else wanted,
         seed=random.SystemRandom().randrange(10**6) if seed is None else seed,
         cases_from=cases_from,
+        witnesses=witnesses,
         timeout=timeout,
     )
     for name in asked:
@@ -359,37 +368,22 @@ def _replay_on(
     from reports.words import shown
 
     engine = load_engine(name)
-    programs: Mapping[str, Any] = programs_of([scenario])
-    program = programs[program_ref(found.case.scenario, found.case.program)]
-    cases = [found.base, found.case] if found.base else [found.case]
-    needs = guarantee.needs.union(*(case_needs(case, program) for case in cases))
-    if missing := engine.capabilities.first_missing(needs):
-        return f"NOT EXPRESSIBLE: {missing.value}: {engine.capabilities.features[missing].note}", [], 0
     log = Path("build/conformance/replay.log")
     log.parent.mkdir(parents=True, exist_ok=True)
     process = EngineProcess(name, log, timeout)
     try:
         process.start()
-        runs = {case.id: process.run(Pack((case,))) for case in cases}
-    except (CannotRun, EngineDown, NotDriven) as error:
-        return f"ERROR: {error}", [], 3
+        answered = replay_witness(process, found, [scenario], engine.capabilities)
+    except CannotRun as error:
+        return f"{ERROR}: {error}", [], 3
     finally:
         process.close()
     lines = []
-    for case in cases:
-        title = (
-            f"on {name}"
-            if len(cases) == 1
-            else f"on {name}, {'its twin: ' + case.perturbation if case.base else 'the base'}"
-        )
-        lines += shown(title, case, runs[case.id].traces[case.id])
-    try:
-        message = failure(
-            program, guarantee, found.case, runs[found.case.id], found.base, runs[found.base.id] if found.base else None
-        )
-    except Unjudgeable as error:
-        return f"ERROR: {error}", lines, 3
-    return (f"STILL FAILS: {message}", lines, 1) if message else ("FIXED: the guarantee stands", lines, 0)
+    for case in [found.base, found.case] if found.base else [found.case]:
+        which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"
+        lines += shown(f"on {name}{which}", case, answered.traces.get(case.id))
+    message = answered.message or "the guarantee stands"
+    return f"{answered.answer}: {message}", lines, {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
 
 
 def _console() -> Console:

@@ -189,7 +189,7 @@ class Engine(Protocol):
 
 @dataclass
 class EngineInfo:
-    """An engine as a run met it: what results record of it."""
+    """An engine as a run met it: what results record of it. ``adapter`` identifies the source of its adapter."""
 
     id: str
     title: str
@@ -197,3 +197,4 @@ class EngineInfo:
     environment: dict[str, str] = field(default_factory=dict)
     evidence: dict[Feature, str] = field(default_factory=dict)
     failure: str = ""
+    adapter: str = ""

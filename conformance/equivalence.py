@@ -115,7 +115,9 @@ def _seen(trace: Trace, how: Correspondence, times: frozenset[str]) -> dict[str,
         time = emission.event_time if emission.event_time is None else emission.event_time - how.shift
         return Seen(how.positions[emission.step], value, canonical([time, emission.error]))
 
-    renamed = {key: how.keys.get(key, key) for key in trace.by_key}
+    # A stray emission under a name that another key goes by here is kept apart from that key's.
+    taken = set(how.keys.values())
+    renamed = {key: how.keys.get(key, f"{key} (stray)" if key in taken else key) for key in trace.by_key}
     return {name: [read(e) for e in trace.by_key[key]] for key, name in renamed.items() if name is not None}
 
 
@@ -165,11 +167,30 @@ _VIEWS: dict[Equivalence, Callable[[Traces, frozenset[str]], object]] = {
 
 def alike(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> frozenset[Equivalence]:
     """The equivalences at which two traces of a program, each with the schedule that gave it, are alike."""
-    ours, theirs = correspondences(left[0], right[0])
-    times, labels = frozenset(program.times), frozenset(program.labels)
-    one, two = _seen(left[1], ours, times), _seen(right[1], theirs, times)
+    one, two, labels = _in_common_terms(program, left, right)
     held: set[Equivalence] = set()
     for how in grades(program):
         if how not in held and _VIEWS[how](one, labels) == _VIEWS[how](two, labels):
             held |= {how} | IMPLIES[how]
     return frozenset(held & set(grades(program)))
+
+
+def first_difference(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> str:
+    """What the first key that differs gave in each of two traces, in a line."""
+    one, two, _ = _in_common_terms(program, left, right)
+    for key in sorted(one.keys() | two.keys()):
+        given = [[(s.position, s.content) for s in seen.get(key, [])] for seen in (one, two)]
+        if given[0] != given[1]:
+            said = [", ".join(canonical(s.value) for s in seen.get(key, [])) or "nothing" for seen in (one, two)]
+            return (
+                f"key {key} gave {said[0]} before, {said[1] if said[0] != said[1] else 'the same in other steps'} after"
+            )
+    return "no key differs"
+
+
+def _in_common_terms(
+    program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]
+) -> tuple[Traces, Traces, frozenset[str]]:
+    ours, theirs = correspondences(left[0], right[0])
+    times = frozenset(program.times)
+    return _seen(left[1], ours, times), _seen(right[1], theirs, times), frozenset(program.labels)

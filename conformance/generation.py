@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 from conformance.engine import Feature
 from conformance.guarantees import Guarantee, Scenario
 from conformance.model import Advance, Case, Deliver, Event, Json, Schedule, Step, digest
-from conformance.perturbation import PERTURBATIONS, Perturbation
+from conformance.perturbation import (
+    COALESCE,
+    PERTURBATIONS,
+    RARE,
+    RECOVERIES,
+    REPARTITION,
+    RESTART,
+    SHIFT_TIMES,
+    Perturbation,
+)
 
 T = TypeVar("T")
 
@@ -163,11 +172,11 @@ IN_CLOCK = 2
 """How many twins a case gets of the perturbations that keep its clock, of those that have a hold on it."""
 
 CLOCKS_EACH = 2
-"""On how many clocks of several bundles each perturbation that does not keep the clock is made (on one of one bundle):
-each costs an engine run."""
+"""On how many clocks of several bundles a recovery or a coalesced advance is tried; other perturbations that do not
+keep the clock are made on one. Each costs an engine run."""
 
-SPARSE_EACH = 2
-"""How many cases of a program on one clock get the twins that are run without neighbours of their program."""
+SPARSE_EACH = 1
+"""How many cases of a program in a family of clocks get the twins that are run without neighbours of their program."""
 
 
 def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised: Exercised) -> list[Case]:
@@ -200,11 +209,6 @@ def _rare_relation(guarantee: Guarantee) -> bool:
     return bool(guarantee.same_under) and all(perturbation.needs & RARE for perturbation in guarantee.same_under)
 
 
-RARE = frozenset({Feature.RESTART, Feature.RETRY, Feature.RESUME, Feature.COALESCED, Feature.PARTITIONS})
-"""Features that not every engine has whose watermark can be driven: cases that need one count only for the guarantees
-that are about it."""
-
-
 class _Twins:
     """Which twins the cases of a family of clocks get."""
 
@@ -214,15 +218,15 @@ class _Twins:
         self._in_clock = [p for p in PERTURBATIONS if p.keeps_clock and not p.sparse]
         self._on_clock: dict[Schedule, list[Perturbation]] = {clock: [] for clock in clocks}
         own = [p for p in PERTURBATIONS if not p.keeps_clock and not p.sparse]
-        if not several:
-            own = [
-                p for p in own if not p.needs & {Feature.WATERMARK, Feature.COALESCED, Feature.RESUME, Feature.RETRY}
-            ]
+        if several:
+            own += [p for p in (*RECOVERIES, COALESCE) for _ in range(CLOCKS_EACH - 1)]
+        else:
+            own = [SHIFT_TIMES, REPARTITION, RESTART]
         for number, perturbation in enumerate(own):
-            for more in range(CLOCKS_EACH if several else 1):
-                place = (number + more * (len(own) // CLOCKS_EACH or 1)) % len(clocks)
-                self._on_clock[clocks[place]].append(perturbation)
-        self._sparse_left = {(clocks[-1], p): SPARSE_EACH for p in PERTURBATIONS if p.sparse}
+            self._on_clock[clocks[number % len(clocks)]].append(perturbation)
+        sparse = [p for p in PERTURBATIONS if p.sparse and (several or p.keeps_clock)]
+        self.sparse_clock = clocks[-1]
+        self._sparse_left = dict.fromkeys(sparse, SPARSE_EACH)
 
     def serving(self, wanted: Iterable[Perturbation]) -> list[Schedule]:
         """The clocks on which at least one of these perturbations is made."""
@@ -236,10 +240,10 @@ class _Twins:
         found = [twin for p in self._in_clock if (twin := p.twin(case, self._seed))]
         found = sorted(found, key=lambda twin: digest([case.digest, twin.perturbation]))[:IN_CLOCK]
         found += [twin for p in self._on_clock[clock] if (twin := p.twin(case, self._seed))]
-        for perturbation in PERTURBATIONS:
-            left = self._sparse_left.get((clock, perturbation), 0)
-            if left and case.schedule.arrivals and (twin := perturbation.twin(case, self._seed)):
-                self._sparse_left[clock, perturbation] = left - 1
+        for perturbation, left in self._sparse_left.items():
+            wanted = left and clock == self.sparse_clock and case.schedule.arrivals
+            if wanted and (twin := perturbation.twin(case, self._seed)):
+                self._sparse_left[perturbation] = left - 1
                 found.append(twin)
         return found
 
@@ -253,6 +257,7 @@ def _cover(
     known: set[str] = set()  # digests: a twin that equals another case would count twice
     relations = {g.id: g.same_under for g in scenario.guarantees if g.id in goals and g.same_under}
     about = {name: {p.id for p in perturbations} for name, perturbations in relations.items()}
+    # What not every engine can run counts only for the guarantees that are about it.
     rare = {p.id for p in PERTURBATIONS if p.needs & RARE}
     sparse = {p.id for p in PERTURBATIONS if p.sparse}
 
@@ -268,6 +273,13 @@ def _cover(
         strategy = st.one_of([schedules(clock, scenario.domain[program]) for clock in clocks])
         round_seed = seeded(seed, scenario.id, program, len(twins.clocks[0].bundles), number)
         drawn = examples(strategy, max(len(clocks), max(goals.values()) // 2), round_seed, lambda schedule: schedule)
+        if number == 0:  # all of the first round is kept, so its twins are
+            drawn += examples(
+                schedules(twins.sparse_clock, scenario.domain[program]),
+                SPARSE_EACH,
+                round_seed,
+                lambda schedule: schedule,
+            )
         groups: list[list[Case]] = []
         for case in (Case(scenario.id, program, schedule) for schedule in drawn):
             if case.digest not in known:

@@ -175,7 +175,17 @@ class Schedule:
         return next(bundle for bundle in self.bundles if bundle.id > step.id)
 
     def without_empty_bundles(self) -> Schedule:
-        return Schedule(tuple(step for step in self.steps if not isinstance(step, Deliver) or step.events))
+        """Without the bundles that nothing is in and nothing is about: one that fails once, or that a coalesced advance
+        is coalesced with, stays."""
+        kept = [
+            step
+            for before, step in zip([None, *self.steps], self.steps, strict=False)
+            if not isinstance(step, Deliver)
+            or step.events
+            or isinstance(before, FailOnce)
+            or (isinstance(before, Advance) and before.coalesced)
+        ]
+        return Schedule(tuple(kept))
 
     def with_bundles(self, bundles: Mapping[int, Iterable[Event]]) -> Schedule:
         """The same clock with other events in the bundles that ``bundles`` names by step id."""
@@ -233,7 +243,7 @@ def _validate(steps: tuple[Step, ...]) -> None:
     last_id, watermark = -1, -1
     seen: set[str] = set()
     for number, step in enumerate(steps):
-        before, after = steps[number - 1] if number else None, steps[number + 1] if number + 1 < len(steps) else None
+        after = steps[number + 1] if number + 1 < len(steps) else None
         if not isinstance(step, Step):
             raise InvalidSchedule(f"a step is not a {type(step).__name__}")
         if type(step.id) is not int or step.id <= last_id:
@@ -252,20 +262,13 @@ def _validate(steps: tuple[Step, ...]) -> None:
             if step.coalesced and (watermark < 0 or not isinstance(after, Deliver)):
                 raise InvalidSchedule(f"{where}: a coalesced advance is not the first and has a bundle right after it")
             watermark = step.watermark
-        elif isinstance(step, Restart):
-            if not isinstance(before, Advance | Deliver | Restart) or (
-                isinstance(before, Advance) and before.coalesced
-            ):
-                raise InvalidSchedule(
-                    f"{where}: a restart comes where the job has settled: after an advance or a bundle"
-                )
         elif isinstance(step, FailOnce):
             if not isinstance(after, Deliver):
                 raise InvalidSchedule(f"{where}: what fails once is the bundle right after it, and there is none")
         elif isinstance(step, Partitions):
             if number or type(step.count) is not int or step.count < 1:
                 raise InvalidSchedule(f"{where}: the number of partitions is above 0 and comes first: {step.count!r}")
-        else:
+        elif isinstance(step, Deliver):
             _validate_events(step, seen)
 
 

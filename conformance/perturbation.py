@@ -353,4 +353,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     REDELIVER,
 )
 
+RARE = frozenset({Feature.COALESCED, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME})
+"""What only some of the engines whose watermark can be driven have."""
+
 BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}

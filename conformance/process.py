@@ -24,9 +24,10 @@ class EngineDown(Exception):
 
 
 class EngineProcess:
-    """One engine in a process (and process group) of its own. ``timeout`` is seconds for one pack or the start."""
+    """One engine in a process (and process group) of its own. ``timeout`` is seconds for one pack or the start;
+    ``hash_seed`` is Python's seed for hashes of strings, there and in the processes that it starts."""
 
-    def __init__(self, engine: str, log: Path, timeout: float) -> None:
+    def __init__(self, engine: str, log: Path, timeout: float, hash_seed: int = 0) -> None:
         self.timeout = timeout
         self._scratch = tempfile.TemporaryDirectory(
             prefix="conformance-", dir=_fast_folder(), ignore_cleanup_errors=True
@@ -42,7 +43,7 @@ class EngineProcess:
             stdout=subprocess.PIPE,
             stderr=self._log,
             start_new_session=True,
-            env=os.environ | {"PYTHONHASHSEED": "0", "TMPDIR": str(self._folder)},
+            env=os.environ | {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(self._folder)},
         )
         threading.Thread(target=self._read, daemon=True).start()
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
+from inspect import getsourcefile
+from pathlib import Path
 from typing import Any
 
 from conformance.engine import Engine
 from conformance.guarantees import Scenario
+from conformance.model import digest
 
 
 class UnknownName(ValueError):
@@ -37,6 +40,15 @@ def load_engine(name: str) -> Engine:
     factory: Any = registered[family].load()
     engine: Engine = factory(variant) if variant else factory()
     return engine
+
+
+def adapter_digest(engine: Engine) -> str:
+    """Twelve hex digits that identify the source of an engine's adapter: all Python files beside its module."""
+    source = getsourcefile(type(engine))
+    if source is None:
+        return ""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in Path(source).parent.glob("*.py")}
+    return digest(texts)
 
 
 def mutant_ids() -> list[str]:

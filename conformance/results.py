@@ -6,6 +6,7 @@ The file's shape is fixed by ``results.schema.json`` beside this module.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+
+from conformance.coverage import in_order
 
 SCHEMA = "conformance/results/1"
 
@@ -46,8 +49,10 @@ class Cell:
         inapplicable: pairs that do not count, because the reference does not keep them alike either.
         lost: cases that the engine gave no answer to.
         witness: the id of the smallest case that speaks against it, "" where there is none.
+        intermittent: "k/n" where the witness fails alone in only k of n runs.
         reason: why the verdict is what it is, in one line.
         notes: emulations that the engine's adapter used.
+        coverage: how many of the cases had what in them, see ``conformance.coverage``.
     """
 
     scenario: str
@@ -64,8 +69,10 @@ class Cell:
     inapplicable: int = 0
     lost: int = 0
     witness: str = ""
+    intermittent: str = ""
     claimed: str = ""
     notes: tuple[str, ...] = ()
+    coverage: dict[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def row(self) -> tuple[str, str]:
@@ -101,7 +108,9 @@ def fold(cells: Iterable[Cell]) -> Cell:
     }
     notes = tuple(dict.fromkeys(note for cell in cells for note in cell.notes))
     clocks = max(cell.clocks for cell in cells)
-    merged = asdict(worst) | total | {"perturbation": "", "notes": notes, "clocks": clocks}
+    coverage = in_order(sum((Counter(cell.coverage) for cell in asked), Counter()))
+    more = {"perturbation": "", "notes": notes, "clocks": clocks, "coverage": coverage}
+    merged = asdict(worst) | total | more
     if worst.verdict is Verdict.HOLDS:
         merged["reason"] = held(merged["cases"], clocks, "at least ")
     return Cell(**merged)
@@ -118,6 +127,8 @@ class Results:
     """Everything that a run found. ``partial`` marks a run that was cut short.
 
     ``survivals`` says, per program, perturbation and engine, up to which equivalence the output stayed the same.
+    ``agreements`` says, per program, up to which equivalence two engines agree, and each engine and the reference.
+    ``replays`` says what the stored witnesses gave.
     ``scenarios`` holds the texts (id -> name, summary, guarantees), ``environment`` an entry per engine, ``witnesses``
     the witness files by id. ``timing`` is the only part that differs between two runs of one seed.
     """
@@ -127,6 +138,8 @@ class Results:
     scenarios: dict[str, Any]
     cells: list[Cell]
     survivals: list[dict[str, Any]] = field(default_factory=list)
+    agreements: list[dict[str, Any]] = field(default_factory=list)
+    replays: list[dict[str, Any]] = field(default_factory=list)
     witnesses: dict[str, Any] = field(default_factory=dict)
     timing: dict[str, Any] = field(default_factory=dict)
 
@@ -154,6 +167,8 @@ class Results:
             "scenarios": self.scenarios,
             "cells": [cell.to_json() for cell in self.cells],
             "survivals": self.survivals,
+            "agreements": self.agreements,
+            "replays": self.replays,
             "witnesses": self.witnesses,
             "timing": self.timing,
         }

@@ -11,7 +11,6 @@ import os
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -20,21 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from conformance import checking
-from conformance.checking import Against, Runs, Traces
+from conformance.agreement import agreements
+from conformance.checking import Runs, Traces
+from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, case_needs
 from conformance.generation import Exercised, draw_cases
-from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
+from conformance.guarantees import Scenario, program_ref, programs_of
 from conformance.lattice import Survival, survey
-from conformance.model import Case, Pack, PackRun, Trace, canonical
-from conformance.perturbation import BY_ID
+from conformance.model import Case, Pack, Trace, canonical
+from conformance.model import digest as digest_of
+from conformance.packing import packs_of
 from conformance.process import EngineDown, EngineProcess
-from conformance.program import Program
-from conformance.registry import load_engine
-from conformance.results import Cell, Results, Verdict
-from conformance.witnesses import Witness
-
-CONFIRMATIONS = 3
-"""How many of the smallest failing cases are tried alone before a cell is called unknown."""
+from conformance.registry import adapter_digest, load_engine
+from conformance.results import AS_DRAWN, Cell, Results, Verdict
+from conformance.witnesses import Witness, stored_witnesses
 
 
 class UnusableCases(ValueError):
@@ -43,8 +41,8 @@ class UnusableCases(ValueError):
 
 @dataclass(frozen=True)
 class Options:
-    """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``timeout`` is seconds for one
-    pack on one engine."""
+    """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` is a folder of stored
+    witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -52,6 +50,7 @@ class Options:
     wanted: int = 200
     seed: int = 0
     cases_from: Path | None = None
+    witnesses: Path | None = None
     timeout: float = 600.0
 
 
@@ -104,7 +103,10 @@ class EngineOutcome:
     cells: list[Cell] = field(default_factory=list)
     survivals: list[Survival] = field(default_factory=list)
     witnesses: dict[str, Witness] = field(default_factory=dict)
+    replays: list[Replay] = field(default_factory=list)
+    runs: Runs = field(default_factory=Runs)
     seconds: dict[str, float] = field(default_factory=dict)
+    effort: dict[str, int] = field(default_factory=dict)
     available: bool = True
 
 
@@ -149,19 +151,17 @@ def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Exercised:
     return exercised
 
 
-def packs_of(cases: Iterable[Case], largest: int) -> list[Pack]:
-    """Cases with one clock go together, in the order given, at most ``largest`` to a pack. A case of a sparse
-    perturbation shares its pack with cases of that perturbation and other programs alone."""
-    groups: dict[object, list[Case]] = {}
-    before: Counter[object] = Counter()
-    for case in cases:
-        group: object = case.schedule.clock
-        if case.perturbation and BY_ID[case.perturbation].sparse:
-            mine = (group, case.perturbation, case.scenario, case.program)
-            group = (group, case.perturbation, before[mine])
-            before[mine] += 1
-        groups.setdefault(group, []).append(case)
-    return [Pack(tuple(group[i : i + largest])) for group in groups.values() for i in range(0, len(group), largest)]
+def _with_replays(cell: Cell, replays: list[Replay]) -> Cell:
+    """A stored witness that still fails speaks against its cell, whatever the cases of this run say."""
+    for found in replays:
+        witness = found.witness
+        where = (witness.case.scenario, witness.guarantee, witness.case.perturbation or AS_DRAWN)
+        if found.answer == STILL_FAILS and where == (*cell.row, cell.perturbation):
+            if cell.verdict in (Verdict.VIOLATED, Verdict.UNSUPPORTED):
+                return cell
+            reason = f"a stored witness still fails: {found.message}"
+            return replace(cell, verdict=Verdict.VIOLATED, reason=reason, violations=1, witness=witness.id)
+    return cell
 
 
 def write_cases(path: Path, cases: Iterable[Case]) -> str:
@@ -204,6 +204,7 @@ class Run:
         self.interrupted = threading.Event()
         self._lock = threading.Lock()  # of processes: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
+        self.stored = stored_witnesses(options.witnesses, options.scenarios) if options.witnesses else []
 
     def execute(self) -> Results:
         """Run everything that was asked for.
@@ -256,13 +257,27 @@ class Run:
                 self.processes[info.id] = EngineProcess(info.id, log, self.options.timeout)
             return self.processes[info.id]
 
+    def _start_again(self, info: EngineInfo) -> EngineProcess:
+        """Another process of the engine, with another hash seed. Raises EngineDown where it does not start."""
+        with self._lock:
+            if self.interrupted.is_set():
+                raise EngineDown("interrupted")
+            log = self.options.out / "logs" / f"{_file_name(info.id)}-confirmation.log"
+            process = EngineProcess(info.id, log, self.options.timeout, hash_seed=1)
+            self.processes[f"{info.id} again"] = process
+        try:
+            process.start()
+        except CannotRun as error:
+            raise EngineDown(str(error)) from None
+        return process
+
     def _run_lane(self, lane: list[EngineInfo], cases: list[Case]) -> None:
         for info in lane:
             self._run_engine(info, cases)
 
     def _info(self, name: str) -> EngineInfo:
         engine = load_engine(name)
-        return EngineInfo(name, engine.title, engine.capabilities)
+        return EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
 
     def _cases(self) -> list[Case]:
         options = self.options
@@ -282,6 +297,9 @@ class Run:
             self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return
         outcome.seconds["start"] = time.monotonic() - started
+        stored = [w for w in self.stored if w.engine == info.id]
+        replays = [replay(process, witness, self.options.scenarios, info.capabilities) for witness in stored]
+        outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         can = info.capabilities
         mine = [c for c in cases if can.first_missing(case_needs(c, self._program(c))) is None]
         packs = packs_of(mine, can.largest_pack)
@@ -290,8 +308,9 @@ class Run:
         for pack in packs:
             self._run_pack(process, pack, runs, info)
             self.on_event(PackDone(info.id))
-        outcome.seconds["packs"] = time.monotonic() - started - outcome.seconds["start"]
-        self._judge(outcome, mine, runs, process)
+        outcome.seconds["packs"] = time.monotonic() - started - sum(outcome.seconds.values())
+        outcome.runs = runs
+        self._judge(outcome, mine, runs, replays, process)
         outcome.seconds["all"] = time.monotonic() - started
         process.close()
         self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
@@ -321,50 +340,46 @@ class Run:
                 info.failure = info.failure or cause
                 return
 
-    def _judge(self, outcome: EngineOutcome, cases: list[Case], runs: Runs, process: EngineProcess) -> None:
-        info = outcome.info
+    def _judge(
+        self, outcome: EngineOutcome, cases: list[Case], runs: Runs, replays: list[Replay], process: EngineProcess
+    ) -> None:
+        info, scenarios = outcome.info, self.options.scenarios
         reference = reference_traces(self.programs, info.capabilities.lateness)
-        violated: list[tuple[Cell, Guarantee, list[Against]]] = []
-        for cell, guarantee, evidence in checking.judge(self.options.scenarios, cases, runs, info, reference):
-            outcome.cells.append(cell)
-            if cell.verdict is Verdict.VIOLATED:
-                violated.append((cell, guarantee, sorted(evidence.against, key=lambda a: a.size)))
-        outcome.survivals = list(survey(self.options.scenarios, cases, runs, info, reference))
-        self.on_event(Confirming(info.id, len(violated)))
-        alone = Alone(process, self.programs)
-        confirmed = {id(cell): self._confirm(cell, g, against, alone, outcome) for cell, g, against in violated}
-        outcome.cells = [confirmed.get(id(cell), cell) for cell in outcome.cells]
+        violations: list[Violation] = []
+        cells: list[Cell] = []
+        for judged, guarantee, evidence in checking.judge(scenarios, cases, runs, info, reference):
+            cell = _with_replays(judged, replays)
+            cells.append(cell)
+            if judged.verdict is Verdict.VIOLATED:
+                against = tuple(sorted(evidence.against, key=lambda a: a.size))
+                violations.append(Violation(judged, guarantee, against))
+        outcome.survivals = list(survey(scenarios, cases, runs, info, reference))
+        self.on_event(Confirming(info.id, len(violations)))
+        started = time.monotonic()
+        process.close()  # confirmation takes another one
+        confirmer = Confirmer(
+            info,
+            scenarios,
+            reference=reference,
+            specified=reference_traces(self.programs),
+            start=lambda: self._start_again(info),
+        )
+        confirmed = confirmer.confirm(violations, runs, {case.id: case for case in cases}, replays)
+        by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
+        outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
+        still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
+        outcome.witnesses = still | confirmer.witnesses
+        outcome.replays = replays
+        outcome.seconds["witnesses"] = time.monotonic() - started
+        outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
         for cell in outcome.cells:
             self.on_event(CellDone(cell))
 
-    def _confirm(
-        self, cell: Cell, guarantee: Guarantee, against: list[Against], alone: Alone, outcome: EngineOutcome
-    ) -> Cell:
-        """A violated cell gets its witness: the smallest failing case that fails again in an engine run of its own."""
-        for candidate in against[:CONFIRMATIONS]:
-            try:
-                witness = alone.witness(guarantee, candidate, outcome.info)
-            except checking.Unjudgeable as error:
-                return replace(
-                    cell, verdict=Verdict.ERROR, reason=f"fails in a pack; alone it could not be judged: {error}"
-                )
-            except NotDriven as error:
-                return replace(cell, verdict=Verdict.ERROR, reason=f"fails in a pack; alone it was not driven: {error}")
-            except EngineDown as error:
-                cause = "interrupted" if self.interrupted.is_set() else str(error)
-                outcome.info.failure = outcome.info.failure or cause
-                return replace(
-                    cell, verdict=Verdict.UNKNOWN, reason=f"fails in a pack; alone it could not be run: {cause}"
-                )
-            if witness:
-                outcome.witnesses[witness.id] = witness
-                return replace(cell, witness=witness.id, reason=witness.message)
-        tried = min(CONFIRMATIONS, len(against))
-        return replace(
-            cell,
-            verdict=Verdict.UNKNOWN,
-            reason=f"fails only in a pack, not alone ({tried} cases tried): {cell.reason}",
-        )
+    def _agreements(self, cases: list[Case], outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
+        answered = [outcome for outcome in outcomes if outcome.runs.traces]
+        references = {o.info.id: reference_traces(self.programs, o.info.capabilities.lateness) for o in answered}
+        traces = {outcome.info.id: outcome.runs.traces for outcome in answered}
+        return [found.to_json() for found in agreements(self.options.scenarios, cases, traces, references)]
 
     def _results(self, cases: list[Case], clocks: int, digest: str, drawn: float, seconds: float) -> Results:
         options = self.options
@@ -379,6 +394,7 @@ class Run:
                 "cases_digest": digest,
                 "clocks": clocks,
                 "partial": self.interrupted.is_set(),
+                "stored_witnesses": digest_of([witness.to_json() for witness in self.stored]),
                 "options": {"scenarios": [s.id for s in options.scenarios], "engines": list(options.engines)},
             },
             environment={outcome.info.id: environment(outcome.info) for outcome in outcomes},
@@ -386,83 +402,15 @@ class Run:
             cells=[cell for outcome in outcomes for cell in outcome.cells],
             survivals=[survival.to_json() for outcome in outcomes for survival in outcome.survivals],
             witnesses=witnesses,
+            agreements=self._agreements(cases, outcomes),
+            replays=[replay.to_json() for outcome in outcomes for replay in outcome.replays],
             timing={
                 "cpus": os.cpu_count(),
                 "drawing": round(drawn, 2),
                 "seconds": round(seconds, 2),
-                "engines": {o.info.id: {k: round(v, 2) for k, v in o.seconds.items()} for o in outcomes},
+                "engines": {o.info.id: {k: round(v, 2) for k, v in o.seconds.items()} | o.effort for o in outcomes},
             },
         )
-
-
-class Alone:
-    """Runs cases one by one on an engine, each once."""
-
-    def __init__(self, process: EngineProcess, programs: Mapping[str, Any]) -> None:
-        self._process, self._programs = process, programs
-        self._done: dict[str, PackRun] = {}
-
-    def run(self, case: Case) -> PackRun:
-        if case.id not in self._done:
-            self._done[case.id] = self._process.run(Pack((case,)))
-        return self._done[case.id]
-
-    def witness(self, guarantee: Guarantee, candidate: Against, info: EngineInfo) -> Witness | None:
-        """The candidate as a witness if it fails when run alone: without the pack's empty bundles, or else with them.
-
-        Raises:
-            Unjudgeable: alone, the program stopped or the predicate failed.
-        """
-        for strip in (True, False):
-            base = candidate.base and (_stripped(candidate.base) if strip else candidate.base)
-            case = _stripped(candidate.case, base) if strip else candidate.case
-            run = self.run(case)
-            base_run = self.run(base) if base else None
-            message = failure(
-                self._programs[program_ref(case.scenario, case.program)], guarantee, case, run, base, base_run
-            )
-            if message:
-                break
-        else:
-            return None
-        specified = reference_traces(self._programs)([case])[case.id]
-        return Witness(
-            guarantee=guarantee.id,
-            claim=guarantee.claim,
-            case=case,
-            base=base,
-            engine=info.id,
-            versions=info.environment,
-            message=message,
-            seen=run.traces[case.id],
-            specified=specified,
-            base_seen=base_run.traces[base.id] if base and base_run else None,
-        )
-
-
-def failure(
-    program: Program, guarantee: Guarantee, case: Case, run: PackRun, base: Case | None, base_run: PackRun | None
-) -> str:
-    """How a case (with its base, for a relation) that was run alone speaks against a guarantee; "" if it does not.
-
-    Raises:
-        Unjudgeable: the program stopped or the predicate failed.
-    """
-    traces = {**run.traces, **(base_run.traces if base_run else {})}
-    for member in (base, case):
-        if member and (stopped := traces[member.id].error):
-            raise checking.Unjudgeable(f"the program stopped: {stopped}")
-    if guarantee.accounting:
-        return next((finding for finding in guarantee.accounting(run) if isinstance(finding, str)), "")
-    if guarantee.same_under:
-        assert base
-        return checking.pair_differs(program, guarantee, base, case, traces)
-    _, against = checking.findings_against(guarantee, case, traces[case.id])
-    return against[0] if against else ""
-
-
-def _stripped(case: Case, base: Case | None = None) -> Case:
-    return replace(case, schedule=case.schedule.without_empty_bundles(), base=base.id if base else "")
 
 
 def environment(info: EngineInfo) -> dict[str, Any]:

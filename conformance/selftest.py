@@ -1,18 +1,22 @@
-"""Verify the verifier: the reference is never accused, every mutant is caught, every guarantee catches one."""
+"""Verify the verifier: the reference is never accused, every mutant is caught, alone and in company of another, and
+every guarantee catches one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from conformance import checking
-from conformance.engine import EngineInfo
+from conformance.checking import Evidence, Runs, Traces
+from conformance.engine import Engine, EngineInfo
 from conformance.generation import draw_cases
-from conformance.guarantees import Scenario, programs_of
+from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
 from conformance.model import Case
-from conformance.registry import load_engine
-from conformance.results import Cell, Verdict
-from conformance.runner import exercised_by_any_reading, packs_of, reference_traces
+from conformance.packing import packs_of
+from conformance.perturbation import Perturbation
+from conformance.registry import UnknownName, load_engine
+from conformance.results import Cell
+from conformance.runner import exercised_by_any_reading, reference_traces
 
 Row = tuple[str, str]
 """(scenario, guarantee)."""
@@ -26,16 +30,19 @@ class SelfTest:
         kills: mutant -> the guarantees that it breaks.
         asked: every guarantee there is.
         accusations: cells of the reference that are violated or in error, over all seeds.
+        pairs: two mutants in one -> a guarantee that it breaks, None where it breaks none.
     """
 
     kills: Mapping[str, frozenset[Row]]
     asked: frozenset[Row]
     accusations: tuple[Cell, ...]
+    pairs: Mapping[str, Row | None] = field(default_factory=dict)
 
     @property
     def survivors(self) -> list[str]:
-        """Mutants that nothing caught."""
-        return [mutant for mutant, rows in self.kills.items() if not rows]
+        """Mutants that nothing caught, alone or in pairs."""
+        alone = [mutant for mutant, rows in self.kills.items() if not rows]
+        return alone + [pair for pair, row in self.pairs.items() if row is None]
 
     @property
     def toothless(self) -> list[Row]:
@@ -55,32 +62,121 @@ def selftest(
     seeds: int = 20,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
-    """Run the mutants on the cases of seed 0, with ``wanted`` cases a guarantee, and the reference on the cases of
-    seeds 0 to ``seeds`` - 1."""
-    scenarios = list(scenarios)
+    """Run the reference, and the mutants and pairs of them that nothing has caught yet, on the cases of one seed after
+    the other: of seed 0, with ``wanted`` cases a guarantee, to ``seeds`` - 1, with half as many."""
+    scenarios, mutants = list(scenarios), list(mutants)
     exercised = exercised_by_any_reading(scenarios)
-    cases = draw_cases(scenarios, wanted, 0, exercised)
-    kills = {}
-    for mutant in mutants:
-        cells = judged(scenarios, f"mutant:{mutant}", cases)
-        kills[mutant] = frozenset(cell.row for cell in cells if cell.verdict is Verdict.VIOLATED)
-        progress(f"mutant {mutant}: {len(kills[mutant])} guarantees broken")
+    kills: dict[str, frozenset[Row]] = dict.fromkeys(mutants, frozenset())
+    pairs: dict[str, Row | None] = dict.fromkeys(pairs_of(mutants))
     accusations: list[Cell] = []
     for seed in range(seeds):
-        drawn = draw_cases(scenarios, max(1, wanted // 2), seed, exercised)
-        accusations += [
-            c for c in judged(scenarios, "reference", drawn) if c.verdict in (Verdict.VIOLATED, Verdict.ERROR)
-        ]
-        progress(f"seed {seed}: {len(drawn)} cases on the reference, {len(accusations)} accusations so far")
+        cases = draw_cases(scenarios, wanted if seed == 0 else max(1, wanted // 2), seed, exercised)
+        bench = _Bench(scenarios, cases)
+        accusations += bench.accusations("reference")
+        progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
+        for mutant in [mutant for mutant in mutants if not kills[mutant]]:
+            kills[mutant] = frozenset(bench.broken(f"mutant:{mutant}"))
+            progress(f"mutant {mutant}: {len(kills[mutant])} guarantees broken")
+        for pair in [pair for pair, row in pairs.items() if row is None]:
+            likely = frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
+            pairs[pair] = next(bench.broken(f"mutant:{pair}", likely), None)
+            progress(f"mutants {pair}: {'caught' if pairs[pair] else 'not caught'}")
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
-    return SelfTest(kills, asked, tuple(accusations))
+    return SelfTest(kills, asked, tuple(accusations), pairs)
+
+
+def pairs_of(mutants: Iterable[str]) -> list[str]:
+    """Each mutant with one other: the first that can be one engine with it, from a third of all names on."""
+    names = sorted(mutants)
+    found: dict[str, None] = {}
+    for place, name in enumerate(names):
+        start = place + max(1, len(names) // 3)
+        others = (names[(start + step) % len(names)] for step in range(len(names)))
+        pair = next((f"{name}+{other}" for other in others if other != name and _can_be(f"{name}+{other}")), None)
+        found |= {pair: None} if pair else {}
+    return list(found)
+
+
+def _can_be(pair: str) -> bool:
+    try:
+        load_engine(f"mutant:{pair}")
+    except UnknownName:
+        return False
+    return True
+
+
+class _Bench:
+    """The cases of one seed, and what the reference does with them, which is the same for every engine."""
+
+    def __init__(self, scenarios: list[Scenario], cases: list[Case]) -> None:
+        self._scenarios = scenarios
+        self._programs = programs_of(scenarios)
+        self._cases: dict[str, list[Case]] = {ref: [] for ref in self._programs}
+        for case in cases:
+            self._cases[program_ref(case.scenario, case.program)].append(case)
+        self._specified = reference_traces(self._programs)(cases)
+
+    def broken(self, name: str, likely: Collection[Row] = ()) -> Iterator[Row]:
+        """The guarantees that an engine breaks, one after the other, those of ``likely`` first; a program is run when the
+        first of its guarantees is asked for. What the engine does as the reference does it breaks nothing, because
+        nothing accuses the reference: only the other cases are judged."""
+        engine = load_engine(name)
+        asked = [(scenario, guarantee) for scenario in self._scenarios for guarantee in scenario.guarantees]
+        runs: dict[str, Runs] = {}
+        suspects: dict[str, list[Case]] = {}
+        for scenario, guarantee in sorted(asked, key=lambda row: (row[0].id, row[1].id) not in likely):
+            ref = program_ref(scenario.id, guarantee.program)
+            if ref not in runs:
+                runs[ref] = self._run(engine, ref)
+                suspects[ref] = self._suspects(ref, runs[ref].traces)
+            cases = self._cases[ref] if guarantee.accounting else suspects[ref]
+            if any(evidence.against for _, evidence in self._evidence(guarantee, ref, cases, runs[ref])):
+                yield scenario.id, guarantee.id
+
+    def accusations(self, name: str) -> Iterator[Cell]:
+        """The cells of an engine that are violated or in error, unconfirmed."""
+        engine = load_engine(name)
+        info = EngineInfo(engine.id, engine.title, engine.capabilities)
+        for scenario in self._scenarios:
+            runs = {program: self._run(engine, program_ref(scenario.id, program)) for program in scenario.programs}
+            for guarantee in scenario.guarantees:
+                ref = program_ref(scenario.id, guarantee.program)
+                found = self._evidence(guarantee, ref, self._cases[ref], runs[guarantee.program])
+                for perturbation, evidence in found:
+                    if evidence.against or evidence.faults:
+                        yield checking.conclude(scenario, guarantee, perturbation, info, evidence)
+
+    def _run(self, engine: Engine, ref: str) -> Runs:
+        runs = Runs()
+        for pack in packs_of(self._cases[ref], engine.capabilities.largest_pack):
+            runs.add(pack, engine.run(pack, self._programs))
+        return runs
+
+    def _suspects(self, ref: str, traces: Traces) -> list[Case]:
+        """The cases that come out otherwise than on the reference, with their twins and those that they are twins of."""
+        others = {case.id for case in self._cases[ref] if traces[case.id] != self._specified[case.id]}
+        twins = [case for case in self._cases[ref] if case.base and not others.isdisjoint((case.id, case.base))]
+        wanted = others.union(*((case.id, case.base) for case in twins))
+        return [case for case in self._cases[ref] if case.id in wanted]
+
+    def _evidence(
+        self, guarantee: Guarantee, ref: str, cases: list[Case], runs: Runs
+    ) -> Iterator[tuple[Perturbation | None, Evidence]]:
+        """Under each perturbation that these cases are made with."""
+        made = {case.perturbation for case in cases}
+        for perturbation in checking.perturbations_of(guarantee):
+            if not perturbation or perturbation.id in made:
+                evidence = checking.gather(
+                    self._programs[ref], guarantee, perturbation, cases, runs, lambda cases: self._specified
+                )
+                yield perturbation, evidence
 
 
 def judged(scenarios: list[Scenario], name: str, cases: list[Case]) -> list[Cell]:
     """The cells of an engine that runs in this process, unconfirmed."""
     engine = load_engine(name)
     programs = programs_of(scenarios)
-    runs = checking.Runs()
+    runs = Runs()
     for pack in packs_of(cases, engine.capabilities.largest_pack):
         runs.add(pack, engine.run(pack, programs))
     info = EngineInfo(engine.id, engine.title, engine.capabilities)

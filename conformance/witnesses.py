@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.model import Case, InvalidSchedule, Json, Trace, digest
+from conformance.guarantees import Scenario
+from conformance.model import Case, InvalidSchedule, Json, Schedule, Trace, digest
 
 SCHEMA = "conformance/witness/1"
 
@@ -18,10 +19,38 @@ class UnreadableWitness(ValueError):
 
 
 @dataclass(frozen=True)
+class Confirmation:
+    """In how many of some runs alone a witness failed, on one engine with one configuration and one adapter."""
+
+    engine: str
+    versions: Mapping[str, str]
+    adapter: str
+    failed: int
+    runs: int
+
+    def same_engine(self, other: Confirmation) -> bool:
+        mine, theirs = (c.engine for c in (self, other))
+        return mine == theirs and self.adapter == other.adapter and dict(self.versions) == dict(other.versions)
+
+
+@dataclass(frozen=True)
+class Flip:
+    """The one change that makes the claim stand: in words, and the schedule with it."""
+
+    change: str
+    schedule: Schedule
+
+
+@dataclass(frozen=True)
 class Witness:
     """One case (and the case it is the twin of, for a relation), where it failed and how.
 
-    ``seen`` is the engine's trace, ``specified`` the reference's; for a relation both also exist for the base.
+    Attributes:
+        case: what to run. Its perturbation is what it takes to fail, "" where any schedule will do.
+        seen, base_seen: the engine's traces.
+        specified: the reference's trace: what was expected.
+        packed_seen: the engine's trace in a pack, where the case never failed alone.
+        reduction: what was tried to make it smaller.
     """
 
     guarantee: str
@@ -34,6 +63,10 @@ class Witness:
     seen: Trace
     specified: Trace
     base_seen: Trace | None = None
+    packed_seen: Trace | None = None
+    flip: Flip | None = None
+    reduction: Mapping[str, Json] = field(default_factory=dict)
+    confirmations: tuple[Confirmation, ...] = ()
 
     @property
     def id(self) -> str:
@@ -51,7 +84,8 @@ class Witness:
         }
 
     def to_json(self) -> Json:
-        return {
+        flip = {"change": self.flip.change, "schedule": self.flip.schedule.to_json()} if self.flip else None
+        data = {
             "schema": SCHEMA,
             "id": self.id,
             **self._content(),
@@ -62,7 +96,12 @@ class Witness:
             "seen": self.seen.to_json(),
             "specified": self.specified.to_json(),
             "base_seen": self.base_seen.to_json() if self.base_seen else None,
+            "packed_seen": self.packed_seen.to_json() if self.packed_seen else None,
+            "flip": flip,
+            "reduction": dict(self.reduction),
+            "confirmations": [asdict(confirmation) for confirmation in self.confirmations],
         }
+        return data | {"checksum": digest(data)}
 
     @classmethod
     def from_json(cls, data: Any, name: str = "witness") -> Witness:
@@ -71,12 +110,16 @@ class Witness:
             raise UnreadableWitness(
                 f"{name} is not a witness of this version (its schema is {found!r}, not {SCHEMA!r})"
             )
+        content = {key: value for key, value in data.items() if key != "checksum"}
+        if digest(content) != data.get("checksum"):
+            raise UnreadableWitness(f"{name} was edited: its checksum does not fit its content; take the original")
         try:
             base = None
             if data["base_schedule"] is not None:
                 base = Case.from_json({**data, "schedule": data["base_schedule"], "perturbation": "", "base": ""})
             case = Case.from_json({**data, "base": base.id if base else ""})
-            witness = cls(
+            flip = data["flip"]
+            return cls(
                 guarantee=data["guarantee"],
                 claim=data["claim"],
                 case=case,
@@ -86,15 +129,16 @@ class Witness:
                 message=data["message"],
                 seen=Trace.from_json(data["seen"]),
                 specified=Trace.from_json(data["specified"]),
-                base_seen=Trace.from_json(data["base_seen"]) if data["base_seen"] is not None else None,
+                base_seen=_trace(data["base_seen"]),
+                packed_seen=_trace(data["packed_seen"]),
+                flip=Flip(flip["change"], Schedule.from_json(flip["schedule"])) if flip else None,
+                reduction=data["reduction"],
+                confirmations=tuple(Confirmation(**confirmation) for confirmation in data["confirmations"]),
             )
         except InvalidSchedule as error:
             raise UnreadableWitness(f"{name} holds an invalid schedule: {error}") from None
         except (KeyError, TypeError) as error:
             raise UnreadableWitness(f"{name} is not a whole witness: {error!r}") from None
-        if witness.id != data.get("id"):
-            raise UnreadableWitness(f"{name} was edited: its content is {witness.id}, it says {data.get('id')!r}")
-        return witness
 
     @classmethod
     def read(cls, path: Path) -> Witness:
@@ -108,3 +152,19 @@ class Witness:
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _trace(data: Json) -> Trace | None:
+    return None if data is None else Trace.from_json(data)
+
+
+def stored_witnesses(folder: Path, scenarios: Iterable[Scenario]) -> list[Witness]:
+    """The witnesses of a folder that are of these scenarios, in the order of their names; those of a guarantee or a
+    program that is no more are left out.
+
+    Raises:
+        UnreadableWitness: a file is not a witness, or was edited.
+    """
+    known = {(s.id, g.program, g.id) for s in scenarios for g in s.guarantees}
+    found = [Witness.read(path) for path in sorted(folder.glob("*.json"))]
+    return [w for w in found if (w.case.scenario, w.case.program, w.guarantee) in known]

@@ -1,6 +1,7 @@
 """Mutants: the reference engine with one seeded bug each. They show that the guarantees can be broken, and are noticed.
 
-Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id like any other.
+Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id like any other, and so is
+``mutant:NAME+NAME``, which has two bugs at once.
 """
 
 from __future__ import annotations
@@ -8,30 +9,51 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
+from zlib import crc32
 
-from conformance.model import Advance, Deliver, Event, Json, Step, StepCount, canonical
+from conformance.model import Advance, Deliver, Event, Json, Partitions, Step, StepCount, canonical
 from conformance.program import Cell, FixedWindows, Output
 from conformance.registry import UnknownName
-from engines.reference import CaseRun, CaseTimers, Combining, Reference, Scope, Value
+from engines.reference import Bag, CaseRun, Checkpoint, Combining, Map, Reference, Scope, Set, TimerId, Value
 
 MUTANTS: dict[str, tuple[str, type[CaseRun]]] = {}
 """Name -> (the bug in words, the reference with it)."""
 
 
 def mutant(name: str) -> Reference:
-    """The engine ``mutant:name``.
+    """The engine ``mutant:name``, or ``mutant:one+two`` with the bugs of both.
 
     Raises:
-        UnknownName: no such mutant.
+        UnknownName: no such mutant, or two that cannot be one.
     """
-    if name not in MUTANTS:
+    names = name.split("+")
+    if len(names) > 2 or not set(names) <= MUTANTS.keys():
         raise UnknownName(f"unknown mutant {name!r}; there are: {', '.join(sorted(MUTANTS))}")
-    description, bugged = MUTANTS[name]
     engine = Reference()
-    engine.id, engine.title, engine.case_run = f"mutant:{name}", f"reference, but {description}", bugged
+    engine.id = f"mutant:{name}"
+    engine.title = "reference, but " + ", and ".join(MUTANTS[part][0] for part in names)
+    engine.case_run = pair(*names) if len(names) == 2 else MUTANTS[name][1]
     return engine
+
+
+def pair(one: str, two: str) -> type[CaseRun]:
+    """The reference with the bugs of two mutants.
+
+    Raises:
+        UnknownName: both change the same method, so that one would hide the other.
+    """
+    first, second = MUTANTS[one][1], MUTANTS[two][1]
+    if shared := _changed(first) & _changed(second):
+        raise UnknownName(f"no mutant {one}+{two}: both change {min(shared)}")
+    return type(f"{first.__name__}And{second.__name__}", (first, second), {})
+
+
+def _changed(bugged: type[CaseRun]) -> set[str]:
+    """The methods of the reference that a mutant has its own of."""
+    own = {name for base in bugged.__mro__ if base not in CaseRun.__mro__ for name in vars(base)}
+    return {name for name in own if hasattr(CaseRun, name) and not name.startswith("__")}
 
 
 def _bug(name: str, description: str) -> Callable[[type[CaseRun]], type[CaseRun]]:
@@ -42,12 +64,32 @@ def _bug(name: str, description: str) -> Callable[[type[CaseRun]], type[CaseRun]
     return register
 
 
-def _next_watermark(run: CaseRun) -> int:
-    return next((a.watermark for a in run.case.schedule.advances if a.watermark > run.watermark), run.watermark)
+def _cell_bug(name: str, description: str, kind: Cell) -> Callable[[type[Value]], type[Value]]:
+    """A mutant whose cells of this kind are bugged."""
+
+    def register(bugged: type[Value]) -> type[Value]:
+        class Bugged(CaseRun):
+            def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
+                return bugged(stored, name) if asked is kind else super().cell(asked, stored, name)
+
+        Bugged.__name__ = bugged.__name__
+        _bug(name, description)(Bugged)
+        return bugged
+
+    return register
 
 
-def _previous_watermark(run: CaseRun) -> int:
-    return max((a.watermark for a in run.case.schedule.advances if a.watermark < run.watermark), default=0)
+def _watermark_after(run: CaseRun, watermark: int) -> int:
+    return next((a.watermark for a in run.case.schedule.advances if a.watermark > watermark), watermark)
+
+
+def _watermark_before(run: CaseRun, watermark: int) -> int:
+    return max((a.watermark for a in run.case.schedule.advances if a.watermark < watermark), default=0)
+
+
+def _bundle(run: CaseRun) -> Deliver | None:
+    """The bundle of the step at hand."""
+    return next((bundle for bundle in run.case.schedule.bundles if bundle.id == run.step), None)
 
 
 # Lateness
@@ -83,19 +125,39 @@ class AllowedLatenessIgnored(CaseRun):
 @_bug("late-filter-one-step-early", "the late filter uses the watermark of the next advance")
 class LateFilterOneStepEarly(CaseRun):
     def refuses(self, event: Event) -> bool:
-        return self.lateness.refuses(event.event_time, _next_watermark(self), self.program)
+        return self.lateness.refuses(event.event_time, _watermark_after(self, self.watermark), self.program)
 
 
 @_bug("late-filter-one-step-late", "the late filter uses the watermark before the last advance")
 class LateFilterOneStepLate(CaseRun):
     def refuses(self, event: Event) -> bool:
-        return self.lateness.refuses(event.event_time, _previous_watermark(self), self.program)
+        return self.lateness.refuses(event.event_time, _watermark_before(self, self.watermark), self.program)
 
 
 @_bug("late-filter-off-by-one", "the late filter drops what is one millisecond after the watermark")
 class LateFilterOffByOne(CaseRun):
     def refuses(self, event: Event) -> bool:
         return super().refuses(event) or event.event_time == self.watermark + 1
+
+
+@_bug("late-filter-misses-a-coalesced-advance", "an advance that does not settle at once never reaches the late filter")
+class LateFilterMissesACoalescedAdvance(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        before = self.settled
+        super().deliver(step)
+        self.settled = before
+
+
+@_bug("watermark-one-step-early", "the late filter and timers see the watermark of the next advance")
+class WatermarkOneStepEarly(CaseRun):
+    def advance(self, step: Advance) -> None:
+        super().advance(replace(step, watermark=_watermark_after(self, step.watermark)))
+
+
+@_bug("watermark-one-step-late", "the late filter and timers see the watermark before the last advance")
+class WatermarkOneStepLate(CaseRun):
+    def advance(self, step: Advance) -> None:
+        super().advance(replace(step, watermark=_watermark_before(self, step.watermark)))
 
 
 @_bug("drops-not-counted", "dropped elements are not counted")
@@ -153,9 +215,9 @@ class StateLostOnAdvance(CaseRun):
 
 @_bug("stale-reads-in-a-bundle", "every element of a bundle reads the state from before the bundle")
 class StaleReadsInABundle(CaseRun):
-    def deliver(self, step: Deliver) -> None:
+    def attempt(self, bundle: Deliver) -> int:
         self._before = copy.deepcopy(self.state)
-        super().deliver(step)
+        return super().attempt(bundle)
 
     def process(self, event: Event) -> None:
         scope = self.scope(event)
@@ -163,34 +225,22 @@ class StaleReadsInABundle(CaseRun):
         super().process(event)
 
 
-@_bug("clear-does-nothing", "clearing a cell leaves its value")
-class ClearDoesNothing(CaseRun):
-    class Kept(Value):
-        def clear(self) -> None:
-            pass
-
-    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
-        return self.Kept(stored, name) if kind is Cell.VALUE else super().cell(kind, stored, name)
+@_cell_bug("clear-does-nothing", "clearing a value leaves it", Cell.VALUE)
+class KeptValue(Value):
+    def clear(self) -> None:
+        pass
 
 
-@_bug("combining-keeps-the-largest", "a combining cell keeps its largest input instead of the sum")
-class CombiningKeepsTheLargest(CaseRun):
-    class Largest(Combining):
-        def add(self, value: int) -> None:
-            self.set(max(self.get(), value))
-
-    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
-        return self.Largest(stored, name) if kind is Cell.COMBINING else super().cell(kind, stored, name)
+@_cell_bug("combining-keeps-the-largest", "a combining cell keeps its largest input instead of the sum", Cell.COMBINING)
+class LargestInput(Combining):
+    def add(self, value: int) -> None:
+        self.set(max(self.get(), value))
 
 
-@_bug("combining-adds-twice", "a combining cell adds every input twice")
-class CombiningAddsTwice(CaseRun):
-    class Doubled(Combining):
-        def add(self, value: int) -> None:
-            super().add(2 * value)
-
-    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
-        return self.Doubled(stored, name) if kind is Cell.COMBINING else super().cell(kind, stored, name)
+@_cell_bug("combining-adds-twice", "a combining cell adds every input twice", Cell.COMBINING)
+class DoubledInput(Combining):
+    def add(self, value: int) -> None:
+        super().add(2 * value)
 
 
 @_bug("last-write-of-a-bundle-lost", "the last element of a bundle leaves no trace in the state")
@@ -198,9 +248,108 @@ class LastWriteOfABundleLost(CaseRun):
     def process(self, event: Event) -> None:
         before = copy.deepcopy(self.state)
         super().process(event)
-        bundle = next(step for step in self.case.schedule.bundles if step.id == self.step)
-        if event is bundle.events[-1]:
+        bundle = _bundle(self)
+        if bundle and event is bundle.events[-1]:
             self.state = before
+
+
+# Collections
+
+
+@_cell_bug("bag-read-in-reverse", "a bag is read in reverse", Cell.BAG)
+class ReversedBag(Bag):
+    def get(self, default: Json = None) -> Json:
+        return self._all()[::-1]
+
+
+@_cell_bug("bag-read-sorted", "a bag is read in the order of its elements' values", Cell.BAG)
+class SortedBag(Bag):
+    def get(self, default: Json = None) -> Json:
+        return sorted(self._all(), key=canonical)
+
+
+@_cell_bug("bag-append-overwrites", "an append to a bag replaces what was in it", Cell.BAG)
+class OverwrittenBag(Bag):
+    def add(self, value: Json) -> None:
+        self.set([value])
+
+
+@_cell_bug("bag-appends-twice", "an append to a bag adds its element twice", Cell.BAG)
+class DoubledBag(Bag):
+    def add(self, value: Json) -> None:
+        super().add(value)
+        super().add(value)
+
+
+@_cell_bug("bag-drops-equal-elements", "a bag keeps one of several equal elements", Cell.BAG)
+class DistinctBag(Bag):
+    def add(self, value: Json) -> None:
+        if value not in self._all():
+            super().add(value)
+
+
+@_cell_bug("clear-of-a-bag-does-nothing", "clearing a bag leaves its elements", Cell.BAG)
+class KeptBag(Bag):
+    def clear(self) -> None:
+        pass
+
+
+@_cell_bug("map-put-keeps-the-first", "a put to an entry that is there changes nothing", Cell.MAP)
+class FirstPutMap(Map):
+    def put(self, key: str, value: Json) -> None:
+        if key not in self._all():
+            super().put(key, value)
+
+
+@_cell_bug("map-put-replaces-all", "a put drops all other entries", Cell.MAP)
+class OneEntryMap(Map):
+    def put(self, key: str, value: Json) -> None:
+        self.set({key: value})
+
+
+@_cell_bug("map-remove-does-nothing", "removing an entry leaves it", Cell.MAP)
+class KeptEntryMap(Map):
+    def remove(self, key: str) -> None:
+        pass
+
+
+@_cell_bug("map-remove-leaves-a-null", "a removed entry is still listed, without a value", Cell.MAP)
+class NullEntryMap(Map):
+    def remove(self, key: str) -> None:
+        self.put(key, None)
+
+
+@_cell_bug("map-remove-clears", "removing an entry removes all of them", Cell.MAP)
+class ClearedMap(Map):
+    def remove(self, key: str) -> None:
+        self.clear()
+
+
+@_cell_bug("clear-of-a-map-does-nothing", "clearing a map leaves its entries", Cell.MAP)
+class KeptMap(Map):
+    def clear(self) -> None:
+        pass
+
+
+@_cell_bug("set-holds-duplicates", "adding an element that is there adds another one", Cell.SET)
+class DuplicatesSet(Set):
+    def add(self, value: str) -> None:
+        self.set([*self._all(), value])
+
+
+@_cell_bug("set-add-toggles", "adding an element that is there removes it", Cell.SET)
+class TogglingSet(Set):
+    def add(self, value: str) -> None:
+        if value in self._all():
+            self.set([element for element in self._all() if element != value])
+        else:
+            super().add(value)
+
+
+@_cell_bug("clear-of-a-set-does-nothing", "clearing a set leaves its elements", Cell.SET)
+class KeptSet(Set):
+    def clear(self) -> None:
+        pass
 
 
 # Restarts
@@ -235,6 +384,206 @@ class CheckpointOneBundleOld(CaseRun):
         self.state = self._old
 
 
+@_bug("output-lost-on-restart", "a restart takes back what the step before it put out")
+class OutputLostOnRestart(CaseRun):
+    def restart(self) -> None:
+        before = max((e.step for e in self.emissions), default=None)
+        self.emissions = [e for e in self.emissions if e.step != before]
+
+
+class _LastBundle(CaseRun):
+    """Knows the bundle that it processed last."""
+
+    last_bundle: Deliver | None = None
+
+    def deliver(self, step: Deliver) -> None:
+        super().deliver(step)
+        self.last_bundle = step
+
+
+@_bug("last-bundle-read-again-on-restart", "a restart processes the last bundle once more")
+class LastBundleReadAgainOnRestart(_LastBundle):
+    def restart(self) -> None:
+        if self.last_bundle:
+            self.deliver(self.last_bundle)
+
+
+@_bug(
+    "last-bundle-applied-again-on-restart", "a restart applies the last bundle to the state once more, without output"
+)
+class LastBundleAppliedAgainOnRestart(_LastBundle):
+    def restart(self) -> None:
+        kept = len(self.emissions)
+        if self.last_bundle:
+            self.attempt(self.last_bundle)
+        del self.emissions[kept:]
+
+
+@_bug("state-restored-twice", "a restart restores sums and bags on top of themselves")
+class StateRestoredTwice(CaseRun):
+    def restart(self) -> None:
+        for cells in self.state.values():
+            for name, kind in self.program.cells.items():
+                if kind in (Cell.COMBINING, Cell.BAG) and name in cells:
+                    cells[name] += cells[name]
+
+
+@_bug("watermark-lost-on-restart", "a restart begins with no watermark")
+class WatermarkLostOnRestart(CaseRun):
+    def restart(self) -> None:
+        self.watermark = self.settled = 0
+
+
+@_bug("timers-fire-on-restart", "a restart fires every timer that is set")
+class TimersFireOnRestart(CaseRun):
+    def restart(self) -> None:
+        for time, timer in sorted((time, timer) for timer, time in self.timers.items()):
+            self.timers.pop(timer, None)
+            self.fire(timer, time)
+
+
+class _Firings(CaseRun):
+    """Knows the timers that fired since the last advance."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.fired: dict[TimerId, int] = {}
+
+    def advance(self, step: Advance) -> None:
+        self.fired = {}
+        super().advance(step)
+
+    def fire(self, timer: TimerId, time: int) -> None:
+        self.fired[timer] = time
+        super().fire(timer, time)
+
+
+@_bug("fired-timers-restored", "a restart sets the timers again that fired in the last advance")
+class FiredTimersRestored(_Firings):
+    def restart(self) -> None:
+        self.timers = self.fired | self.timers
+        self.fire_due()
+
+
+# Failures
+
+
+@_bug("failed-attempt-kept", "a failed attempt counts, and so does the next one")
+class FailedAttemptKept(CaseRun):
+    def go_back(self, before: Checkpoint) -> None:
+        pass
+
+
+@_bug("state-of-a-failed-attempt-kept", "the state that a failed attempt wrote is kept")
+class StateOfAFailedAttemptKept(CaseRun):
+    def go_back(self, before: Checkpoint) -> None:
+        super().go_back(replace(before, state=self.state))
+
+
+@_bug("first-write-of-a-failed-attempt-kept", "what the first element of a failed attempt wrote is kept")
+class FirstWriteOfAFailedAttemptKept(CaseRun):
+    def go_back(self, before: Checkpoint) -> None:
+        super().go_back(before)
+        kept = len(self.emissions)
+        if bundle := _bundle(self):
+            self.attempt(replace(bundle, events=bundle.events[:1]))
+        del self.emissions[kept:]
+
+
+@_bug("output-of-a-failed-attempt-kept", "what a failed attempt put out comes out, and again with the next one")
+class OutputOfAFailedAttemptKept(CaseRun):
+    def go_back(self, before: Checkpoint) -> None:
+        super().go_back(replace(before, emissions=self.emissions))
+
+
+class _Retries(CaseRun):
+    """Knows the bundle that is tried again."""
+
+    retried: int | None = None
+
+    def fail_once(self, bundle: Deliver, resume: bool) -> None:
+        super().fail_once(bundle, resume)
+        self.retried = bundle.id
+
+
+@_bug("retry-loses-its-output", "what a bundle that is tried again puts out is lost")
+class RetryLosesItsOutput(_Retries):
+    def deliver(self, step: Deliver) -> None:
+        before = list(self.emissions)
+        super().deliver(step)
+        if step.id == self.retried:
+            self.emissions = before
+
+
+@_bug("retry-loses-its-writes", "what a bundle that is tried again writes is lost")
+class RetryLosesItsWrites(_Retries):
+    def deliver(self, step: Deliver) -> None:
+        before = copy.deepcopy(self.state)
+        super().deliver(step)
+        if step.id == self.retried:
+            self.state = before
+
+
+@_bug("failed-bundle-skipped", "a bundle whose first attempt failed is not tried again")
+class FailedBundleSkipped(_Retries):
+    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
+        return () if self.step == self.retried else super().arrange(events)
+
+
+@_bug("retry-in-reverse", "a bundle that is tried again is processed in reverse")
+class RetryInReverse(_Retries):
+    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
+        return events[::-1] if self.step == self.retried else super().arrange(events)
+
+
+@_bug("timers-lost-on-resume", "a job that resumes after a failure has no timers")
+class TimersLostOnResume(CaseRun):
+    def fail_once(self, bundle: Deliver, resume: bool) -> None:
+        super().fail_once(bundle, resume)
+        if resume:
+            self.timers.clear()
+
+
+@_bug("last-bundle-read-again-on-resume", "a job that resumes after a failure processes the bundle before once more")
+class LastBundleReadAgainOnResume(_LastBundle):
+    def fail_once(self, bundle: Deliver, resume: bool) -> None:
+        super().fail_once(bundle, resume)
+        if resume and self.last_bundle:
+            self.attempt(self.last_bundle)
+
+
+# Partitions
+
+
+def _misplaced(run: CaseRun, key: str) -> bool:
+    """Whether a key is one of the half that are looked for in another partition, in a job that has chosen their number."""
+    return isinstance(run.case.schedule.steps[0], Partitions) and crc32(key.encode()) % 2 == 1
+
+
+@_bug(
+    "repartitioned-keys-lose-state",
+    "with another number of partitions, half of the keys lose their state in every bundle",
+)
+class RepartitionedKeysLoseState(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        super().deliver(step)
+        self.state = {scope: cells for scope, cells in self.state.items() if not _misplaced(self, scope[0])}
+
+
+@_bug("repartitioned-keys-share-state", "with another number of partitions, half of the keys share one state")
+class RepartitionedKeysShareState(CaseRun):
+    def cells(self, scope: Scope) -> Any:
+        return super().cells(("", scope[1]) if _misplaced(self, scope[0]) else scope)
+
+
+@_bug(
+    "repartitioned-timers-do-not-fire", "with another number of partitions, the timers of half of the keys do not fire"
+)
+class RepartitionedTimersDoNotFire(CaseRun):
+    def due(self) -> list[tuple[int, TimerId]]:
+        return [due for due in super().due() if not _misplaced(self, due[1][0])]
+
+
 # Delivery and order
 
 
@@ -258,6 +607,26 @@ class BundlesSwapped(CaseRun):
             steps = list(group)
             swapped += steps[::-1] if bundles else steps
         self.run_steps(swapped)
+
+
+@_bug("third-bundle-first", "the third bundle between two advances is processed before the others")
+class ThirdBundleFirst(CaseRun):
+    def run(self) -> None:
+        moved: list[Step] = []
+        for bundles, group in groupby(self.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
+            steps = list(group)
+            moved += [*steps[2:3], *steps[:2], *steps[3:]] if bundles else steps
+        self.run_steps(moved)
+
+
+@_bug("bundle-overtaken-by-the-watermark", "the last bundle before an advance is processed after it")
+class BundleOvertakenByTheWatermark(CaseRun):
+    def run(self) -> None:
+        steps = list(self.case.schedule.steps)
+        for place, (bundle, advance) in enumerate(pairwise(self.case.schedule.steps)):
+            if isinstance(bundle, Deliver) and isinstance(advance, Advance) and not advance.coalesced:
+                steps[place : place + 2] = [advance, bundle]
+        self.run_steps(steps)
 
 
 @_bug("last-of-a-bundle-dropped", "the last element of a bundle is dropped")
@@ -316,8 +685,8 @@ class LastOutputOfABundleLost(CaseRun):
     def process(self, event: Event) -> None:
         kept = len(self.emissions)
         super().process(event)
-        bundle = next(step for step in self.case.schedule.bundles if step.id == self.step)
-        if event is bundle.events[-1]:
+        bundle = _bundle(self)
+        if bundle and event is bundle.events[-1]:
             del self.emissions[kept:]
 
 
@@ -329,7 +698,7 @@ class OutputTwice(CaseRun):
 
 @_bug("output-of-timers-lost", "what a timer's callback puts out is lost")
 class OutputOfTimersLost(CaseRun):
-    def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
+    def fire(self, timer: TimerId, time: int) -> None:
         kept = len(self.emissions)
         super().fire(timer, time)
         del self.emissions[kept:]
@@ -338,8 +707,8 @@ class OutputOfTimersLost(CaseRun):
 @_bug("output-under-another-key", "output of a bundle comes out under the key of the bundle's first element")
 class OutputUnderAnotherKey(CaseRun):
     def emit(self, key: str, outputs: list[Output]) -> None:
-        bundle = next((step for step in self.case.schedule.bundles if step.id == self.step and step.events), None)
-        super().emit(bundle.events[0].key if bundle else key, outputs)
+        bundle = _bundle(self)
+        super().emit(bundle.events[0].key if bundle and bundle.events else key, outputs)
 
 
 # Timers
@@ -353,25 +722,27 @@ class TimersNeverFire(CaseRun):
 
 @_bug("timers-one-step-late", "timers fire one advance too late")
 class TimersOneStepLate(CaseRun):
-    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
-        return [due for due in super().due() if due[0] <= _previous_watermark(self)]
+    def due(self) -> list[tuple[int, TimerId]]:
+        return [due for due in super().due() if due[0] <= _watermark_before(self, self.watermark)]
 
 
 @_bug("timers-one-step-early", "timers fire one advance too early")
 class TimersOneStepEarly(CaseRun):
-    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
-        return sorted((time, timer) for timer, time in self.timers.items() if time <= _next_watermark(self))
+    def due(self) -> list[tuple[int, TimerId]]:
+        return sorted(
+            (time, timer) for timer, time in self.timers.items() if time <= _watermark_after(self, self.watermark)
+        )
 
 
 @_bug("timers-strictly-after", "a timer at exactly the watermark does not fire yet")
 class TimersStrictlyAfter(CaseRun):
-    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+    def due(self) -> list[tuple[int, TimerId]]:
         return [due for due in super().due() if due[0] < self.watermark]
 
 
 @_bug("timers-fire-twice", "a timer fires twice, with the state from before its first firing")
 class TimersFireTwice(CaseRun):
-    def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
+    def fire(self, timer: TimerId, time: int) -> None:
         before = copy.deepcopy(self.state)
         super().fire(timer, time)
         after, self.state = self.state, before
@@ -401,31 +772,45 @@ class TimersSharedAcrossKeys(CaseRun):
 
 @_bug("timer-state-empty", "a timer's callback finds its key's state empty")
 class TimerStateEmpty(CaseRun):
-    def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
+    def fire(self, timer: TimerId, time: int) -> None:
         self.state.pop(timer[:2], None)
         super().fire(timer, time)
 
 
 @_bug("timers-in-the-order-set", "due timers fire in the order in which they were set")
 class TimersInTheOrderSet(CaseRun):
-    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+    def due(self) -> list[tuple[int, TimerId]]:
         return [(time, timer) for timer, time in self.timers.items() if time <= self.watermark]
 
 
 @_bug("timers-in-reverse", "due timers fire latest first")
 class TimersInReverse(CaseRun):
-    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+    def due(self) -> list[tuple[int, TimerId]]:
         return super().due()[::-1]
 
 
 @_bug("cleared-timers-fire", "clearing a timer does nothing")
 class ClearedTimersFire(CaseRun):
-    def timers_of(self, scope: Scope) -> CaseTimers:
-        class Kept(CaseTimers):
-            def clear(self, name: str, tag: str = "") -> None:
-                pass
+    def clear_timer(self, timer: TimerId) -> None:
+        pass
 
-        return Kept(self, scope)
+
+@_bug("timers-cleared-by-timers-fire", "clearing a timer in a timer's callback does nothing")
+class TimersClearedByTimersFire(CaseRun):
+    def fire(self, timer: TimerId, time: int) -> None:
+        before = dict(self.timers)
+        super().fire(timer, time)
+        self.timers = before | self.timers
+
+
+@_bug("due-timers-fire-though-cleared", "a due timer fires although the callback of one before has cleared it")
+class DueTimersFireThoughCleared(CaseRun):
+    def fire_due(self) -> None:
+        while due := self.due():
+            for _, timer in due:
+                del self.timers[timer]
+            for time, timer in due:
+                self.fire(timer, time)
 
 
 @_bug("timers-lost-on-advance", "an advance forgets the timers that it does not fire")
@@ -433,3 +818,123 @@ class TimersLostOnAdvance(CaseRun):
     def advance(self, step: Advance) -> None:
         super().advance(step)
         self.timers.clear()
+
+
+@_bug("timers-never-forgotten", "a timer that has fired fires again in every advance")
+class TimersNeverForgotten(_Firings):
+    def advance(self, step: Advance) -> None:
+        self.timers = self.fired | self.timers
+        super().advance(step)
+
+
+class _Copies(CaseRun):
+    """May keep a copy of a timer that fires by itself, whatever becomes of the timer."""
+
+    def keep(self, timer: TimerId, time: int) -> None:
+        key, window, name, tag = timer
+        self.timers[key, window, name, f"{tag}\0{time}"] = time
+
+    def fire(self, timer: TimerId, time: int) -> None:
+        key, window, name, tag = timer
+        super().fire((key, window, name, tag.partition("\0")[0]), time)
+
+
+@_bug("moved-timers-fire-at-every-time", "a timer that is moved also fires at its old time")
+class MovedTimersFireAtEveryTime(_Copies):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if timer in self.timers:
+            self.keep(timer, self.timers[timer])
+        super().set_timer(timer, time)
+
+
+@_bug("moved-timers-fire-twice", "a timer that is moved fires twice at its new time")
+class MovedTimersFireTwice(_Copies):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if timer in self.timers:
+            self.keep(timer, time)
+        super().set_timer(timer, time)
+
+
+@_bug("timers-of-a-failed-attempt-kept", "the timers that a failed attempt set fire too")
+class TimersOfAFailedAttemptKept(_Copies):
+    def go_back(self, before: Checkpoint) -> None:
+        new = {timer: time for timer, time in self.timers.items() if before.timers.get(timer) != time}
+        super().go_back(before)
+        for timer, time in new.items():
+            self.keep(timer, time)
+
+
+@_bug("moving-a-timer-does-nothing", "a timer that is set keeps its time")
+class MovingATimerDoesNothing(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        super().set_timer(timer, self.timers.get(timer, time))
+
+
+@_bug("moving-a-timer-loses-it", "a timer that is moved does not fire at all")
+class MovingATimerLosesIt(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if timer in self.timers:
+            self.clear_timer(timer)
+        else:
+            super().set_timer(timer, time)
+
+
+@_bug("timer-tags-ignored", "a timer moves those of its name that have other tags")
+class TimerTagsIgnored(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        self.timers = {other: due for other, due in self.timers.items() if other[:3] != timer[:3]}
+        super().set_timer(timer, time)
+
+
+@_bug("past-timers-lost", "a timer that is set for a time that the watermark has passed does not fire")
+class PastTimersLost(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if time > self.watermark:
+            super().set_timer(timer, time)
+
+
+@_bug("timers-set-by-timers-lost", "a timer that is set in a timer's callback does not fire")
+class TimersSetByTimersLost(CaseRun):
+    def fire(self, timer: TimerId, time: int) -> None:
+        before = set(self.timers)
+        super().fire(timer, time)
+        self.timers = {timer: time for timer, time in self.timers.items() if timer in before}
+
+
+@_bug("timers-set-by-timers-wait", "a timer that is set in a timer's callback waits for the next step")
+class TimersSetByTimersWait(CaseRun):
+    def fire_due(self) -> None:
+        for time, timer in self.due():
+            if self.timers.get(timer) == time:
+                del self.timers[timer]
+                self.fire(timer, time)
+
+
+@_bug("timers-of-one-key-per-step", "a step fires the due timers of one key, and leaves the others for the next")
+class TimersOfOneKeyPerStep(CaseRun):
+    def fire_due(self) -> None:
+        due = self.due()
+        while mine := [d for d in self.due() if d[1][0] == due[0][1][0]]:
+            time, timer = mine[0]
+            del self.timers[timer]
+            self.fire(timer, time)
+
+
+@_bug("timers-tell-the-watermark", "a timer's callback is told the watermark instead of the time it was set for")
+class TimersTellTheWatermark(CaseRun):
+    def fire(self, timer: TimerId, time: int) -> None:
+        super().fire(timer, self.watermark)
+
+
+@_bug("coalesced-advance-settles", "an advance that shall not settle yet fires its timers before the bundle")
+class CoalescedAdvanceSettles(CaseRun):
+    def advance(self, step: Advance) -> None:
+        super().advance(replace(step, coalesced=False))
+
+
+@_bug("timers-miss-a-coalesced-advance", "what an advance that does not settle makes due waits for the next advance")
+class TimersMissACoalescedAdvance(CaseRun):
+    def settle(self) -> None:
+        self.settled = self.watermark
+        if _bundle(self) is None:
+            self.fire_due()

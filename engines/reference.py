@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,11 @@ of the Beam model, whose guide calls data late that arrives after the watermark 
 Scope = tuple[str, int]
 """What state belongs to: a key and the start of its window (0 in the global window)."""
 
+TimerId = tuple[str, int, str, str]
+"""A timer: its key, the start of its window, its name and its tag."""
+
 
 class Value:
-    empty: Json = None
-
     def __init__(self, cells: dict[str, Json], name: str) -> None:
         self._cells, self._name = cells, name
 
@@ -57,15 +59,19 @@ class Value:
 
 class Bag(Value):
     def add(self, value: Json) -> None:
-        self.set([*self.get(), value])
+        self.set([*self._all(), value])
 
     def get(self, default: Json = None) -> Json:
-        return super().get([])
+        return self._all()
+
+    def _all(self) -> list[Json]:
+        found: list[Json] = super().get([])
+        return found
 
 
 class Set(Bag):
     def add(self, value: str) -> None:
-        if value not in self.get():
+        if value not in self._all():
             super().add(value)
 
 
@@ -105,20 +111,27 @@ CELLS: Mapping[Cell, type[Value]] = {
 
 
 class CaseTimers:
-    """The timers of one scope."""
+    """The timers of one scope, as a program sees them."""
 
     def __init__(self, run: CaseRun, scope: Scope) -> None:
         self._run, self._scope = run, scope
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         check_timer(self._run.program.timers, name)
-        key, window = self._scope
-        self._run.timers[key, window, name, tag] = time
+        self._run.set_timer((*self._scope, name, tag), time)
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._run.program.timers, name)
-        key, window = self._scope
-        self._run.timers.pop((key, window, name, tag), None)
+        self._run.clear_timer((*self._scope, name, tag))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a job goes back to."""
+
+    state: dict[Scope, dict[str, Json]]
+    timers: dict[TimerId, int]
+    emissions: list[Emission]
 
 
 class CaseRun:
@@ -130,7 +143,7 @@ class CaseRun:
         self.settled = 0  # the watermark that the late filter goes by
         self.step = 0
         self.state: dict[Scope, dict[str, Json]] = {}
-        self.timers: dict[tuple[str, int, str, str], int] = {}
+        self.timers: dict[TimerId, int] = {}
         self.emissions: list[Emission] = []
         self.counts: list[StepCount] = []
 
@@ -147,7 +160,7 @@ class CaseRun:
             elif isinstance(step, Restart):
                 self.restart()
             elif isinstance(step, FailOnce):
-                self.fail_once(self.case.schedule.bundle_after(step))
+                self.fail_once(self.case.schedule.bundle_after(step), step.resume)
 
     def advance(self, step: Advance) -> None:
         self.watermark = step.watermark
@@ -162,16 +175,28 @@ class CaseRun:
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
-    def fail_once(self, bundle: Deliver) -> None:
-        """Try ``bundle``, fail, and go back: nothing of the attempt remains."""
+    def fail_once(self, bundle: Deliver, resume: bool) -> None:
+        """Try ``bundle``, fail behind its last event, and go back; the job itself goes on, or (``resume``) another does."""
+        before = Checkpoint(copy.deepcopy(self.state), dict(self.timers), list(self.emissions))
+        self.step = bundle.id
+        self.attempt(bundle)
+        self.go_back(before)
+
+    def go_back(self, before: Checkpoint) -> None:
+        """Undo a failed attempt: nothing of it remains."""
+        self.state, self.timers, self.emissions = before.state, before.timers, before.emissions
 
     def deliver(self, step: Deliver) -> None:
-        events = self.arrange(step.events)
-        accepted = [event for event in events if not self.refuses(event)]
+        accepted = self.attempt(step)
+        self.counts.append(self.count(step, len(step.events), accepted))
+        self.settle()
+
+    def attempt(self, bundle: Deliver) -> int:
+        """Process what is not late of a bundle; how many events that were."""
+        accepted = [event for event in self.arrange(bundle.events) if not self.refuses(event)]
         for event in accepted:
             self.process(event)
-        self.counts.append(self.count(step, len(step.events), len(accepted)))
-        self.settle()
+        return len(accepted)
 
     def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
         """The order in which a bundle's events are processed."""
@@ -190,7 +215,7 @@ class CaseRun:
 
     def process(self, event: Event) -> None:
         scope = self.scope(event)
-        self.emit(event.key, call(self.program.on_event, event, self.cells(scope), self.timers_of(scope)))
+        self.emit(event.key, call(self.program.on_event, event, self.cells(scope), CaseTimers(self, scope)))
 
     def cells(self, scope: Scope) -> State:
         stored = self.state.setdefault(scope, {})
@@ -199,10 +224,13 @@ class CaseRun:
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
         return CELLS[kind](stored, name)
 
-    def timers_of(self, scope: Scope) -> CaseTimers:
-        return CaseTimers(self, scope)
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        self.timers[timer] = time
 
-    def due(self) -> list[tuple[int, tuple[str, int, str, str]]]:
+    def clear_timer(self, timer: TimerId) -> None:
+        self.timers.pop(timer, None)
+
+    def due(self) -> list[tuple[int, TimerId]]:
         """(time, timer) of what the watermark has reached, earliest first."""
         return sorted((time, timer) for timer, time in self.timers.items() if time <= self.watermark)
 
@@ -213,11 +241,11 @@ class CaseRun:
             del self.timers[timer]
             self.fire(timer, time)
 
-    def fire(self, timer: tuple[str, int, str, str], time: int) -> None:
+    def fire(self, timer: TimerId, time: int) -> None:
         key, window, name, tag = timer
         scope = (key, window)
         fired = Timer(name, tag, key, time)
-        self.emit(key, call(self.program.on_timer, fired, self.cells(scope), self.timers_of(scope)))
+        self.emit(key, call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope)))
 
     def emit(self, key: str, outputs: list[Output]) -> None:
         self.emissions += [Emission(key, o.value, self.step, o.event_time, o.error) for o in outputs]

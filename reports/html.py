@@ -12,12 +12,17 @@ from conformance.witnesses import Witness
 from reports.words import (
     MEANINGS,
     SYMBOLS,
+    agreed,
     counted,
+    coverage_line,
+    difference_lines,
+    differing,
     keeps_promise,
     not_run,
     partly,
     replay_command,
     survived,
+    with_reference,
     witness_lines,
 )
 
@@ -64,6 +69,8 @@ def render(results: Results) -> str:
         scenarios=scenarios,
         totals=totals,
         survivals=_survivals(results),
+        agreements=_agreements(results),
+        compared_with=list(dict.fromkeys(a["right"] for a in results.agreements if not with_reference(a))),
         not_run=not_run(results),
         meanings=[(verdict.value, SYMBOLS[verdict], meaning) for verdict, meaning in MEANINGS.items()],
     )
@@ -84,6 +91,23 @@ def _survivals(results: Results) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
+def _agreements(results: Results) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """Program -> engine -> the other engine, or "" for the reference that reads *late* as the first does -> a cell of
+    the table of agreements."""
+    programs: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+    for number, agreement in enumerate(results.agreements, 1):
+        program = f"{results.scenarios[agreement['scenario']]['name']} ({agreement['program']})"
+        row = programs.setdefault(program, {}).setdefault(agreement["left"], {})
+        row["" if with_reference(agreement) else agreement["right"]] = {
+            **agreement,
+            "anchor": f"agreement-{number}",
+            "word": agreed(agreement),
+            "differing": differing(agreement),
+            "lines": "\n".join(difference_lines(agreement)),
+        }
+    return programs
+
+
 def _entry(results: Results, cell: Cell, witnesses: dict[str, Witness]) -> dict[str, Any]:
     witness = witnesses.get(cell.witness)
     return {
@@ -92,6 +116,7 @@ def _entry(results: Results, cell: Cell, witnesses: dict[str, Witness]) -> dict[
         "symbol": SYMBOLS[cell.verdict],
         "word": cell.verdict.value,
         "parts": [(part, SYMBOLS[part.verdict]) for part in results.of(cell.row, cell.engine)],
+        "coverage": coverage_line(cell),
         "witness": "\n".join(witness_lines(witness)) if witness else "",
         "events": len(witness.case.schedule.arrivals) if witness else 0,
         "replay": replay_command(cell.witness) if witness else "",

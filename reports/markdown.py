@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.results import Results, Verdict
-from reports.words import SYMBOLS, claim, counted, not_run, replay_command
+from reports.words import SYMBOLS, agreed, claim, counted, differing, not_run, replay_command
 
 
 def render(results: Results) -> str:
@@ -38,7 +38,31 @@ def render(results: Results) -> str:
         ]
         name = results.scenarios[row[0]]["name"]
         lines.append(f"| {_text(name)}: {_text(claim(results, row))} | " + " | ".join(shown) + " |")
+    lines += _agreements(results)
     return "\n".join(lines) + "\n"
+
+
+def _agreements(results: Results) -> list[str]:
+    """A table of those that are not identical on every case; nothing where nothing was compared."""
+    compared = [agreement for agreement in results.agreements if agreement["cases"]]
+    differ = [agreement for agreement in compared if differing(agreement)]
+    if not compared:
+        return []
+    lines = [
+        "",
+        "## Agreement between engines",
+        "",
+        f"Of {len(compared)} comparisons of two engines, or of an engine and the reference that reads *late* as it does, "
+        f"{len(compared) - len(differ)} are identical on every case. That two differ accuses neither.",
+    ]
+    if differ:
+        lines += ["", "| program | engines | agree up to | cases | not identical |", "|---|---|---|--:|--:|"]
+    for agreement in differ:
+        name = f"{results.scenarios[agreement['scenario']]['name']} ({agreement['program']})"
+        pair = f"{_text(agreement['left'])} / {_text(agreement['right'])}"
+        numbers = f"{agreement['cases']} | {differing(agreement)}"
+        lines.append(f"| {_text(name)} | {pair} | {_text(agreed(agreement))} | {numbers} |")
+    return lines
 
 
 def _text(text: str) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.agreement import specified_for
 from conformance.model import (
     DRAIN,
     Advance,
@@ -145,6 +146,41 @@ def survival_lines(survival: Mapping[str, Any]) -> Iterator[str]:
             for title, key in (("the base", "base"), ("its twin", "twin")):
                 schedule, trace = Schedule.from_json(pair[key]), Trace.from_json(pair[f"{key}_seen"])
                 yield from (f"        {line}" for line in [f"{title}:", *timeline(schedule, trace)])
+
+
+def coverage_line(cell: Cell) -> str:
+    """What the cases behind a cell had in them, "" where there are none."""
+    if not cell.cases:
+        return ""
+    had = [f"{number} with {circumstance}" for circumstance, number in cell.coverage.items()]
+    cases = "1 case" if cell.cases == 1 else f"{cell.cases} cases"
+    return f"of {cases}: {', '.join(had) or 'none with any of the circumstances that are counted'}"
+
+
+def with_reference(agreement: Mapping[str, Any]) -> bool:
+    """Whether an engine is compared with the reference that reads *late* as it does, not with another engine."""
+    return bool(agreement["right"] == specified_for(agreement["left"]))
+
+
+def agreed(agreement: Mapping[str, Any]) -> str:
+    """Up to what two agree on every case, in a few words."""
+    if not agreement["cases"]:
+        return "no cases"
+    return " and ".join(agreement["agreed"]) or "nothing that every case shows"
+
+
+def differing(agreement: Mapping[str, Any]) -> int:
+    """On how many cases two are not identical."""
+    return max((grade["differ"] for grade in agreement["grades"]), default=0)
+
+
+def difference_lines(agreement: Mapping[str, Any]) -> Iterator[str]:
+    """The smallest case on which two differ, and what each gave; nothing where there is none."""
+    if smallest := agreement["smallest"]:
+        schedule = Schedule.from_json(smallest["schedule"])
+        for side in ("left", "right"):
+            yield f"on {agreement[side]}:"
+            yield from (f"  {line}" for line in timeline(schedule, Trace.from_json(smallest[f"{side}_seen"])))
 
 
 def shown(title: str, case: Case, trace: Trace | None) -> list[str]:

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from conformance.engine import NotDriven
 from conformance.guarantees import program_ref
 from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Step
+from engines.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -147,6 +148,11 @@ def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
     return source.withWatermark("event_time", f"{DELAY} milliseconds")
 
 
+def partitions_of(pack: Pack) -> int:
+    """How many partitions a pack's state is kept in."""
+    return next((step.count for step in pack.clock if isinstance(step, Partitions)), session.PARTITIONS)
+
+
 def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str, Any]], settling: int = 1) -> None:
     """Compare the engine's own progress, micro-batch by micro-batch, with what the schedule asks for.
 
@@ -160,7 +166,7 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
         )
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
     wanted_rows = {step.id: sum(1 for _ in pack.bundle(step.id)) for step in pack.clock if isinstance(step, Deliver)}
-    chosen = next((step.count for step in pack.clock if isinstance(step, Partitions)), None)
+    wanted_partitions = partitions_of(pack)
     asked = iter(plan(pack.clock, settling))
     watermark = 0
     for number, batch in enumerate(batches):
@@ -190,9 +196,9 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
             )
         watermark = wanted.moves_to
         partitions = {operator["numShufflePartitions"] for operator in found[number]["stateOperators"]}
-        if chosen and partitions != {chosen}:
+        if partitions != {wanted_partitions}:
             raise NotDriven(
-                f"micro-batch {number} (step {batch.step}) kept its state in {partitions} partitions, not {chosen}"
+                f"micro-batch {number} (step {batch.step}) kept its state in {partitions} partitions, not {wanted_partitions}"
             )
     if next(asked, None) is not None:
         raise NotDriven(f"the schedule asks for more than the {len(batches)} micro-batches that were run")

@@ -21,7 +21,7 @@ PARTITIONS = 2
 FASTER = {
     # The default manager forks a process for every chmod and link on a local file system without native code.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
     "spark.sql.shuffle.partitions": str(PARTITIONS),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile, NotDriven, emulated
 from conformance.guarantees import program_ref
-from conformance.model import DRAIN, Emission, Pack, PackRun, Partitions, StepCount, Trace
+from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace
 from conformance.program import FixedWindows, Program
 from engines.spark import session
 
@@ -76,11 +76,12 @@ class SparkTws:
         return {}
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        from engines.spark import driving
+
         assert self._spark
         folder = self._folder / f"job-{next(self._numbers)}"
         folder.mkdir()
-        partitions = next((step.count for step in pack.clock if isinstance(step, Partitions)), session.PARTITIONS)
-        self._spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        self._spark.conf.set("spark.sql.shuffle.partitions", str(driving.partitions_of(pack)))
         try:
             return _Job(self._spark, folder, pack, programs).run()
         finally:

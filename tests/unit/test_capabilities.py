@@ -4,7 +4,8 @@ import pytest
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile, case_needs, unsupported
 from conformance.generation import draw_cases
-from conformance.model import Advance, Case, Deliver, Event, Schedule
+from conformance.model import Advance, Case, Deliver, Event, FailOnce, Partitions, Restart, Schedule
+from conformance.perturbation import BY_ID
 from conformance.registry import UnknownName, engine_ids, load_engine, load_scenarios
 from conformance.runner import exercised_by_any_reading
 
@@ -37,6 +38,14 @@ def _case(*steps):
         (_case(Advance(0, 10), Deliver(1, (Event("e", "a", None, 10),)), Advance(2, 99)), {"COMBINING", "WATERMARK"}),
         (_case(Advance(0, 10), Deliver(1), Deliver(2), Advance(3, 99)), {"COMBINING", "SEVERAL_BUNDLES"}),
         (_case(Advance(0, 10), Deliver(1), Advance(2, 20), Advance(3, 99)), {"COMBINING", "WATERMARK"}),
+        (_case(Advance(0, 10), Deliver(1), Restart(2), Advance(3, 99)), {"COMBINING", "RESTART"}),
+        (_case(Advance(0, 10), FailOnce(1), Deliver(2), Advance(3, 99)), {"COMBINING", "RETRY"}),
+        (_case(Advance(0, 10), FailOnce(1, resume=True), Deliver(2), Advance(3, 99)), {"COMBINING", "RESUME"}),
+        (_case(Partitions(0, 5), Advance(1, 10), Deliver(2), Advance(3, 99)), {"COMBINING", "PARTITIONS"}),
+        (
+            _case(Advance(0, 10), Advance(1, 20, coalesced=True), Deliver(2), Advance(3, 99)),
+            {"COMBINING", "COALESCED", "WATERMARK"},
+        ),
     ],
 )
 def test_what_a_case_needs(case, needs):
@@ -56,17 +65,18 @@ def test_unknown_engines_are_named(name):
 
 
 @pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda s: s.id)
-def test_needs_of_guarantees_are_true(scenario):
-    """A guarantee that says it needs several bundles or a driven watermark is not exercised without them."""
+def test_needs_are_true(scenario):
+    """A guarantee that says it needs several bundles or a driven watermark is not exercised without them, and no twin
+    can be run without what its perturbation needs."""
     exercised = exercised_by_any_reading([scenario])
-    needy = {
-        g.id: g.needs | (g.same_under.needs if g.same_under else set())
-        for g in scenario.guarantees
-        if (g.needs | (g.same_under.needs if g.same_under else set())) & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}
-    }
-    cases = draw_cases([scenario], 10, 1, exercised)
-    for case, tested in zip(cases, exercised(cases), strict=True):
-        offered = case_needs(case, scenario.programs[case.program])
-        for guarantee in tested & needy.keys():
-            wanted = needy[guarantee] & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}
-            assert wanted <= offered, (guarantee, case.schedule.to_json())
+    drawn = draw_cases([scenario], 10, 1, exercised)
+    guarantees = {g.id: g for g in scenario.guarantees}
+    offered = {case.id: case_needs(case, scenario.programs[case.program]) for case in drawn}
+    for case, tested in zip(drawn, exercised(drawn), strict=True):
+        by_pair = offered[case.id] | offered[case.base or case.id]
+        if case.perturbation:
+            assert BY_ID[case.perturbation].needs <= by_pair, case.to_json()
+        for name in tested:
+            offers = by_pair if guarantees[name].same_under else offered[case.id]
+            wanted = guarantees[name].needs & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}
+            assert wanted <= offers, (name, case.schedule.to_json())

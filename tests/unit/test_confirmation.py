@@ -1,19 +1,23 @@
 """A cell is called violated only when a failing case fails again alone, and is judged there."""
 
+from dataclasses import replace
+
 import pytest
 
-from conformance.checking import Against, Unjudgeable
-from conformance.engine import EngineInfo
-from conformance.guarantees import Guarantee, programs_of
-from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, PackRun, Schedule, Trace
+from conformance.checking import Against, Runs
+from conformance.confirmation import FIXED, NOT_EXPRESSIBLE, STILL_FAILS, Confirmer, Replay, Violation, replay
+from conformance.engine import EngineInfo, Feature, NotDriven, unsupported
+from conformance.guarantees import Guarantee, Scenario
+from conformance.model import Advance, Case, Deliver, Emission, Event, PackRun, Restart, Schedule, Trace
+from conformance.process import EngineDown
 from conformance.registry import load_engine, load_scenarios
-from conformance.runner import Alone, read_cases, write_cases
+from conformance.results import AS_DRAWN, Cell, Verdict
+from conformance.runner import read_cases, reference_traces, write_cases
+from tests.unit.inprocess import PROGRAMS, InProcess
 
 SCENARIO = next(s for s in load_scenarios() if s.id == "late-data")
-PROGRAMS = programs_of([SCENARIO])
 NEVER_DROPPED = next(g for g in SCENARIO.guarantees if g.id == "an-on-time-element-is-never-dropped")
 REFERENCE = load_engine("reference")
-INFO = EngineInfo("fake", "", REFERENCE.capabilities)
 CASE = Case(
     "late-data",
     "global",
@@ -22,60 +26,198 @@ CASE = Case(
             Advance(0, 1_000),
             Deliver(1, (Event("e1", "a", None, 2_000),)),
             Deliver(2),
-            Deliver(3, (Event("e2", "a", None, 2_000),)),
+            Deliver(3, (Event("e2", "b", None, 2_000),)),
             Advance(4, 9_000),
         )
     ),
 )
 
 
-class Process:
-    """An engine process that answers with what ``spoil`` makes of the reference's trace."""
-
-    def __init__(self, spoil):
-        self.spoil = spoil
-
-    def run(self, pack: Pack) -> PackRun:
-        (case,) = pack.cases
-        (trace,) = REFERENCE.run(pack, PROGRAMS).traces.values()
-        return PackRun({case.id: self.spoil(case, trace)})
+def drops_e2(pack, run):
+    traces = {
+        case: Trace(tuple(e for e in trace.emissions if e.value.get("processed") != "e2"))
+        for case, trace in run.traces.items()
+    }
+    return replace(run, traces=traces)
 
 
-def _confirm(spoil, guarantee=NEVER_DROPPED):
-    return Alone(Process(spoil), PROGRAMS).witness(guarantee, Against(CASE, "failed in a pack"), INFO)
+def confirm(
+    spoil,
+    case=CASE,
+    guarantee=NEVER_DROPPED,
+    scenario=SCENARIO,
+    replays=(),
+    versions=None,
+    others=(),
+    perturbation=AS_DRAWN,
+):
+    """(the cell, its witness if any, the engine process) of a violation by ``case``."""
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment=versions or {"fake": "1"})
+    process = InProcess(REFERENCE, spoil)
+    reference = reference_traces(PROGRAMS)
+    confirmer = Confirmer(info, [scenario], reference=reference, specified=reference, start=lambda: process)
+    cell = Cell("late-data", "global", guarantee.id, perturbation, "fake", Verdict.VIOLATED, "e2 was dropped")
+    violation = Violation(cell, guarantee, (Against(case, "e2 was dropped"),))
+    runs = Runs()
+    for member in (case, *others):
+        runs.traces |= reference([member])
+    known = {member.id: member for member in (case, *others)}
+    (confirmed,) = confirmer.confirm([violation], runs, known, list(replays))
+    return confirmed, confirmer.witnesses.get(confirmed.witness), process
 
 
-def test_what_fails_alone_is_a_witness_without_the_empty_bundles():
-    witness = _confirm(lambda case, trace: Trace(trace.emissions[:-1]))
-    assert "e2" in witness.message
-    assert [step.id for step in witness.case.schedule.steps] == [0, 1, 3, 4]
+def test_what_fails_alone_is_a_witness_without_what_it_does_not_need():
+    cell, witness, _ = confirm(drops_e2)
+    assert cell.verdict is Verdict.VIOLATED
+    assert "e2" in cell.reason
+    assert cell.intermittent == ""
+    assert [step.id for step in witness.case.schedule.steps] == [0, 1, 4] or len(witness.case.schedule.steps) == 3
+    assert [a.event.id for a in witness.case.schedule.arrivals] == ["e2"]
+    assert [(c.failed, c.runs) for c in witness.confirmations] == [(3, 3)]
+    assert [e.value["processed"] for e in witness.specified.emissions] == ["e2"]
 
 
-def test_what_stands_alone_is_none():
-    assert _confirm(lambda case, trace: trace) is None
+def test_what_fails_only_in_a_pack_is_unknown_with_both_traces():
+    cell, witness, _ = confirm(lambda pack, run: drops_e2(pack, run) if len(pack.cases) > 1 else run)
+    assert cell.verdict is Verdict.UNKNOWN
+    assert "fails only in a pack, not alone (0 of 3 runs)" in cell.reason
+    assert witness.seen.emissions
+    assert witness.packed_seen is not None
+
+
+def test_what_fails_alone_now_and_then_is_intermittent():
+    alone = []
+
+    def spoil(pack, run):
+        if len(pack.cases) == 1:
+            alone.append(pack)
+        return drops_e2(pack, run) if len(pack.cases) > 1 or len(alone) % 2 else run
+
+    cell, _, _ = confirm(spoil)
+    assert cell.verdict is Verdict.VIOLATED
+    assert cell.intermittent == "2/3"
 
 
 def test_what_needs_the_empty_bundle_keeps_it():
     """An engine that loses what follows a bundle without rows."""
 
-    def spoil(case, trace):
-        empty = any(not bundle.events for bundle in case.schedule.bundles)
-        return Trace(trace.emissions[:-1]) if empty else trace
+    def spoil(pack, run):
+        empty = any(all(not bundle.events for bundle in case.schedule.bundles if bundle.id == 2) for case in pack.cases)
+        return drops_e2(pack, run) if empty and len(pack.clock) > 4 else run
 
-    assert _confirm(spoil).case.schedule == CASE.schedule
+    _, witness, _ = confirm(spoil)
+    assert len(witness.case.schedule.bundles) == 3
 
 
 def test_a_program_that_stops_alone_convicts_nobody():
-    with pytest.raises(Unjudgeable, match="the program stopped: KeyError"):
-        _confirm(lambda case, trace: Trace((Emission("a", None, 1, None, "KeyError: x"),)))
+    def stops(pack, run):
+        return PackRun({case.id: Trace((Emission("a", None, 1, None, "KeyError: x"),)) for case in pack.cases})
+
+    cell, witness, _ = confirm(stops)
+    assert (cell.verdict, witness) == (Verdict.ERROR, None)
+    assert "the program stopped: KeyError" in cell.reason
 
 
 def test_a_predicate_that_fails_convicts_nobody():
     def broken(run):
         yield run.values("processed")[0]["no such field"]
 
-    with pytest.raises(Unjudgeable, match="the predicate failed on this trace: KeyError"):
-        _confirm(lambda case, trace: trace, Guarantee("broken", "global", broken))
+    guarantee = Guarantee("broken", "global", broken)
+    scenario = Scenario(
+        "late data", "", {"global": SCENARIO.programs["global"]}, {"global": SCENARIO.domain["global"]}, (guarantee,)
+    )
+    cell, _, _ = confirm(lambda pack, run: run, guarantee=guarantee, scenario=scenario)
+    assert cell.verdict is Verdict.ERROR
+    assert "the predicate failed on this trace: KeyError" in cell.reason
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict", "says"),
+    [
+        (NotDriven("a step was missed"), Verdict.ERROR, "alone it was not driven: a step was missed"),
+        (EngineDown("it died"), Verdict.UNKNOWN, "alone it could not be run: it died"),
+    ],
+)
+def test_a_run_alone_that_gives_nothing_convicts_nobody(error, verdict, says):
+    def spoil(pack, run):
+        raise error
+
+    cell, _, _ = confirm(spoil)
+    assert cell.verdict is verdict
+    assert says in cell.reason
+
+
+def restarted(case):
+    steps = [
+        replace(step, id=n) for n, step in enumerate((*case.schedule.steps[:2], Restart(0), *case.schedule.steps[2:]))
+    ]
+    return Case(case.scenario, case.program, Schedule(tuple(steps)), "restart", case.id)
+
+
+def test_a_failure_that_takes_a_restart_keeps_it_and_says_so():
+    def spoil(pack, run):
+        return drops_e2(pack, run) if any(isinstance(step, Restart) for step in pack.clock) else run
+
+    cell, witness, _ = confirm(spoil, case=restarted(CASE), others=[CASE], perturbation="restart")
+    assert cell.verdict is Verdict.VIOLATED
+    assert any(isinstance(step, Restart) for step in witness.case.schedule.steps)
+    assert [a.event.id for a in witness.case.schedule.arrivals] == ["e2"]
+    assert witness.flip.change == "without this: restart from the checkpoint: the claim stands"
+    assert not any(isinstance(step, Restart) for step in witness.flip.schedule.steps)
+
+
+def late_is_dropped_at_the_watermark(pack, run):
+    """Drops what lies at the watermark of 1000 ms."""
+    traces = {}
+    for case in pack.cases:
+        at = {a.event.id for a in case.schedule.arrivals if a.event.event_time == 1_000}
+        kept = tuple(e for e in run.traces[case.id].emissions if e.value["processed"] not in at)
+        traces[case.id] = Trace(kept)
+    return replace(run, traces=traces)
+
+
+def test_the_one_change_that_flips_the_outcome_is_named():
+    guarantee = next(g for g in SCENARIO.guarantees if g.id == "an-element-exactly-at-the-watermark-is-processed")
+    bundle = Deliver(1, (Event("e1", "a", None, 1_000),))
+    case = Case("late-data", "global", Schedule((Advance(0, 1_000), bundle, Advance(2, 9_000))))
+    _, witness, _ = confirm(late_is_dropped_at_the_watermark, case=case, guarantee=guarantee)
+    assert witness.flip.change == "e1 1 ms later: what comes out is as expected"
+
+
+def test_a_stored_witness_keeps_its_confirmation():
+    """It is not run again for the versions that confirmed it, and is for others."""
+    _, witness, _ = confirm(drops_e2)
+    still = Replay(witness, STILL_FAILS, witness.message)
+    cell, again, process = confirm(drops_e2, replays=[still])
+    assert (cell.verdict, cell.witness, again) == (Verdict.VIOLATED, witness.id, witness)
+    assert process.packs == []
+    cell, again, process = confirm(drops_e2, replays=[still], versions={"fake": "2"})
+    assert cell.witness == witness.id
+    assert len(process.packs) == 2
+    assert [c.versions["fake"] for c in again.confirmations] == ["1", "2"]
+
+
+def test_a_fixed_witness_does_not_stand_for_another_failure():
+    _, witness, _ = confirm(drops_e2)
+    cell, _, process = confirm(drops_e2, replays=[Replay(witness, FIXED, "")])
+    assert process.packs
+    assert cell.verdict is Verdict.VIOLATED
+
+
+def test_a_replay_answers():
+    _, witness, _ = confirm(drops_e2)
+    can = REFERENCE.capabilities
+    assert replay(InProcess(REFERENCE, drops_e2), witness, [SCENARIO], can).answer == STILL_FAILS
+    assert replay(InProcess(REFERENCE), witness, [SCENARIO], can).answer == FIXED
+
+    def down(pack, run):
+        raise EngineDown("it died")
+
+    broken = replay(InProcess(REFERENCE, down), witness, [SCENARIO], can)
+    assert (broken.answer, broken.message) == ("ERROR", "it died")
+    lacking = replace(can, features={**can.features, Feature.COMBINING: unsupported("it has none")})
+    refused = replay(InProcess(REFERENCE), witness, [SCENARIO], lacking)
+    assert (refused.answer, refused.message) == (NOT_EXPRESSIBLE, "combining state: it has none")
 
 
 def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):

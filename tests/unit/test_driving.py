@@ -7,8 +7,10 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from conformance.engine import NotDriven
-from conformance.model import Advance, Case, Deliver, Event, Pack, Restart, Schedule
-from engines.spark.driving import MicroBatch, millis, plan, prove
+from conformance.generation import draw_clocks
+from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Schedule, renumbered
+from conformance.perturbation import PERTURBATIONS
+from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, sentinels
 
 SCHEDULE = Schedule(
     (
@@ -24,30 +26,40 @@ SCHEDULE = Schedule(
 PACK = Pack((Case("s", "p", SCHEDULE),))
 
 
-def _progress(rows=(1, 1, 3, 1, 1, 1, 1, 2, 1), watermarks=(0, 1_000, 1_000, 1_000, 2_000, 2_000, 3_000, 3_000, 9_000)):
+def _progress(
+    rows=(1, 1, 3, 1, 1, 1, 1, 2, 1),
+    watermarks=(0, 1_000, 1_000, 1_000, 2_000, 2_000, 3_000, 3_000, 9_000),
+    queries="",
+    partitions=2,
+):
     return [
         {
             "batchId": i,
-            "runId": "one",
+            "runId": f"query {query}",
             "numInputRows": n,
             "eventTime": {"watermark": f"1970-01-01T00:00:{w // 1000:02d}.{w % 1000:03d}Z"},
+            "stateOperators": [{"numShufflePartitions": partitions}],
         }
-        for i, (n, w) in enumerate(zip(rows, watermarks, strict=True))
+        for i, (n, w, query) in enumerate(zip(rows, watermarks, queries or "0" * len(rows), strict=True))
     ]
+
+
+def _pack(*steps):
+    return Pack((Case("s", "p", renumbered(steps)),))
 
 
 def test_the_plan_settles_every_advance():
     """The first advance takes two batches; a bundle carries the next advance; an advance alone takes two."""
     assert plan(SCHEDULE.clock) == [
-        MicroBatch(0, False, 1_000),
-        MicroBatch(0, False, 1_000),
-        MicroBatch(1, True, 1_000),
-        MicroBatch(2, True, 2_000),
-        MicroBatch(3, False, 2_000),
-        MicroBatch(4, False, 3_000),
-        MicroBatch(4, False, 3_000),
-        MicroBatch(5, True, 9_000),
-        MicroBatch(6, False, 9_000),
+        MicroBatch(0, False, 1_000, settled=0),
+        MicroBatch(0, False, 1_000, settled=1_000),
+        MicroBatch(1, True, 1_000, settled=1_000),
+        MicroBatch(2, True, 2_000, settled=1_000),
+        MicroBatch(3, False, 2_000, settled=2_000),
+        MicroBatch(4, False, 3_000, settled=2_000),
+        MicroBatch(4, False, 3_000, settled=3_000),
+        MicroBatch(5, True, 9_000, settled=3_000),
+        MicroBatch(6, False, 9_000, settled=9_000),
     ]
 
 
@@ -58,6 +70,79 @@ def test_chains_of_timers_settle_longer():
 def test_a_restart_begins_another_query():
     steps = (*SCHEDULE.clock[:4], Restart(10), *(replace(step, id=step.id + 10) for step in SCHEDULE.clock[4:]))
     assert [batch.query for batch in plan(steps)] == [0] * 5 + [1] * 4
+
+
+E1, E2, E3 = (Event(f"e{n}", "a", None, 1_500) for n in (1, 2, 3))
+FIRST, BUNDLE, ADVANCE, LAST = Advance(0, 1_000), Deliver(0, (E1,)), Advance(0, 2_000), Advance(0, 9_000)
+AFTER = Deliver(0, (E2, E3))
+COALESCED = _pack(FIRST, BUNDLE, replace(ADVANCE, coalesced=True), AFTER, LAST)
+SETTLED = _pack(FIRST, BUNDLE, ADVANCE, AFTER, LAST)
+RESTARTED_AFTER_A_BUNDLE = _pack(FIRST, BUNDLE, Restart(0), ADVANCE, AFTER, LAST)
+RETRIED = _pack(FIRST, FailOnce(0), BUNDLE, AFTER, LAST)
+RESUMED = _pack(FIRST, FailOnce(0, resume=True), BUNDLE, AFTER, LAST)
+REPARTITIONED = _pack(Partitions(0, 5), FIRST, BUNDLE, LAST)
+
+
+def test_a_coalesced_advance_does_not_settle_before_the_next_bundle():
+    """That bundle is filtered by the watermark before; the one after it is not."""
+    assert plan(COALESCED.clock) == [
+        MicroBatch(0, False, 1_000, settled=0),
+        MicroBatch(0, False, 1_000, settled=1_000),
+        MicroBatch(1, True, 2_000, settled=1_000),
+        MicroBatch(3, True, 9_000, settled=1_000),
+        MicroBatch(4, False, 9_000, settled=9_000),
+    ]
+    another = _pack(FIRST, replace(ADVANCE, coalesced=True), BUNDLE, AFTER, LAST)
+    assert plan(another.clock)[2:] == [
+        MicroBatch(1, False, 2_000, settled=1_000),
+        MicroBatch(2, True, 2_000, settled=1_000),
+        MicroBatch(3, True, 9_000, settled=2_000),
+        MicroBatch(4, False, 9_000, settled=9_000),
+    ]
+
+
+def test_after_a_restart_the_bundle_before_it_carries_no_advance():
+    assert plan(RESTARTED_AFTER_A_BUNDLE.clock)[2:] == [
+        MicroBatch(1, True, 1_000, settled=1_000),
+        MicroBatch(3, False, 2_000, settled=1_000, query=1),
+        MicroBatch(3, False, 2_000, settled=2_000, query=1),
+        MicroBatch(4, True, 9_000, settled=2_000, query=1),
+        MicroBatch(5, False, 9_000, settled=9_000, query=1),
+    ]
+
+
+@pytest.mark.parametrize(("pack", "query"), [(RETRIED, 0), (RESUMED, 1)], ids=["retried", "resumed"])
+def test_a_bundle_that_fails_once_gets_sentinels(pack, query):
+    """A retry stays in its query; where the job fails, another one resumes with that bundle."""
+    fails = pack.clock[1]
+    batches = plan(pack.clock)
+    assert batches[2:] == [
+        MicroBatch(2, True, 1_000, settled=1_000, query=query, fails=fails),
+        MicroBatch(3, True, 9_000, settled=1_000, query=query),
+        MicroBatch(4, False, 9_000, settled=9_000, query=query),
+    ]
+    assert [batch.query for batch in batches[:2]] == [0, 0]
+    assert [batch.ends_a_query for batch in batches] == [False, False, fails.resume, False, False]
+    assert [len(sentinels(batch)) for batch in batches] == [0, 0, SENTINELS, 0, 0]
+
+
+@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if not p.keeps_clock], ids=lambda p: p.id)
+def test_bundles_and_timers_meet_the_watermarks_of_the_schedule(perturbation):
+    """With Spark's rules: a micro-batch runs at the watermark that those before it set, and filters by that of the one
+    before it."""
+    for clock in draw_clocks(0):
+        events = {bundle.id: (Event(f"e{bundle.id}", "a", None, 1_300_000),) for bundle in clock.bundles}
+        case = Case("s", "p", clock.with_bundles(events))
+        twin = perturbation.twin(case, 0) or case
+        schedule = twin.schedule
+        batches = plan(schedule.clock)
+        ran_at = [0, *(batch.moves_to for batch in batches)]
+        for arrival in schedule.arrivals:
+            number = next(n for n, batch in enumerate(batches) if batch.bundle and batch.step == arrival.step)
+            assert (ran_at[number], ran_at[number - 1]) == (arrival.watermark, arrival.settled)
+        for time in [a.watermark + more for a in schedule.advances for more in (0, 1)]:
+            fires_in = next((batch.step for batch, at in zip(batches, ran_at, strict=False) if at >= time), None)
+            assert fires_in == schedule.due(time)
 
 
 def test_a_schedule_that_was_driven_is_proven():
@@ -86,12 +171,86 @@ def test_anything_else_is_not(progress, says):
         prove(PACK, plan(SCHEDULE.clock), progress)
 
 
+OF_COALESCED = {"rows": (1, 1, 2, 3, 1), "watermarks": (0, 1_000, 1_000, 2_000, 9_000)}
+OF_SETTLED = {"rows": (1, 1, 2, 1, 3, 1), "watermarks": (0, 1_000, 1_000, 2_000, 2_000, 9_000)}
+OF_RESTARTED = {"rows": (1, 1, 2, 1, 1, 3, 1), "watermarks": (0, 1_000, 1_000, 1_000, 2_000, 2_000, 9_000)}
+OF_FAILED = {"rows": (1, 1, 2 + SENTINELS, 3, 1), "watermarks": (0, 1_000, 1_000, 1_000, 9_000)}
+OF_REPARTITIONED = {"rows": (1, 1, 2, 1), "watermarks": (0, 1_000, 1_000, 9_000)}
+
+
+@pytest.mark.parametrize(
+    ("pack", "progress"),
+    [
+        (COALESCED, _progress(**OF_COALESCED)),
+        (SETTLED, _progress(**OF_SETTLED)),
+        (RESTARTED_AFTER_A_BUNDLE, _progress(**OF_RESTARTED, queries="0001111")),
+        (RETRIED, _progress(**OF_FAILED)),
+        (RESUMED, _progress(**OF_FAILED, queries="00111")),
+        (REPARTITIONED, _progress(**OF_REPARTITIONED, partitions=5)),
+    ],
+    ids=["coalesced", "settled", "restarted", "retried", "resumed", "repartitioned"],
+)
+def test_what_steps_ask_for_is_proven(pack, progress):
+    prove(pack, plan(pack.clock), progress)
+
+
+@pytest.mark.parametrize(
+    ("pack", "progress", "says"),
+    [
+        # the watermark moved one bundle too late, or too early
+        (COALESCED, _progress((1, 1, 2, 3, 1), (0, 1_000, 1_000, 1_000, 9_000)), "3 .* watermark 1000, not 2000"),
+        (COALESCED, _progress((1, 1, 2, 3, 1), (0, 1_000, 2_000, 2_000, 9_000)), "2 .* watermark 2000, not 1000"),
+        (RESTARTED_AFTER_A_BUNDLE, _progress(**OF_RESTARTED), "3 .* a restart was missed"),
+        (RESTARTED_AFTER_A_BUNDLE, _progress(**OF_RESTARTED, queries="0011111"), "2 .* wrong query"),
+        (RESTARTED_AFTER_A_BUNDLE, _progress(**OF_RESTARTED, queries="0001222"), "4 .* wrong query"),
+        (RETRIED, _progress(**OF_FAILED, queries="00111"), "2 .* wrong query"),
+        (RETRIED, _progress((1, 1, 2, 3, 1), OF_FAILED["watermarks"]), f"2 .* read 2 rows, not {2 + SENTINELS}"),
+        (RESUMED, _progress(**OF_FAILED), "2 .* a restart was missed"),
+        (
+            RESUMED,
+            _progress((1, 1, 2, 3, 1), OF_FAILED["watermarks"], "00111"),
+            f"2 .* read 2 rows, not {2 + SENTINELS}",
+        ),
+        (REPARTITIONED, _progress(**OF_REPARTITIONED), r"0 .* in \{2\} partitions, not 5"),
+    ],
+)
+def test_steps_that_were_not_carried_out_are_noticed(pack, progress, says):
+    with pytest.raises(NotDriven, match=f"micro-batch {says}"):
+        prove(pack, plan(pack.clock), progress)
+
+
+@pytest.mark.parametrize(
+    ("asked", "done", "progress"),
+    [(COALESCED, SETTLED, OF_SETTLED), (SETTLED, COALESCED, OF_COALESCED)],
+    ids=["settled", "did not settle"],
+)
+def test_an_engine_that_settled_elsewhere_is_noticed(asked, done, progress):
+    """Before the bundle after a coalesced advance, or not before that after another."""
+    with pytest.raises(NotDriven, match="was for step"):
+        prove(asked, plan(done.clock), _progress(**progress))
+
+
+def test_a_bundle_that_was_filtered_by_another_watermark_is_noticed():
+    """As where an advance gets no micro-batch to settle in."""
+    batches = plan(SETTLED.clock, settling=0)
+    progress = _progress(rows=(1, 2, 3), watermarks=(0, 1_000, 2_000))
+    with pytest.raises(NotDriven, match=r"micro-batch 1 .* filtered late rows at watermark 0, not 1000"):
+        prove(SETTLED, batches, progress, settling=0)
+
+
+def test_every_operator_has_the_partitions_asked_for():
+    progress = _progress(**OF_REPARTITIONED, partitions=5)
+    progress[2]["stateOperators"].append({"numShufflePartitions": 2})
+    with pytest.raises(NotDriven, match=r"micro-batch 2 .* partitions, not 5"):
+        prove(REPARTITIONED, plan(REPARTITIONED.clock), progress)
+
+
 def test_a_restart_is_proven_by_the_run_ids():
     """One that was planned and missed is not driven, nor one that nobody planned."""
     steps = tuple(replace(step, id=step.id + (step.id > 3)) for step in SCHEDULE.steps)
     pack = Pack((Case("s", "p", Schedule((*steps[:4], Restart(4), *steps[4:]))),))
     batches = plan(pack.clock)
-    progress = [{**p, "runId": f"query {batch.query}"} for p, batch in zip(_progress(), batches, strict=True)]
+    progress = _progress(queries="000001111")
     prove(pack, batches, progress)
     with pytest.raises(NotDriven, match="a restart was missed"):
         prove(pack, batches, _progress())

@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from conformance.generation import CLOCKS, draw_cases, draw_clocks
+from conformance.generation import CLOCKS, CLOCKS_EACH, IN_CLOCK, SPARSE_EACH, draw_cases, draw_clocks
+from conformance.perturbation import BY_ID, PERTURBATIONS, RARE
 from conformance.registry import load_scenarios
 from conformance.runner import exercised_by_any_reading
 
@@ -29,18 +30,57 @@ def test_clocks_are_distinct():
 
 
 def test_every_guarantee_gets_its_cases(cases):
-    """At least as many distinct ones as were asked for."""
+    """At least as many distinct ones as were asked for, without those that only some engines can run, unless it is
+    about them."""
+    about = {g.id: {p.id for p in g.same_under} for s in SCENARIOS for g in s.guarantees}
+    rare = {p.id for p in PERTURBATIONS if p.needs & RARE}
     found = defaultdict(set)
     for case, tested in zip(cases, _exercised(cases), strict=True):
         for guarantee in tested:
-            found[guarantee].add(case.digest)
+            if case.perturbation not in rare - about[guarantee]:
+                found[guarantee].add(case.digest)
     assert {g.id: len(found[g.id]) for s in SCENARIOS for g in s.guarantees if len(found[g.id]) < 30} == {}
 
 
 def test_twins_come_with_their_base(cases):
+    """And no case comes twice, but for those that are the same on purpose, with other neighbours."""
     ids = {case.id for case in cases}
     assert {case.base for case in cases if case.base} <= ids
-    assert len(ids) == len(cases) == len({case.digest for case in cases})
+    assert len(ids) == len(cases)
+    dense = [case.digest for case in cases if not (case.base and BY_ID[case.perturbation].sparse)]
+    assert len(dense) == len(set(dense))
+
+
+def test_every_perturbation_makes_twins(cases):
+    assert {case.perturbation for case in cases} == {"", *BY_ID}
+
+
+def test_twins_on_the_clock_of_their_case_are_few(cases):
+    twins = Counter(case.base for case in cases if case.base and _keeps_clock(BY_ID[case.perturbation]))
+    assert max(twins.values()) == IN_CLOCK
+
+
+def test_twins_without_neighbours_are_few(cases):
+    """Each is an engine run: so many of each program in each of the two families."""
+    twins = Counter(
+        (case.scenario, case.program, case.perturbation)
+        for case in cases
+        if case.base and BY_ID[case.perturbation].sparse
+    )
+    assert 0 < max(twins.values()) <= 2 * SPARSE_EACH
+
+
+def test_twins_on_clocks_of_their_own_share_few_clocks(cases):
+    """Those of all programs the same, each being an engine run: the clocks of several bundles, and one of one bundle."""
+    clocks = defaultdict(set)
+    for case in cases:
+        if case.base and not BY_ID[case.perturbation].keeps_clock:
+            clocks[case.perturbation].add(case.schedule.clock)
+    assert max(map(len, clocks.values())) <= CLOCKS_EACH + 1
+
+
+def _keeps_clock(perturbation):
+    return perturbation.keeps_clock and not perturbation.sparse
 
 
 def test_a_clock_of_one_bundle_has_on_time_events_only(cases):

@@ -1,5 +1,8 @@
 """Schedules, cases and traces: what is refused, and what travels as a file."""
 
+import json
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,11 +15,17 @@ from conformance.model import (
     Deliver,
     Emission,
     Event,
+    FailOnce,
     InvalidSchedule,
     Pack,
+    PackRun,
+    Partitions,
     Restart,
     Schedule,
+    StepCount,
     Trace,
+    canonical,
+    renumbered,
 )
 
 EVENT = Event("e1", "a", None, 1_500)
@@ -37,6 +46,48 @@ def test_a_schedule_knows_its_arrivals():
     ]
 
 
+LATER = Event("e2", "a", None, 3_000)
+SETTLED = Schedule((*GOOD, Deliver(3, (LATER,)), Deliver(4), Advance(5, 9_000)))
+COALESCED = Schedule((*GOOD[:2], Advance(2, 5_000, coalesced=True), *SETTLED.steps[3:]))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "step", "time", "settled", "lies"),
+    [
+        (SETTLED, 3, 3_000, 5_000, ["behind"]),
+        (COALESCED, 3, 5_001, 1_000, ["on time"]),
+        (COALESCED, 3, 5_000, 1_000, []),
+        (COALESCED, 3, 3_000, 1_000, []),
+        (COALESCED, 3, 1_000, 1_000, []),
+        (COALESCED, 3, 999, 1_000, ["behind"]),
+        (COALESCED, 4, 5_000, 5_000, ["at the watermark"]),
+        (COALESCED, 4, 3_000, 5_000, ["behind"]),
+    ],
+)
+def test_after_a_coalesced_advance_the_next_bundle_comes_before_the_engine_settles(schedule, step, time, settled, lies):
+    """What lies between the two watermarks is neither on time nor behind, whichever of them an engine goes by."""
+    arriving = schedule.with_bundles({1: (), 3: (), step: (replace(LATER, event_time=time),)})
+    (arrival,) = arriving.arrivals
+    assert (arrival.watermark, arrival.settled) == (5_000, settled)
+    where = {"on time": arrival.on_time, "at the watermark": arrival.at_watermark, "behind": arrival.behind}
+    assert [name for name, there in where.items() if there] == lies
+
+
+@pytest.mark.parametrize(
+    ("time", "settled", "coalesced"),
+    [(0, 0, 0), (1_000, 0, 0), (1_001, 2, 3), (5_000, 2, 3), (5_001, 5, 5), (9_000, 5, 5), (9_001, None, None)],
+)
+def test_a_timer_is_due_at_the_first_advance_that_reaches_it(time, settled, coalesced):
+    """Or in the bundle after it, where the two are coalesced."""
+    assert SETTLED.due(time) == settled
+    assert COALESCED.due(time) == coalesced
+
+
+def test_what_fails_once_is_the_bundle_right_after():
+    failing = renumbered([*GOOD, Deliver(0), FailOnce(0), Deliver(0, (LATER,)), Deliver(0), Advance(0, 9_000)])
+    assert failing.bundle_after(failing.steps[4]) is failing.steps[5]
+
+
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
@@ -51,9 +102,30 @@ def test_a_schedule_knows_its_arrivals():
         ((Advance(0, 10), Deliver(1, (EVENT, EVENT)), Advance(2, 20)), "'e1' is used twice"),
         ((Advance(0, 10), Deliver(1, (Event("e", 7, None, 11),)), Advance(2, 20)), "strings"),
         ((Restart(0), Advance(1, 20)), "begins with an advance"),
-        ((Advance(0, 10), Deliver(1), Restart(2), Advance(3, 20)), "right after an advance"),
         ((Advance(0, -5), Advance(1, 20)), "whole number of ms since the epoch, not -5"),
-        ((Advance(0, 10), "wait", Advance(1, 20)), "not str"),
+        ((Advance(0, 10), "wait", Advance(1, 20)), "a step is not a str"),
+        ((Advance(0, 10, coalesced=True), Deliver(1), Advance(2, 20)), "step 0: a coalesced advance is not the first"),
+        ((Advance(0, 10), Deliver(1), Advance(2, 20, coalesced=True)), "step 2: .* has a bundle right after it"),
+        ((Advance(0, 10), Advance(1, 20, coalesced=True), Advance(2, 30)), "step 1: .* a bundle right after it"),
+        (
+            (Advance(0, 10), Advance(1, 20, coalesced=True), Restart(2), Deliver(3), Advance(4, 30)),
+            "step 1: .* has a bundle right after it",
+        ),
+        (
+            (Advance(0, 10), Advance(1, 20, coalesced=True), FailOnce(2), Deliver(3), Advance(4, 30)),
+            "step 1: .* has a bundle right after it",
+        ),
+        ((Advance(0, 10), FailOnce(1), Advance(2, 20)), "step 1: what fails once is the bundle right after it"),
+        ((Advance(0, 10), FailOnce(1), Restart(2), Deliver(3), Advance(4, 20)), "step 1: what fails once is"),
+        ((Advance(0, 10), FailOnce(1), FailOnce(2), Deliver(3), Advance(4, 20)), "step 1: what fails once is"),
+        ((FailOnce(0), Deliver(1), Advance(2, 20)), "begins with an advance"),
+        ((Advance(0, 10), Deliver(1), Advance(2, 20), Restart(3)), "ends with one"),
+        ((Advance(0, 10), Partitions(1, 2), Deliver(2), Advance(3, 20)), "step 1: .* comes first"),
+        ((Partitions(0, 2), Partitions(1, 2), Advance(2, 20)), "begins with an advance"),
+        ((Partitions(0, 2), Restart(1), Advance(2, 20)), "begins with an advance"),
+        ((Partitions(0, 2),), "begins with an advance"),
+        ((Partitions(0, 0), Advance(1, 10), Advance(2, 20)), "number of partitions is above 0 .*: 0"),
+        ((Partitions(0, "5"), Advance(1, 10), Advance(2, 20)), "number of partitions is above 0 .*: '5'"),
     ],
 )
 def test_an_invalid_schedule_is_refused(steps, says):
@@ -69,7 +141,36 @@ def test_a_schedule_survives_its_file(schedule):
     assert Schedule.from_json(schedule.to_json()) == schedule
 
 
-@pytest.mark.parametrize("data", [None, 3, [{"id": 0}], [{"advance": 5}], [{"id": 0, "deliver": [[1]]}]])
+def test_every_kind_of_step_survives_its_file():
+    """Also a restart after a bundle, and two in a row."""
+    steps = [Partitions(0, 3), *GOOD, Restart(0), FailOnce(0), Deliver(0, (LATER,)), Restart(0), Restart(0)]
+    more = [FailOnce(0, resume=True), Deliver(0), Advance(0, 7_000, coalesced=True), Deliver(0), Advance(0, 9_000)]
+    schedule = renumbered([*steps, *more])
+    assert Schedule.from_json(json.loads(canonical(schedule.to_json()))) == schedule
+
+
+def test_a_run_survives_its_file():
+    run = PackRun(
+        {"c": Trace((Emission("a", {"n": 1}, 1, 5), Emission("a", None, 2, None, "ValueError: no")))},
+        (StepCount(1, 2, 1, None), StepCount(3, 1, 1, 0)),
+        frozenset({"d", "c"}),
+    )
+    assert PackRun.from_json(json.loads(json.dumps(run.to_json()))) == run
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        3,
+        [{"id": 0}],
+        [{"advance": 5}],
+        [{"id": 0, "deliver": [[1]]}],
+        [{"id": 0, "fail_once": "never"}],
+        [{"id": 0, "fail_once": ["retry"]}],
+        [{"partitions": 3}],
+    ],
+)
 def test_foreign_data_is_not_a_schedule(data):
     with pytest.raises(InvalidSchedule):
         Schedule.from_json(data)
@@ -78,7 +179,7 @@ def test_foreign_data_is_not_a_schedule(data):
 def test_a_twin_has_an_id_of_its_own():
     """Even one with the schedule of another case: ids tell the cases of a pack apart."""
     base = Case("s", "p", Schedule(GOOD))
-    twin = Case("s", "p", Schedule(GOOD), "reorder", base.id)
+    twin = Case("s", "p", Schedule(GOOD), "alone", base.id)
     assert twin.id != base.id
     assert twin.digest == base.digest
     assert Pack((base, twin)).clock == base.schedule.clock
@@ -100,3 +201,12 @@ def test_a_program_that_stops_ends_its_trace():
     trace = Trace.collect([Emission("a", 1, 1), Emission("a", None, 2, None, "ValueError: no"), Emission("a", 3, 3)])
     assert [e.step for e in trace.emissions] == [1, 2]
     assert trace.error == "ValueError: no"
+
+
+def test_an_empty_bundle_that_a_step_is_about_stays():
+    """What fails once, or comes with a coalesced advance, is that bundle and no other."""
+    event = Event("e1", "a", None, 11)
+    failing = Schedule((Advance(0, 10), FailOnce(1), Deliver(2), Deliver(3, (event,)), Deliver(4), Advance(5, 20)))
+    assert [step.id for step in failing.without_empty_bundles().steps] == [0, 1, 2, 3, 5]
+    coalesced = Schedule((Advance(0, 10), Deliver(1, (event,)), Advance(2, 20, True), Deliver(3), Advance(4, 30)))
+    assert coalesced.without_empty_bundles() == coalesced

@@ -1,87 +1,420 @@
-"""What every perturbation keeps, whatever it changes."""
+"""What every perturbation keeps, and the one thing that each changes."""
 
-from collections import Counter
-from random import Random
+import itertools
+import json
+from dataclasses import replace
+from itertools import groupby
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
-from conformance.generation import Domain, clocks, schedules
-from conformance.model import Advance, Case, Deliver, Event, Schedule
-from conformance.perturbation import PERTURBATIONS, REBUNDLE, REORDER, RESTART
-
-some_schedule = (
-    st.booleans()
-    .flatmap(clocks)
-    .flatmap(lambda clock: schedules(clock, Domain(offsets=(0, 1, 500, -1), on_time=False)))
+from conformance.generation import Domain, draw_clocks, schedules
+from conformance.model import (
+    Advance,
+    Case,
+    Deliver,
+    Event,
+    FailOnce,
+    Partitions,
+    Restart,
+    Schedule,
+    canonical,
+    renumbered,
 )
+from conformance.perturbation import (
+    ALONE,
+    BY_ID,
+    COALESCE,
+    COARSER,
+    EMPTY_BUNDLE,
+    FINER,
+    INTERLEAVE,
+    MERGE,
+    PARTITIONS,
+    PERTURBATIONS,
+    REDELIVER,
+    RENAME,
+    REORDER_ACROSS,
+    REORDER_KEY,
+    REPARTITION,
+    RESTART,
+    RESUME,
+    RETRY,
+    REVERSE,
+    SEVERAL,
+    SHIFT,
+    SHIFT_TIMES,
+    SINGLES,
+    SPLIT,
+    UNRELATED_KEY,
+)
+from conformance.program import FixedWindows
+from conformance.registry import load_scenarios
+
+DOMAIN = Domain(offsets=(0, 1, -1), on_time=False)
+
+CLOCKS = [clock for seed in range(3) for clock in draw_clocks(seed)]
+DRAWN = {clock: schedules(clock, DOMAIN) for clock in CLOCKS}
+SEEDS = st.integers(0, 99)
+
+quickly = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+each_perturbation = pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.id)
 
 
-@pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.id)
-@given(schedule=some_schedule, seed=st.integers(0, 99))
-def test_events_stay_between_their_advances(perturbation, schedule, seed):
-    """So none becomes late, none is lost, and the clock is the same."""
-    twin = perturbation.apply(schedule, Random(seed))
-    if twin is not None:
-        assert not perturbation.keeps_clock or twin.clock == schedule.clock
-        assert [a.watermark for a in twin.advances] == [a.watermark for a in schedule.advances]
-
-        def met(s):
-            return Counter((a.event.id, a.event.event_time, a.watermark) for a in s.arrivals)
-
-        assert met(twin) == met(schedule)
-        assert twin != schedule
+@st.composite
+def cases(draw, drawn):
+    """As drawn for a run; and thinner ones, with some bundles empty and at most two events in the others."""
+    schedule = draw(drawn)
+    if draw(st.booleans()):
+        schedule = schedule.with_bundles({b.id: b.events[: draw(st.sampled_from((0, 2)))] for b in schedule.bundles})
+    return Case("s", "p", schedule)
 
 
-@given(schedule=some_schedule, seed=st.integers(0, 99))
-def test_rebundling_keeps_the_order_of_arrival(schedule, seed):
-    twin = REBUNDLE.apply(schedule, Random(seed))
-    if twin is not None:
-        assert [a.event for a in twin.arrivals] == [a.event for a in schedule.arrivals]
+CASES = cases(st.one_of(list(DRAWN.values())))
+CASES_OF_SEVERAL_BUNDLES = cases(st.one_of([drawn for clock, drawn in DRAWN.items() if len(clock.bundles) > 1]))
 
 
-@given(schedule=some_schedule, seed=st.integers(0, 99))
-def test_reordering_keeps_the_bundles(schedule, seed):
-    twin = REORDER.apply(schedule, Random(seed))
-    if twin is not None:
-        for before, after in zip(schedule.bundles, twin.bundles, strict=True):
-            assert sorted(e.id for e in after.events) == sorted(e.id for e in before.events)
+def twins(perturbation):
+    """(case, its twin), of cases that the perturbation has a hold on."""
+    drawn = CASES_OF_SEVERAL_BUNDLES if perturbation.needs & SEVERAL else CASES
+    both = st.tuples(drawn, SEEDS).map(lambda pair: (pair[0], perturbation.twin(*pair)))
+    return both.filter(lambda pair: pair[1] is not None)
 
 
-def _events(count):
-    return tuple(Event(f"e{i}", "a", None, 2_000) for i in range(count))
+TWINS = {perturbation: twins(perturbation) for perturbation in PERTURBATIONS}
 
 
-def test_a_restart_comes_after_the_second_advance():
-    """At one place for all cases of a clock; the steps behind it get new ids."""
-    schedule = Schedule((Advance(0, 10), Deliver(1, _events(2)), Advance(2, 3_000), Deliver(3), Advance(4, 9_000)))
-    twin = RESTART.apply(schedule, Random(0))
-    assert [type(step).__name__ for step in twin.steps] == [
-        "Advance",
-        "Deliver",
-        "Advance",
-        "Restart",
-        "Deliver",
-        "Advance",
-    ]
-    assert [step.id for step in twin.steps] == [0, 1, 2, 3, 4, 5]
-    assert Schedule.from_json(twin.to_json()) == twin
-    one_bundle = Schedule((Advance(0, 10), Deliver(1, _events(2)), Advance(2, 3_000)))
-    assert RESTART.apply(one_bundle, Random(0)) is None
+def given_twins(*perturbations):
+    """A test of (perturbation, base, twin), the latter two schedules."""
+
+    def decorate(test):
+        @pytest.mark.parametrize("perturbation", perturbations, ids=lambda p: p.id)
+        @quickly
+        @given(data=st.data())
+        def testing(perturbation, data):
+            case, twin = data.draw(TWINS[perturbation])
+            test(perturbation, case.schedule, twin.schedule)
+
+        testing.__doc__ = test.__doc__
+        return testing
+
+    return decorate
 
 
-def test_what_has_nothing_to_change_has_no_twin():
-    """One event cannot be reordered, and one slot cannot be split."""
-    lonely = Case("s", "p", Schedule((Advance(0, 1_000), Deliver(1, _events(1)), Deliver(2), Advance(3, 9_000))))
-    assert REORDER.twin(lonely, 0) is None
-    assert REBUNDLE.twin(lonely, 0) is None
-    one_slot = Case("s", "p", Schedule((Advance(0, 1_000), Deliver(1, _events(3)), Advance(3, 9_000))))
-    assert REBUNDLE.twin(one_slot, 0) is None
+def _order(schedule):
+    return [arrival.event.id for arrival in schedule.arrivals]
 
 
-def test_a_twin_depends_on_the_seed_alone():
-    case = Case("s", "p", Schedule((Advance(0, 1_000), Deliver(1, _events(6)), Deliver(2), Advance(3, 9_000))))
-    for perturbation in PERTURBATIONS:
-        assert perturbation.twin(case, 5) == perturbation.twin(case, 5)
-    assert len({REORDER.twin(case, seed).digest for seed in range(20)}) > 1
+def _ids(bundle):
+    return [event.id for event in bundle.events]
+
+
+def _used(schedule):
+    return [bundle for bundle in schedule.bundles if bundle.events]
+
+
+def _between_advances(schedule):
+    """Lists of the bundles between the same two advances."""
+    return [list(group) for _, group in groupby(schedule.bundles, key=lambda b: schedule.intervals[b.id])]
+
+
+def _without(schedule, ids):
+    return schedule.with_bundles({b.id: [e for e in b.events if e.id not in ids] for b in schedule.bundles})
+
+
+def _inserted(base, twin):
+    """The place of the only step that the twin has more than its base."""
+    ours, theirs = ([replace(step, id=0) for step in schedule.steps] for schedule in (base, twin))
+    place = next(place for place, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other)
+    assert theirs[:place] + theirs[place + 1 :] == ours
+    assert renumbered(twin.steps) == twin
+    return place
+
+
+def _from_file(case):
+    return Case.from_json(json.loads(canonical(case.to_json())))
+
+
+def _shift(perturbation):
+    return SHIFT if perturbation is SHIFT_TIMES else 0
+
+
+def test_ids_are_unique():
+    assert len(BY_ID) == len(PERTURBATIONS) == len({p.title for p in PERTURBATIONS})
+
+
+@each_perturbation
+def test_it_has_a_hold_on_some_case(perturbation):
+    generate = settings(max_examples=1_000, database=None, phases=[Phase.generate], deadline=None)
+    find(CASES, lambda case: perturbation.twin(case, 0) is not None, settings=generate)
+
+
+@each_perturbation
+@quickly
+@given(data=st.data())
+def test_a_twin_follows_from_its_case_and_the_seed(perturbation, data):
+    """Also where the case comes from a file; and it goes into one itself."""
+    case, seed = data.draw(CASES), data.draw(SEEDS)
+    twin = perturbation.twin(case, seed)
+    assert perturbation.twin(_from_file(case), seed) == twin
+    if twin:
+        assert _from_file(twin) == twin
+        assert (twin.perturbation, twin.base) == (perturbation.id, case.id)
+        assert twin.id != case.id
+        assert (twin.schedule == case.schedule) is (perturbation is ALONE)
+
+
+@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if p is not ALONE], ids=lambda p: p.id)
+def test_other_seeds_give_other_twins(perturbation):
+    """But for what can be done in one way only."""
+    numbers = itertools.count()
+
+    def bundle():
+        return Deliver(0, tuple(Event(f"e{next(numbers)}", key, None, 9_000) for key in "aaab"))
+
+    slots = [Deliver(0)] * 6
+    steps = [Advance(0, 10), bundle(), bundle(), *slots, Advance(0, 3_000), bundle(), bundle(), *slots]
+    case = Case("s", "p", renumbered([*steps, Advance(0, 8_000), *slots, Advance(0, 99_000)]))
+    found = {twin.digest for seed in range(40) if (twin := perturbation.twin(case, seed))}
+    assert (len(found) == 1) is (perturbation in {REVERSE, MERGE, SINGLES, SHIFT_TIMES, REPARTITION})
+
+
+@given_twins(*PERTURBATIONS)
+def test_no_event_becomes_late(perturbation, base, twin):
+    """It meets the same watermark, or an earlier one where that is what is changed."""
+    shift = _shift(perturbation)
+    before = {arrival.event.id: arrival for arrival in base.arrivals}
+    for after in twin.arrivals:
+        arrival = before.get(after.event.id.removesuffix(".again"))
+        if arrival is None:
+            assert after.on_time
+            continue
+        watermark, settled = after.watermark - shift, after.settled - shift
+        assert after.on_time or not arrival.on_time
+        assert watermark == arrival.watermark or (watermark < arrival.watermark and perturbation is COARSER)
+        assert settled == arrival.settled or (settled < arrival.settled and perturbation in (COARSER, COALESCE))
+
+
+@given_twins(*PERTURBATIONS)
+def test_no_event_is_lost_or_invented(perturbation, base, twin):
+    """But for those that are delivered again and those of an unrelated key; and an event keeps what it is."""
+    before, after = ({a.event.id: a.event for a in schedule.arrivals} for schedule in (base, twin))
+    assert before.keys() <= after.keys()
+    assert before.keys() == after.keys() or perturbation in (REDELIVER, UNRELATED_KEY)
+    for name, event in before.items():
+        assert after[name].value == event.value
+        assert after[name].event_time == event.event_time + _shift(perturbation)
+        assert after[name].key == event.key or perturbation is RENAME
+
+
+@given_twins(*PERTURBATIONS)
+def test_it_keeps_the_clock_where_it_says_so(perturbation, base, twin):
+    assert (twin.clock == base.clock) is perturbation.keeps_clock
+
+
+@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if not p.keeps_clock], ids=lambda p: p.id)
+@quickly
+@given(data=st.data())
+def test_cases_of_one_clock_get_twins_of_one_clock(perturbation, data):
+    """Whatever their events and their program, so that they share a pack."""
+    drawn_on, seed = DRAWN[data.draw(st.sampled_from(CLOCKS))], data.draw(SEEDS)
+    drawn = [Case(name, name, data.draw(drawn_on)) for name in ("one", "other")]
+    found = [perturbation.twin(case, seed) for case in drawn]
+    assume(all(found))
+    assert found[0].schedule.clock == found[1].schedule.clock
+
+
+@given_twins(REORDER_KEY)
+def test_reordering_a_key_keeps_the_places_of_the_others(perturbation, base, twin):
+    for before, after in zip(base.bundles, twin.bundles, strict=True):
+        assert [e.key for e in after.events] == [e.key for e in before.events]
+        assert sorted(_ids(after)) == sorted(_ids(before))
+
+
+@given_twins(INTERLEAVE)
+def test_interleaving_keeps_the_order_of_each_key(perturbation, base, twin):
+    for before, after in zip(base.bundles, twin.bundles, strict=True):
+        assert sorted(after.events, key=lambda e: e.key) == sorted(before.events, key=lambda e: e.key)
+
+
+@given_twins(REVERSE)
+def test_reversing_turns_each_bundle_round(perturbation, base, twin):
+    assert [b.events[::-1] for b in twin.bundles] == [b.events for b in base.bundles]
+
+
+@given_twins(REORDER_ACROSS)
+def test_reordering_across_bundles_keeps_their_sizes(perturbation, base, twin):
+    """And each event between its two advances."""
+    assert [len(b.events) for b in twin.bundles] == [len(b.events) for b in base.bundles]
+    for before, after in zip(_between_advances(base), _between_advances(twin), strict=True):
+        assert sorted(i for b in after for i in _ids(b)) == sorted(i for b in before for i in _ids(b))
+
+
+@given_twins(SPLIT, MERGE, SINGLES)
+def test_other_bundles_keep_the_order(perturbation, base, twin):
+    assert _order(twin) == _order(base)
+
+
+@given_twins(SPLIT)
+def test_splitting_refines(perturbation, base, twin):
+    bundle_of = {arrival.event.id: arrival.step for arrival in base.arrivals}
+    assert all(len({bundle_of[i] for i in _ids(bundle)}) == 1 for bundle in _used(twin))
+    assert len(_used(twin)) > len(_used(base))
+
+
+@given_twins(MERGE)
+def test_merging_leaves_one_bundle_between_two_advances(perturbation, base, twin):
+    for before, after in zip(_between_advances(base), _between_advances(twin), strict=True):
+        assert sum(bool(b.events) for b in after) == any(b.events for b in before)
+    assert len(_used(twin)) < len(_used(base))
+
+
+@given_twins(SINGLES)
+def test_singles_leave_one_event_a_bundle(perturbation, base, twin):
+    assert all(len(bundle.events) == 1 for bundle in _used(twin))
+    assert len(_used(twin)) > len(_used(base))
+
+
+@given_twins(EMPTY_BUNDLE)
+def test_an_empty_bundle_is_all_that_is_added(perturbation, base, twin):
+    assert replace(twin.steps[_inserted(base, twin)], id=0) == Deliver(0)
+
+
+@given_twins(FINER)
+def test_finer_steps_have_one_watermark_more(perturbation, base, twin):
+    """Right before that of the next advance."""
+    place = _inserted(base, twin)
+    assert isinstance(twin.steps[place], Advance)
+    assert isinstance(twin.steps[place + 1], Advance)
+
+
+@given_twins(COARSER)
+def test_coarser_steps_leave_one_watermark_out(perturbation, base, twin):
+    """Neither the first nor the last."""
+    assert base.steps[_inserted(twin, base)] in base.advances[1:-1]
+
+
+@given_twins(COALESCE)
+def test_coalescing_marks_one_advance_before_a_bundle(perturbation, base, twin):
+    (coalesced,) = (advance for advance in twin.advances if advance.coalesced)
+    assert isinstance(twin.steps[twin.steps.index(coalesced) + 1], Deliver)
+    settled = [replace(s, coalesced=False) if isinstance(s, Advance) else s for s in twin.steps]
+    assert Schedule(tuple(settled)) == base
+
+
+@given_twins(SHIFT_TIMES)
+def test_shifting_moves_every_time_and_watermark(perturbation, base, twin):
+    assert [a.watermark - SHIFT for a in twin.advances] == [a.watermark for a in base.advances]
+    for before, after in zip(base.arrivals, twin.arrivals, strict=True):
+        assert after.event == replace(before.event, event_time=before.event.event_time + SHIFT)
+        assert after.step == before.step
+
+
+def test_the_shift_moves_windows_onto_windows():
+    """Of every program that there is."""
+    windowings = [p.windowing for s in load_scenarios() for p in s.programs.values()]
+    sizes = {windowing.size for windowing in windowings if isinstance(windowing, FixedWindows)}
+    assert sizes
+    assert {size for size in sizes if SHIFT % size} == set()
+
+
+@given_twins(REPARTITION)
+def test_another_partition_count_comes_first(perturbation, base, twin):
+    assert _inserted(base, twin) == 0
+    assert twin.steps[0] == Partitions(0, PARTITIONS)
+
+
+@given_twins(RESTART)
+def test_a_restart_comes_after_the_first_bundle(perturbation, base, twin):
+    """A job that has done nothing has nothing to lose."""
+    place = _inserted(base, twin)
+    assert twin.steps[place] == Restart(place)
+    assert any(isinstance(step, Deliver) for step in twin.steps[:place])
+
+
+@given_twins(RETRY, RESUME)
+def test_what_fails_once_is_a_bundle_with_events(perturbation, base, twin):
+    place = _inserted(base, twin)
+    assert twin.steps[place] == FailOnce(place, resume=perturbation is RESUME)
+    assert twin.bundle_after(twin.steps[place]) is twin.steps[place + 1]
+    assert twin.steps[place + 1].events
+
+
+@given_twins(RENAME)
+def test_renaming_gives_each_key_another_name(perturbation, base, twin):
+    """And to no two the same."""
+    names = {(b.event.key, t.event.key) for b, t in zip(base.arrivals, twin.arrivals, strict=True)}
+    before, after = ([pair[side] for pair in names] for side in (0, 1))
+    assert len(set(before)) == len(set(after)) == len(names)
+    assert not set(before) & set(after)
+    assert _order(twin) == _order(base)
+
+
+@given_twins(ALONE)
+def test_alone_is_the_same_schedule(perturbation, base, twin):
+    assert twin == base
+
+
+@given_twins(REDELIVER)
+def test_what_is_delivered_again_is_an_earlier_event_under_another_id(perturbation, base, twin):
+    """Between the same two advances."""
+    arrived = {arrival.event.id: (place, arrival) for place, arrival in enumerate(twin.arrivals)}
+    again = [name for name in arrived if name.endswith(".again")]
+    assert again
+    for name in again:
+        (place, first), (later, second) = arrived[name.removesuffix(".again")], arrived[name]
+        assert replace(second.event, id=first.event.id) == first.event
+        assert place < later
+        assert twin.intervals[first.step] == twin.intervals[second.step]
+    assert _without(twin, again) == base
+
+
+@given_twins(UNRELATED_KEY)
+def test_an_unrelated_key_has_two_events_and_nobody_else_s(perturbation, base, twin):
+    more = [arrival for arrival in twin.arrivals if arrival.event.id not in _order(base)]
+    (key,) = {arrival.event.key for arrival in more}
+    assert len(more) == 2
+    assert key not in {arrival.event.key for arrival in base.arrivals}
+    assert _without(twin, [arrival.event.id for arrival in more]) == base
+
+
+def _case(*steps):
+    return Case("s", "p", Schedule(steps))
+
+
+def _events(*keys):
+    return tuple(Event(f"e{number}", key, None, 2_000) for number, key in enumerate(keys))
+
+
+@pytest.mark.parametrize(
+    ("case", "without_hold"),
+    [
+        (
+            _case(Advance(0, 1_000), Deliver(1, _events("a")), Deliver(2), Advance(3, 9_000)),
+            {REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE},
+        ),
+        (
+            _case(Advance(0, 1_000), Deliver(1, _events("a", "b", "c")), Advance(2, 1_001)),
+            {REORDER_KEY, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE, FINER},
+        ),
+        (
+            _case(Advance(0, 1_000), Deliver(1, _events("a", "a")), Advance(2, 2_001), Deliver(3), Advance(4, 9_000)),
+            {INTERLEAVE, REORDER_ACROSS, SPLIT, MERGE, SINGLES},
+        ),
+    ],
+    ids=["one event", "one slot", "one key"],
+)
+def test_what_has_nothing_to_change_has_no_twin(case, without_hold):
+    """Under any seed."""
+    found = {p for p in PERTURBATIONS if not any(p.twin(case, seed) for seed in range(30))}
+    assert found == without_hold
+
+
+@pytest.mark.parametrize("perturbation", [RETRY, RESUME], ids=lambda p: p.id)
+def test_a_case_whose_bundle_is_empty_has_no_twin(perturbation):
+    """Though other cases of its clock have one: the bundle that fails is the clock's."""
+    case = _case(Advance(0, 10), Deliver(1, _events("a")), Deliver(2), Advance(3, 90))
+    other = _case(Advance(0, 10), Deliver(1), Deliver(2, _events("a")), Advance(3, 90))
+    answers = {tuple(bool(perturbation.twin(c, seed)) for c in (case, other)) for seed in range(30)}
+    assert answers == {(True, False), (False, True)}

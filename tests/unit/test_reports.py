@@ -1,27 +1,52 @@
 """Reports are made from results alone, and take every text in them for text."""
 
 import io
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
 
+from conformance.agreement import Agreement, Difference, Grade, specified_for
+from conformance.equivalence import Equivalence
 from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
 from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
 from reports import html, junit, markdown, terminal
+from reports.words import agreed, coverage_line, difference_lines
 
 EVIL = '<script>alert("x")</script> | `](javascript:1) \x07 [red]*'
 SCHEDULE = Schedule((Advance(0, 1_000), Deliver(1, (Event(EVIL, EVIL, EVIL, 1_000),)), Advance(2, 9_000)))
 TRACE = Trace((Emission(EVIL, {EVIL: EVIL}, 1),))
 
 
+def _agreement(left, right, differ, cases=9):
+    """Of nine cases, some are the same multiset and no more."""
+    grades = [Grade(Equivalence.IDENTICAL, cases - differ, differ), Grade(Equivalence.SAME_MULTISET, cases, 0)]
+    case = Case("s", EVIL, SCHEDULE)
+    smallest = Difference(case, TRACE, Trace(())) if differ else None
+    return Agreement("s", EVIL, left, right, cases, tuple(grades), min(differ, 1), smallest).to_json()
+
+
 @pytest.fixture
 def results():
     witness = Witness("g", EVIL, Case("s", "p", SCHEDULE), None, "spark-tws", {"spark": EVIL}, EVIL, TRACE, Trace(()))
     cells = [
-        Cell("s", "p", "g", "as drawn", engine, verdict, EVIL, cases=3, clocks=2, witness=name, notes=(EVIL,))
+        Cell(
+            "s",
+            "p",
+            "g",
+            "as drawn",
+            engine,
+            verdict,
+            EVIL,
+            cases=3,
+            clocks=2,
+            witness=name,
+            notes=(EVIL,),
+            coverage={EVIL: 2},
+        )
         for engine, verdict, name in [
             ("spark-tws", Verdict.VIOLATED, witness.id),
             ("beam-direct", Verdict.HOLDS, ""),
@@ -40,6 +65,7 @@ def results():
         "cases_digest": "",
         "clocks": 2,
         "partial": True,
+        "stored_witnesses": "",
         "options": {},
     }
     return Results(
@@ -53,6 +79,12 @@ def results():
             }
         },
         cells=cells,
+        agreements=[
+            _agreement("spark-tws", "beam-direct", 2),
+            _agreement("spark-tws", specified_for("spark-tws"), 0),
+            _agreement("spark-tws", "slow", 0, cases=0),
+            _agreement("beam-direct", specified_for("beam-direct"), 4),
+        ],
         witnesses={witness.id: witness.to_json()},
     )
 
@@ -79,7 +111,7 @@ def test_the_page_has_no_script_and_no_outside_link(results):
 
 def test_every_cell_of_the_page_leads_to_its_evidence(results):
     page = Page(html.render(results))
-    assert len(page.links) == 5
+    assert len([link for link in page.links if link.startswith("#cell-")]) == 5
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert len(set(page.ids)) == len(page.ids)
 
@@ -88,6 +120,40 @@ def test_a_verdict_is_word_and_symbol(results):
     text = html.render(results)
     for verdict in ("✗ violated", "✓ holds", "– unsupported", "! error", "? unknown"):
         assert verdict in text
+
+
+def test_the_page_shows_where_engines_differ(results):
+    """A row per engine; what differs leads to the smallest case, with what either gave."""
+    page = html.render(results)
+    assert [link for link in Page(page).links if "agreement" in link] == ["#agreement-1", "#agreement-4"]
+    assert "2 differ</a> (1 with an element that is not on time)" in page
+    assert "no cases" in page
+    results.agreements = []
+    assert "Agreement between engines" not in html.render(results)
+
+
+def test_agreement_in_words():
+    differing, alike = _agreement("one", "two", 2), _agreement("one", "two", 0)
+    assert (agreed(differing), agreed(alike)) == ("same multiset", "identical")
+    assert agreed(_agreement("one", "two", 0, cases=0)) == "no cases"
+    lines = list(difference_lines(differing))
+    assert [line for line in lines if not line.startswith(" ")] == ["on one:", "on two:"]
+    assert sum(line.startswith("      out") for line in lines) == 1
+    assert list(difference_lines(alike)) == []
+
+
+def test_coverage_in_words():
+    cell = Cell("s", "p", "g", "as drawn", "e", Verdict.HOLDS, "", cases=3)
+    assert coverage_line(replace(cell, coverage={"a late element": 2, "a restart": 1})) == (
+        "of 3 cases: 2 with a late element, 1 with a restart"
+    )
+    assert coverage_line(cell).startswith("of 3 cases: none")
+    assert coverage_line(replace(cell, cases=0)) == ""
+
+
+def test_the_page_shows_what_the_cases_of_a_cell_had(results):
+    results.cells = [replace(cell, coverage={"a late element": 2}) for cell in results.cells]
+    assert "of 3 cases: 2 with a late element" in html.render(results)
 
 
 def test_junit_is_valid_xml_with_a_case_a_cell(results):
@@ -102,6 +168,15 @@ def test_markdown_keeps_its_shape(results):
     rows = [line for line in text.splitlines() if line.startswith("| ") and "✗" in line]
     assert len(rows) == 1
     assert rows[0].replace("\\|", "").count("|") == 7
+
+
+def test_markdown_lists_only_what_differs(results):
+    text = markdown.render(results)
+    assert "Of 3 comparisons" in text
+    assert "1 are identical on every case" in text
+    rows = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ") and " / " in line]
+    assert [row.split("|")[-3:-1] for row in rows] == [[" 9 ", " 2 "], [" 9 ", " 4 "]]
+    assert all(row.count("|") == 6 for row in rows)
 
 
 def test_the_terminal_takes_no_markup_from_texts(results):

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.agreement import Agreement, Difference, Grade
+from conformance.equivalence import Equivalence
+from conformance.model import Advance, Case, Emission, Schedule, Trace
 from conformance.results import Cell, Results, UnreadableResults, Verdict, fold
 
 
@@ -12,7 +15,8 @@ def _cell(verdict, cases=0, **more):
     return Cell("s", "p", "g", more.pop("perturbation", "as drawn"), "e", verdict, "why", cases=cases, **more)
 
 
-HOLDS, VIOLATED = _cell(Verdict.HOLDS, 10), _cell(Verdict.VIOLATED, 10, violations=1, witness="w")
+COVERED = {"a late element": 2, "a restart": 1}
+HOLDS, VIOLATED = _cell(Verdict.HOLDS, 10, coverage=COVERED), _cell(Verdict.VIOLATED, 10, violations=1, witness="w")
 UNSUPPORTED, ERROR = _cell(Verdict.UNSUPPORTED), _cell(Verdict.ERROR, 3)
 NO_ANSWER = _cell(Verdict.UNKNOWN, 0, lost=12)
 UNKNOWN, NOT_EXERCISED = _cell(Verdict.UNKNOWN, 5), _cell(Verdict.UNKNOWN)
@@ -45,6 +49,18 @@ def test_a_folded_cell_adds_up_its_cases():
     assert fold([HOLDS, HOLDS]).reason.startswith("20 cases")
 
 
+SCHEDULE = Schedule((Advance(0, 1), Advance(1, 2)))
+AGREEMENT = Agreement(
+    "s",
+    "p",
+    "one",
+    "two",
+    cases=2,
+    grades=(Grade(Equivalence.IDENTICAL, agree=1, differ=1),),
+    smallest=Difference(Case("s", "p", SCHEDULE), Trace(()), Trace((Emission("a", 1, 1),))),
+)
+
+
 def _results():
     return Results(
         run={
@@ -55,11 +71,13 @@ def _results():
             "cases_digest": "d",
             "clocks": 4,
             "partial": False,
+            "stored_witnesses": "",
             "options": {},
         },
         environment={},
         scenarios={},
         cells=[HOLDS, VIOLATED],
+        agreements=[AGREEMENT.to_json()],
     )
 
 
@@ -75,6 +93,8 @@ def test_results_survive_their_file(tmp_path):
         (lambda data: data.pop("cells"), "'cells' is a required property"),
         (lambda data: data["cells"][0].update(verdict="fine"), "at cells/0/verdict"),
         (lambda data: data["cells"][0].update(cases=-1), "at cells/0/cases"),
+        (lambda data: data["cells"][0].update(coverage={"a restart": 0}), "at cells/0/coverage/a restart"),
+        (lambda data: data["agreements"][0].update(cases=-1), "at agreements/0/cases"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
         (lambda data: data.update(extra=1), "at the top"),
     ],

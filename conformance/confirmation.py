@@ -1,0 +1,380 @@
+"""Confirmation: no cell is called violated on the word of one pack.
+
+Failing cases are reduced in packs of another process (other neighbours, other case numbers, another PYTHONHASHSEED),
+then run alone, without the steps that they do not need. What fails alone is the witness.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conformance import checking
+from conformance.checking import Against, Runs, Unjudgeable
+from conformance.engine import Capabilities, EngineInfo, Feature, NotDriven, case_needs, schedule_needs
+from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
+from conformance.model import Case, Json, Pack, PackRun, Trace
+from conformance.packing import packs_of
+from conformance.perturbation import BY_ID, RARE
+from conformance.process import EngineDown
+from conformance.program import Program
+from conformance.reduction import Subject, Target, probes, reduce, simplicity, tighter_clocks
+from conformance.results import Cell, Verdict
+from conformance.witnesses import Confirmation, Flip, Witness
+
+ALONE = 3
+"""How often a new witness is run alone."""
+
+STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRESSIBLE", "ERROR"
+"""What a replay answers."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A violated cell, and the cases against it, smallest first."""
+
+    cell: Cell
+    guarantee: Guarantee
+    against: tuple[Against, ...]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a witness gave when it was run again, alone; ``traces`` are those of its cases."""
+
+    witness: Witness
+    answer: str
+    message: str
+    traces: Mapping[str, Trace] = field(default_factory=dict)
+
+    def to_json(self) -> Json:
+        return {
+            "witness": self.witness.id,
+            "engine": self.witness.engine,
+            "scenario": self.witness.case.scenario,
+            "guarantee": self.witness.guarantee,
+            "answer": self.answer,
+            "message": self.message,
+        }
+
+
+def failure(program: Program, guarantee: Guarantee, subject: Subject, runs: Mapping[str, PackRun]) -> str:
+    """How a subject whose cases were run alone speaks against a guarantee; "" if it does not.
+
+    Raises:
+        Unjudgeable: the program stopped or the predicate failed.
+    """
+    traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
+    for case in subject.cases:
+        if stopped := traces[case.id].error:
+            raise Unjudgeable(f"the program stopped: {stopped}")
+    if guarantee.accounting:
+        findings = guarantee.accounting(runs[subject.case.id])
+        return next((finding for finding in findings if isinstance(finding, str)), "")
+    if guarantee.same_under:
+        assert subject.base
+        return checking.pair_differs(program, guarantee, subject.base, subject.case, traces)
+    _, against = checking.findings_against(guarantee, subject.case, traces[subject.case.id])
+    return against[0] if against else ""
+
+
+def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> Replay:
+    """Run the cases of a witness alone, each once, on an engine's process."""
+    scenario = next(s for s in scenarios if s.id == witness.case.scenario)
+    guarantee = next(g for g in scenario.guarantees if g.id == witness.guarantee)
+    program = scenario.programs[witness.case.program]
+    subject = Subject(witness.case, witness.base)
+    needs = guarantee.needs.union(*(case_needs(case, program) for case in subject.cases))
+    if missing := can.first_missing(needs):
+        return Replay(witness, NOT_EXPRESSIBLE, f"{missing.value}: {can.features[missing].note}")
+    runs: dict[str, PackRun] = {}
+    try:
+        for case in subject.cases:
+            runs[case.id] = process.run(Pack((case,)))
+        message = failure(program, guarantee, subject, runs)
+    except (NotDriven, EngineDown, Unjudgeable) as error:
+        answer, message = ERROR, str(error)
+    else:
+        answer = STILL_FAILS if message else FIXED
+    return Replay(witness, answer, message, {name: run.traces[name] for name, run in runs.items()})
+
+
+def special(case: Case) -> frozenset[Feature]:
+    """What a case asks of an engine beyond bundles and a watermark."""
+    return schedule_needs(case.schedule) & RARE
+
+
+class _Kind(tuple[str, str, str]):
+    """(scenario, guarantee, perturbation that it takes to fail, or "")."""
+
+
+class Confirmer:
+    """Turns the violations of one engine into witnesses.
+
+    Args:
+        reference: the reference engine, reading lateness as this engine does.
+        specified: the reference engine as it is: what witnesses call expected.
+        start: starts the engine once more, in another process.
+    """
+
+    def __init__(
+        self,
+        info: EngineInfo,
+        scenarios: Iterable[Scenario],
+        *,
+        reference: checking.Reference,
+        specified: checking.Reference,
+        start: Callable[[], Any],
+    ) -> None:
+        scenarios = list(scenarios)
+        self._info, self._reference, self._specified = info, reference, specified
+        self._programs = programs_of(scenarios)
+        self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
+        self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
+        self._start = start
+        self._process: Any = None
+        self.witnesses: dict[str, Witness] = {}
+        self.rounds = 0
+        self.alone_runs = 0
+
+    def confirm(
+        self, violations: list[Violation], runs: Runs, cases: Mapping[str, Case], replays: list[Replay]
+    ) -> list[Cell]:
+        """The cells of the violations, each with its witness, or with another verdict where it has none."""
+        kinds = [self._kind(violation, runs, cases) for violation in violations]
+        stored = {_kind_of(r.witness): r.witness for r in replays if r.answer == STILL_FAILS}
+        targets: dict[_Kind, Target] = {}
+        for kind, choices in self._choices(violations, kinds, cases).items():
+            if kind not in stored:
+                targets[kind] = self._target(kind, choices)
+        packable = [target for target in targets.values() if not target.guarantee.accounting]
+        self.rounds = reduce(packable, self._run_packed)
+        outcomes: dict[_Kind, Witness | tuple[Verdict, str]] = {}
+        for kind in dict.fromkeys(kinds):
+            try:
+                outcomes[kind] = self._again(stored[kind]) if kind in stored else self._witness(targets[kind])
+            except Unjudgeable as error:
+                outcomes[kind] = Verdict.ERROR, f"fails in a pack; alone it could not be judged: {error}"
+            except NotDriven as error:
+                outcomes[kind] = Verdict.ERROR, f"fails in a pack; alone it was not driven: {error}"
+            except EngineDown as error:
+                self._info.failure = self._info.failure or str(error)
+                outcomes[kind] = Verdict.UNKNOWN, f"fails in a pack; alone it could not be run: {error}"
+        self._find_flips(targets, outcomes)
+        return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
+
+    def close(self) -> None:
+        if self._process:
+            self._process.close()
+
+    def _cell(self, cell: Cell, outcome: Witness | tuple[Verdict, str]) -> Cell:
+        if not isinstance(outcome, Witness):
+            return replace(cell, verdict=outcome[0], reason=f"{outcome[1]}: {cell.reason}")
+        self.witnesses[outcome.id] = outcome
+        last = outcome.confirmations[-1]
+        if not last.failed:
+            reason = f"fails only in a pack, not alone (0 of {last.runs} runs): {cell.reason}"
+            return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=outcome.id)
+        intermittent = f"{last.failed}/{last.runs}" if last.failed < last.runs else ""
+        return replace(cell, witness=outcome.id, reason=outcome.message, intermittent=intermittent)
+
+    # What to reduce
+
+    def _kind(self, violation: Violation, runs: Runs, cases: Mapping[str, Case]) -> _Kind:
+        cell, guarantee = violation.cell, violation.guarantee
+        if guarantee.same_under:
+            return _Kind((cell.scenario, cell.guarantee, cell.perturbation))
+        plain = guarantee.accounting or any(self._is_plain(a.case, guarantee, runs, cases) for a in violation.against)
+        return _Kind((cell.scenario, cell.guarantee, "" if plain else cell.perturbation))
+
+    def _is_plain(self, case: Case, guarantee: Guarantee, runs: Runs, cases: Mapping[str, Case]) -> bool:
+        """Whether a case fails without what its perturbation asks of the engine."""
+        if not special(case):
+            return True
+        base = cases[case.base]
+        return base.id in runs.traces and self._speaks_against(guarantee, base, runs.traces)
+
+    def _speaks_against(self, guarantee: Guarantee, case: Case, traces: Mapping[str, Trace]) -> bool:
+        try:
+            return not traces[case.id].error and bool(checking.findings_against(guarantee, case, traces[case.id])[1])
+        except Unjudgeable:
+            return False
+
+    def _choices(
+        self, violations: list[Violation], kinds: list[_Kind], cases: Mapping[str, Case]
+    ) -> dict[_Kind, tuple[Guarantee, list[Subject]]]:
+        """The failing cases to choose from for each kind of failure, all on as few clocks as can be."""
+        found: dict[_Kind, tuple[Guarantee, list[Subject]]] = {}
+        for violation, kind in zip(violations, kinds, strict=True):
+            _, subjects = found.setdefault(kind, (violation.guarantee, []))
+            for against in violation.against:
+                if kind[2]:
+                    subjects.append(Subject(against.case, cases[against.case.base]))
+                elif violation.guarantee.accounting or not special(against.case):
+                    subjects.append(Subject(replace(against.case, perturbation="", base="")))
+        served: Counter[object] = Counter(
+            clock for _, subjects in found.values() for clock in {s.case.schedule.clock for s in subjects}
+        )
+        for _, subjects in found.values():
+            most = max(served[s.case.schedule.clock] for s in subjects)
+            subjects.sort(key=lambda s: (served[s.case.schedule.clock] < most, simplicity(s.case)))
+        return found
+
+    def _target(self, kind: _Kind, choices: tuple[Guarantee, list[Subject]]) -> Target:
+        guarantee, subjects = choices
+        case = subjects[0].case
+        ref = program_ref(case.scenario, case.program)
+        program = self._programs[ref]
+
+        def fails(subject: Subject, traces: Mapping[str, Trace]) -> bool:
+            if any(traces[case.id].error for case in subject.cases):
+                return False
+            if guarantee.same_under:
+                assert subject.base
+                pair = subject.base, subject.case
+                if not checking.pair_differs(program, guarantee, *pair, traces):
+                    return False
+                return not checking.pair_differs(program, guarantee, *pair, self._reference(subject.cases))
+            if subject.base and self._speaks_against(guarantee, subject.base, traces):
+                return False
+            return self._speaks_against(guarantee, subject.case, traces)
+
+        return Target(program, guarantee, subjects[0], fails, self._domains[ref].values[0])
+
+    # Running
+
+    def _engine(self) -> Any:
+        if self._process is None:
+            self._process = self._start()
+        return self._process
+
+    def _run_packed(self, cases: list[Case]) -> Mapping[str, Trace]:
+        """Traces of the cases that the engine answered; one that a failed attempt did not reach gave no answer."""
+        found: dict[str, Trace] = {}
+        for pack in packs_of(cases, self._info.capabilities.largest_pack):
+            try:
+                run = self._engine().run(pack)
+            except (NotDriven, EngineDown):
+                continue  # what cannot be run in a pack is tried alone
+            found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
+        return found
+
+    def _run_alone(self, subject: Subject) -> dict[str, PackRun]:
+        self.alone_runs += len(subject.cases)
+        return {case.id: self._engine().run(Pack((case,))) for case in subject.cases}
+
+    # Witnesses
+
+    def _witness(self, target: Target) -> Witness:
+        """The witness of a target; its confirmation says in how many runs alone it failed, perhaps in none.
+
+        Raises:
+            Unjudgeable, NotDriven, EngineDown: alone, it gave nothing to judge.
+        """
+        relation = bool(target.guarantee.same_under)
+        for subject in _with_tighter_clocks(target.subject):
+            runs = self._run_alone(subject)
+            message = failure(target.program, target.guarantee, subject, runs)
+            if message:
+                break
+        failed = 1 if message else 0
+        for _ in range(ALONE - 1):
+            again = self._run_alone(subject)
+            if said := failure(target.program, target.guarantee, subject, again):
+                failed, message, runs = failed + 1, said, again
+        case, base = subject.case, subject.base
+        held_against = base if relation else None
+        flip = (
+            Flip(f"without this: {BY_ID[case.perturbation].title}: the claim stands", base.schedule) if base else None
+        )
+        if not relation:  # its perturbation, where it has one, is what it takes to fail
+            case = replace(case, base="")
+        seen = runs[subject.case.id].traces[subject.case.id]
+        return Witness(
+            guarantee=target.guarantee.id,
+            claim=target.guarantee.claim,
+            case=case,
+            base=held_against,
+            engine=self._info.id,
+            versions=self._info.environment,
+            message=message or "failed in a pack only",
+            seen=seen,
+            specified=self._specified([case])[case.id],
+            base_seen=runs[held_against.id].traces[held_against.id] if held_against else None,
+            packed_seen=None if failed else target.seen,
+            flip=flip,
+            reduction=target.to_json(),
+            confirmations=(self._confirmation(failed, ALONE),),
+        )
+
+    def _again(self, witness: Witness) -> Witness:
+        """A stored witness that has just failed alone once more; run again where this version has not confirmed it."""
+        mine = self._confirmation(1, 1)
+        if any(mine.same_engine(other) and other.failed == other.runs for other in witness.confirmations):
+            return witness
+        guarantee = self._guarantees[witness.case.scenario, witness.guarantee]
+        subject = Subject(witness.case, witness.base)
+        program = self._programs[program_ref(witness.case.scenario, witness.case.program)]
+        failed = 1
+        for _ in range(ALONE - 1):
+            failed += bool(failure(program, guarantee, subject, self._run_alone(subject)))
+        kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
+        return replace(witness, confirmations=(*kept, self._confirmation(failed, ALONE)))
+
+    def _confirmation(self, failed: int, runs: int) -> Confirmation:
+        return Confirmation(self._info.id, dict(self._info.environment), self._info.adapter, failed, runs)
+
+    def _find_flips(
+        self, targets: Mapping[_Kind, Target], outcomes: dict[_Kind, Witness | tuple[Verdict, str]]
+    ) -> None:
+        """For each new witness without one: the first single change to its case after which the claim is put to the
+        test and stands; else the first after which it does not fail and the engine gives what the reference does."""
+        wanted: list[tuple[_Kind, Witness, list[tuple[str, Case]]]] = []
+        for kind, target in targets.items():
+            outcome = outcomes[kind]
+            if isinstance(outcome, Witness) and not outcome.flip and not target.guarantee.accounting:
+                wanted.append((kind, outcome, list(probes(target.subject.case))))
+        if not wanted:
+            return
+        unique = {case.id: case for _, _, tried in wanted for _, case in tried}
+        traces = self._run_packed(list(unique.values()))
+        for kind, witness, tried in wanted:
+            guarantee = targets[kind].guarantee
+            standing = [(w, c) for w, c in tried if c.id in traces and not self._fails(guarantee, c, traces[c.id])]
+            stood = [(w, c) for w, c in standing if checking.findings_against(guarantee, c, traces[c.id])[0]]
+            expected = self._specified([case for _, case in standing])
+            agreeing = [
+                (w, c) for w, c in standing if traces[c.id] == expected[c.id] and witness.seen != witness.specified
+            ]
+            if stood:
+                words, case = stood[0]
+                outcomes[kind] = replace(witness, flip=Flip(f"{words}: the claim stands", case.schedule))
+            elif agreeing:
+                words, case = agreeing[0]
+                outcomes[kind] = replace(witness, flip=Flip(f"{words}: what comes out is as expected", case.schedule))
+
+    def _fails(self, guarantee: Guarantee, case: Case, trace: Trace) -> bool:
+        """Whether a case speaks against a guarantee, or says nothing of it."""
+        try:
+            return bool(trace.error) or bool(checking.findings_against(guarantee, case, trace)[1])
+        except Unjudgeable:
+            return True
+
+
+def _kind_of(witness: Witness) -> _Kind:
+    """The kind of failure that a witness shows."""
+    return _Kind((witness.case.scenario, witness.guarantee, witness.case.perturbation))
+
+
+def _with_tighter_clocks(subject: Subject) -> Iterator[Subject]:
+    """The subject on at most three clocks, the shortest first."""
+    variants = tighter_clocks(subject.case.schedule, keep_first=subject.base is not None)
+    bases = tighter_clocks(subject.base.schedule, keep_first=True) if subject.base else []
+    for number, schedule in enumerate(variants):
+        if not subject.base:
+            yield Subject(replace(subject.case, schedule=schedule))
+            continue
+        base = replace(subject.base, schedule=bases[min(number, len(bases) - 1)])
+        yield Subject(replace(subject.case, schedule=schedule, base=base.id), base)

@@ -1,0 +1,201 @@
+"""Event-time timers: set, moved, cleared, and set from one another. Nothing fires but by the watermark.
+
+A timer is known by its name and tag. Setting it again moves it; a callback may set and clear others, also for times that
+the watermark has passed already.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.equivalence import Equivalence
+from conformance.generation import Domain
+from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model import Arrival, Event
+from conformance.perturbation import BUNDLINGS, FINER, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, WATERMARKINGS
+from conformance.program import Cell, Emit, Program, State, Timer, Timers
+
+PAUSE = 10_000
+SOON = 1_000
+LATER = 2_000
+
+BEAM_TIMER = "https://beam.apache.org/releases/javadoc/2.66.0/org/apache/beam/sdk/state/Timer.html"
+SPARK_TWS = "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-transform-with-state.html"
+BEAM_AFTER = Source(
+    "Beam Java API, Timer", "will be called at some time after the requested time, in timestamp order", BEAM_TIMER
+)
+BEAM_RESET = Source(
+    "Beam Java API, Timer.set", "If the timer was already set, resets it to the new requested time", BEAM_TIMER
+)
+SPARK_ONCE = Source(
+    "Spark transformWithState guide, Handling expired timers",
+    "This method is invoked once for each expired timer",
+    SPARK_TWS,
+)
+SPARK_FROM_TIMER = Source(
+    "Spark transformWithState guide, Handling expired timers",
+    "Within the handleInputRows or handleExpiredTimer methods, the stateful processor can register timers",
+    SPARK_TWS,
+)
+
+
+class Debounce(Program):
+    """Every event that is later than those before moves its key's timer: it fires when the key has been quiet."""
+
+    cells = {"latest": Cell.VALUE}
+    timers = ("quiet",)
+    times = ("fired",)
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        if event.event_time > state.latest.get(-1):
+            state.latest.set(event.event_time)
+            timers.set("quiet", event.event_time + PAUSE)
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"fired": timer.time})
+
+
+class Chain(Program):
+    """Every event sets two timers of its own, tagged with its id. The callback of the first clears the second, which is
+    due SOON after it, and sets a third, due LATER. The name that comes first here is that of a timer that an engine
+    fires although it was cleared."""
+
+    timers = ("cleared", "first", "third")
+    times = ("time",)
+    timer_chain = 1
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        timers.set("first", event.event_time + PAUSE, tag=event.id)
+        timers.set("cleared", event.event_time + PAUSE + SOON, tag=event.id)
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"fired": timer.name, "of": timer.tag, "time": timer.time})
+        if timer.name == "first":
+            timers.clear("cleared", tag=timer.tag)
+            timers.set("third", timer.time + LATER, tag=timer.tag)
+
+
+def settings(run: Observation) -> Iterator[tuple[Arrival, int, Arrival | None]]:
+    """(event that sets the timer of its key, the time it sets it for, the next event that does)."""
+    for arrivals in run.arrivals_by_key.values():
+        latest, setting = -1, []
+        for arrival in arrivals:
+            if arrival.event.event_time > latest:
+                latest = arrival.event.event_time
+                setting.append(arrival)
+        for arrival, after in itertools.zip_longest(setting, setting[1:]):
+            yield arrival, arrival.event.event_time + PAUSE, after
+
+
+def left_alone(run: Observation) -> Iterator[tuple[str, int]]:
+    """(key, time) of the settings whose time the engine had settled before another event of the key set the timer."""
+    for arrival, time, after in settings(run):
+        if after is None or after.settled >= time:
+            yield arrival.event.key, time
+
+
+def moved_away(run: Observation) -> Iterator[tuple[str, int]]:
+    """(key, time) of the settings whose time the watermark had not reached when another event moved the timer."""
+    for arrival, time, after in settings(run):
+        if after is not None and after.watermark < time:
+            yield arrival.event.key, time
+
+
+def firings(run: Observation, key: str, time: int) -> list[int]:
+    """The steps in which a timer of the key fired for this time."""
+    return [emission.step for emission, fired in run.tagged("fired") if (emission.key, fired) == (key, time)]
+
+
+def not_before_its_time(run: Observation) -> Iterator[Finding]:
+    for emission, time in run.tagged("fired"):
+        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+        yield reached >= time or f"the timer of key {emission.key} for {time} fired at the watermark {reached}"
+
+
+def fires_once(run: Observation) -> Iterator[Finding]:
+    for key, time in left_alone(run):
+        times = len(firings(run, key, time))
+        yield times == 1 or f"the timer of key {key} for {time} fired {times} times"
+
+
+def fires_in_the_first_advance(run: Observation) -> Iterator[Finding]:
+    """Exercised where the watermark moves more than once: else there is no other time to fire."""
+    if len(run.case.schedule.advances) < 3:
+        return
+    for key, time in left_alone(run):
+        due = run.case.schedule.due(time)
+        for step in firings(run, key, time):
+            yield step == due or f"the timer of key {key} for {time} is due in step {due} and fired in step {step}"
+
+
+def fires_only_at_its_last_time(run: Observation) -> Iterator[Finding]:
+    for key, time in moved_away(run):
+        steps = firings(run, key, time)
+        yield not steps or f"the timer of key {key} was moved away from {time} and fired for it in step {steps[0]}"
+
+
+def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
+    """Not asked where both are due in a bundle (behind a coalesced advance): it may end before the second one fires."""
+    bundles = {bundle.id for bundle in run.case.schedule.bundles}
+    fired: dict[str, list[int]] = {}
+    for emission, name in run.tagged("fired"):
+        if name == "third":
+            fired.setdefault(emission.value["of"], []).append(emission.step)
+    for arrival in run.arrivals:
+        event, time = arrival.event, arrival.event.event_time + PAUSE
+        due = run.case.schedule.due(time + LATER)
+        if due not in bundles or due != run.case.schedule.due(time):
+            steps = fired.get(event.id, [])
+            yield (
+                steps == [due]
+                or f"the timer for {time + LATER} that a timer of {event.id} set is due in step {due} and fired in steps {steps}"
+            )
+
+
+def cleared_from_a_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
+    """Exercised where the timer that clears has fired; what fired before it was not cleared yet."""
+    for arrival in run.arrivals:
+        event, time = arrival.event, arrival.event.event_time + PAUSE + SOON
+        values = [emission.value for emission in run.of_key(event.key)]
+        clearing = next((n for n, v in enumerate(values) if (v["fired"], v["of"]) == ("first", event.id)), None)
+        if clearing is not None:
+            after = [v for v in values[clearing:] if v["fired"] == "cleared" and v["time"] == time]
+            yield not after or f"the timer for {time} that a timer of {event.id} cleared fired all the same"
+
+
+SCENARIO = Scenario(
+    name="event-time timers",
+    summary="Timers of one key that are set, moved, cleared, and set from one another.",
+    programs={"moved": Debounce(), "chain": Chain()},
+    domain={
+        "moved": Domain(offsets=(1, 1, 500, 5_000, PAUSE, 12_000, -500, -5_000), keys=2),
+        "chain": Domain(offsets=(1, 1, 2, 500, 3_000, 5_000, PAUSE, -500), keys=2),
+    },
+    # Timers of one instant keep no order among them, nor does one that is set for a time that has passed.
+    survives={
+        "moved": promise((*REORDERINGS, *BUNDLINGS, FINER, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL),
+        "chain": promise(
+            (*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET
+        ),
+    },
+    guarantees=(
+        Guarantee("a timer does not fire before its time", "moved", not_before_its_time, source=BEAM_AFTER),
+        Guarantee("a timer fires once", "moved", fires_once, source=SPARK_ONCE),
+        Guarantee(
+            "a timer fires in the first advance that reaches it",
+            "moved",
+            fires_in_the_first_advance,
+            needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee("a moved timer fires only at its last time", "moved", fires_only_at_its_last_time, source=BEAM_RESET),
+        Guarantee(
+            "a timer set from a timer fires in the first advance that reaches it",
+            "chain",
+            set_from_a_timer_fires,
+            source=SPARK_FROM_TIMER,
+        ),
+        Guarantee("a timer cleared from a timer does not fire", "chain", cleared_from_a_timer_does_not_fire),
+    ),
+)
