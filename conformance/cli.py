@@ -259,7 +259,7 @@ def report(results: Path, **files: Path | None) -> None:
 @click.argument("results", type=click.Path(path_type=Path))
 def explain(cell: str, results: Path) -> None:
     """Say why a cell has its verdict. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
-    from reports.words import survival_lines, witness_lines
+    from reports.words import coverage_line, survival_lines, witness_lines
 
     found = Results.read(results)
     engine, _, row = cell.partition("/")
@@ -282,6 +282,8 @@ def explain(cell: str, results: Path) -> None:
         )
     for note in fold(cells).notes:
         say(f"  {note}")
+    if covered := coverage_line(fold(cells)):
+        say(f"  {covered}")
     if witness := found.witnesses.get(fold(cells).witness):
         for line in ["the witness:", *witness_lines(Witness.from_json(witness))]:
             say(line)
@@ -365,7 +367,7 @@ def _replay_on(
     name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float
 ) -> tuple[str, list[str], int]:
     """(the answer, the run as lines, the exit code) of a replay on one engine."""
-    from reports.words import shown
+    from reports.words import about, shown
 
     engine = load_engine(name)
     log = Path("build/conformance/replay.log")
@@ -382,6 +384,7 @@ def _replay_on(
     for case in [found.base, found.case] if found.base else [found.case]:
         which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"
         lines += shown(f"on {name}{which}", case, answered.traces.get(case.id))
+    lines += [f"when it was found, {line}" for line in about(found)]
     message = answered.message or "the guarantee stands"
     return f"{answered.answer}: {message}", lines, {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
 

@@ -123,14 +123,15 @@ def _offer(target: Target) -> list[tuple[str, Subject]]:
     return [("", target.subject), *simplest_first[:CANDIDATES]]
 
 
-def simplicity(case: Case, simplest: Json = None) -> tuple[int, int, int, int, int, int, str]:
-    """Smaller is simpler: elements, bundles in use, keys, values other than the simplest, distances (ms) from the
-    watermark, how late in the schedule, then the digest so that the order is total."""
+def simplicity(case: Case, simplest: Json = None) -> tuple[int, int, int, int, int, int, int, str]:
+    """Smaller is simpler: elements, bundles in use, keys, the length of their names, values other than the simplest,
+    distances (ms) from the watermark, how late in the schedule, then the digest so that the order is total."""
     arrivals = case.schedule.arrivals
     return (
         len(arrivals),
         len({a.step for a in arrivals}),
         len({a.event.key for a in arrivals}),
+        sum(len(a.event.key) for a in arrivals),
         sum(a.event.value != simplest for a in arrivals),
         sum(abs(a.event.event_time - a.watermark) for a in arrivals),
         sum(a.step for a in arrivals),

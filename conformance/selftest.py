@@ -3,6 +3,7 @@ every guarantee catches one."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ from conformance.checking import Evidence, Runs, Traces
 from conformance.engine import Engine, EngineInfo
 from conformance.generation import draw_cases
 from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
-from conformance.model import Case
+from conformance.model import Case, digest
 from conformance.packing import packs_of
 from conformance.perturbation import Perturbation
 from conformance.registry import UnknownName, load_engine
@@ -85,15 +86,18 @@ def selftest(
     return SelfTest(kills, asked, tuple(accusations), pairs)
 
 
+OTHERS = 5
+"""With how many others each mutant is paired."""
+
+
 def pairs_of(mutants: Iterable[str]) -> list[str]:
-    """Each mutant with one other: the first that can be one engine with it, from a third of all names on."""
+    """Each mutant with OTHERS others that can be one engine with it, in an order that depends on the names alone."""
     names = sorted(mutants)
     found: dict[str, None] = {}
-    for place, name in enumerate(names):
-        start = place + max(1, len(names) // 3)
-        others = (names[(start + step) % len(names)] for step in range(len(names)))
-        pair = next((f"{name}+{other}" for other in others if other != name and _can_be(f"{name}+{other}")), None)
-        found |= {pair: None} if pair else {}
+    for name in names:
+        others = sorted((other for other in names if other != name), key=lambda other: digest([name, other]))
+        pairs = ("+".join(sorted((name, other))) for other in others)
+        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), OTHERS))
     return list(found)
 
 

@@ -22,6 +22,13 @@ MUTANTS: dict[str, tuple[str, type[CaseRun]]] = {}
 """Name -> (the bug in words, the reference with it)."""
 
 
+UNDO_EACH_OTHER = (
+    {"failed-attempt-kept", "failed-bundle-skipped"},
+    {"output-of-a-failed-attempt-kept", "retry-loses-its-output"},
+)
+"""Mutants that together do what the reference does: here, each bundle counts once, by its first attempt."""
+
+
 def mutant(name: str) -> Reference:
     """The engine ``mutant:name``, or ``mutant:one+two`` with the bugs of both.
 
@@ -42,8 +49,10 @@ def pair(one: str, two: str) -> type[CaseRun]:
     """The reference with the bugs of two mutants.
 
     Raises:
-        UnknownName: both change the same method, so that one would hide the other.
+        UnknownName: one bug would hide or undo the other.
     """
+    if {one, two} in UNDO_EACH_OTHER:
+        raise UnknownName(f"no mutant {one}+{two}: they undo each other")
     first, second = MUTANTS[one][1], MUTANTS[two][1]
     if shared := _changed(first) & _changed(second):
         raise UnknownName(f"no mutant {one}+{two}: both change {min(shared)}")

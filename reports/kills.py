@@ -1,4 +1,4 @@
-"""The kill matrix: which scenario catches which mutant of the reference engine."""
+"""The kill matrix: which scenario catches which mutant of the reference engine, and whether pairs of them are caught."""
 
 from __future__ import annotations
 
@@ -29,22 +29,26 @@ def problems(found: SelfTest) -> list[str]:
 def show(found: SelfTest, console: Console) -> None:
     """The matrix in the terminal: how many guarantees of each scenario a mutant breaks."""
     table = Table(title="Guarantees that each mutant breaks", title_justify="left")
-    table.add_column("mutant")
+    table.add_column("mutant", no_wrap=True)
     for scenario in _scenarios(found):
-        table.add_column(scenario, justify="right")
+        table.add_column(scenario.replace("-", " "), justify="right")
     for mutant in found.kills:
         table.add_row(mutant, *(str(len(_broken(found, mutant, s)) or "") for s in _scenarios(found)))
     console.print(table)
     for line in problems(found):
         console.print(escape(line), style="red", highlight=False, soft_wrap=True)
-    killed = len(found.kills) - len(found.survivors)
+    killed = sum(map(bool, found.kills.values()))
+    pairs = sum(map(bool, found.pairs.values()))
     console.print(
-        f"{killed} of {len(found.kills)} mutants caught, {len(found.accusations)} false accusations", highlight=False
+        f"{killed} of {len(found.kills)} mutants and {pairs} of {len(found.pairs)} pairs of them caught, "
+        f"{len(found.accusations)} false accusations",
+        highlight=False,
     )
 
 
 def render(found: SelfTest) -> str:
-    """The matrix as a page, with the guarantees by name."""
+    """The matrix as a page, with the guarantees by name, and what caught each pair."""
     rows = [(mutant, [_broken(found, mutant, s) for s in _scenarios(found)]) for mutant in found.kills]
+    pairs = [(pair.split("+"), row) for pair, row in found.pairs.items()]
     template = TEMPLATES.get_template("kills.html.j2")
-    return template.render(scenarios=_scenarios(found), rows=rows, problems=problems(found))
+    return template.render(scenarios=_scenarios(found), rows=rows, pairs=pairs, problems=problems(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.results import Results, Verdict
-from reports.words import SYMBOLS, agreed, claim, counted, differing, not_run, replay_command
+from reports.words import SYMBOLS, agreed, claim, counted, differing, not_run, replay_command, replayed
 
 
 def render(results: Results) -> str:
@@ -29,6 +29,7 @@ def render(results: Results) -> str:
     for row, engine, cell in against:
         lines += [f"- **{engine}**: {_text(claim(results, row))}", f"  - {_text(cell.reason)}"]
         lines += [f"  - `{replay_command(cell.witness)}`"] if cell.witness else []
+    lines += ["", *(f"- {_text(line)}" for line in replayed(results))] if results.replays else []
     lines += ["", "## All guarantees", "", "| guarantee | " + " | ".join(results.engines) + " |"]
     lines += ["|---|" + "---|" * len(results.engines)]
     for row, by_engine in folded.items():

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from conformance.results import Results, Verdict
 from conformance.runner import CellDone, Confirming, EngineDone, EngineReady, Event, PackDone, RunStarted
-from reports.words import SYMBOLS, claim, counted, not_run
+from reports.words import SYMBOLS, claim, counted, not_run, replayed
 
 COLOURS = {
     Verdict.HOLDS: "green",
@@ -57,7 +57,7 @@ class Live:
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:
-            self._say(f"{event.engine}: running the witnesses of {event.cells} cells alone")
+            self._say(f"{event.engine}: reducing and confirming what {event.cells} cells failed on")
         elif isinstance(event, EngineDone):
             how = f"done in {event.seconds:.0f} s" if not event.failure else f"failed: {event.failure}"
             self._say(f"{event.engine}: {how}" if event.available else f"{event.engine}: cannot run: {event.failure}")
@@ -101,6 +101,8 @@ def summary(results: Results, console: Console) -> None:
     ).items():
         line = f"{SYMBOLS[Verdict.UNSUPPORTED]} {engine}: {number} unsupported: {reason}"
         console.print(escape(line), style=COLOURS[Verdict.UNSUPPORTED], highlight=False, soft_wrap=True)
+    for line in replayed(results):
+        console.print(escape(line), highlight=False, soft_wrap=True)
     for engine in results.engines:
         numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
         said = ", ".join(f"{number} {verdict.value}" for verdict, number in numbers.items() if number)

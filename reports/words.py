@@ -195,6 +195,38 @@ def witness_lines(witness: Witness) -> list[str]:
         lines += shown(f"its twin ({witness.case.perturbation}), on {witness.engine}", witness.case, witness.seen)
     else:
         lines += shown(f"on {witness.engine}", witness.case, witness.seen)
+    if witness.packed_seen:
+        lines += shown(f"on {witness.engine}, in a pack", witness.case, witness.packed_seen)
     if witness.specified != witness.seen:
         lines += shown("on the reference", witness.case, witness.specified)
-    return lines
+    return [*lines, *about(witness)]
+
+
+def about(witness: Witness) -> Iterator[str]:
+    """What was found out about a witness: what flips it, how it was reduced, where it failed alone."""
+    if witness.flip:
+        yield f"one change flips it: {witness.flip.change}"
+    elif not witness.case.base and not witness.base:
+        yield "no single change that was tried flips it"
+    reduction = witness.reduction
+    if reduction and reduction["tried"]:
+        least = "nothing simpler that was tried fails" if reduction["minimal_under_these"] else "not at its least"
+        yield (
+            f"reduced from {_elements(reduction['elements_before'])} in {reduction['rounds']} rounds of "
+            f"{reduction['candidates']} candidates ({', '.join(reduction['tried'])}): {least}"
+        )
+    for confirmation in witness.confirmations:
+        versions = ", ".join(f"{k} {v}" for k, v in confirmation.versions.items() if "." not in k)
+        yield f"failed alone in {confirmation.failed} of {confirmation.runs} runs on {confirmation.engine} ({versions})"
+
+
+def _elements(number: int) -> str:
+    return f"{number} element{'s' if number != 1 else ''}"
+
+
+def replayed(results: Results) -> list[str]:
+    """What the stored witnesses gave, a line for each answer."""
+    names: dict[str, list[str]] = {}
+    for replay in results.replays:
+        names.setdefault(replay["answer"], []).append(replay["witness"])
+    return [f"stored witnesses: {len(found)} {answer}: {', '.join(found)}" for answer, found in names.items()]

@@ -1,4 +1,4 @@
-"""Verify the verifier: nothing accuses the reference, every mutant is caught, every guarantee can fail."""
+"""Verify the verifier: nothing accuses the reference, every mutant is caught, also in pairs, every guarantee can fail."""
 
 import io
 
@@ -6,10 +6,11 @@ import pytest
 from rich.console import Console
 
 from conformance.generation import draw_cases
-from conformance.registry import load_scenarios, mutant_ids
-from conformance.results import Verdict
+from conformance.perturbation import BY_ID
+from conformance.registry import UnknownName, load_engine, load_scenarios, mutant_ids
+from conformance.results import AS_DRAWN, Verdict
 from conformance.runner import exercised_by_any_reading
-from conformance.selftest import SelfTest, judged, selftest
+from conformance.selftest import SelfTest, judged, pairs_of, selftest
 from reports import kills
 
 SCENARIOS = load_scenarios()
@@ -21,10 +22,16 @@ def found():
 
 
 def test_every_guarantee_holds_on_the_reference():
-    """So the programs, the predicates and the perturbations are right; and every cell is exercised."""
+    """So the programs, the predicates and the perturbations are right. Few cases do not exercise every cell, but every
+    guarantee, and under every perturbation some."""
     cases = draw_cases(SCENARIOS, 20, 3, exercised_by_any_reading(SCENARIOS))
     cells = judged(SCENARIOS, "reference", cases)
-    assert {(*c.row, c.perturbation, c.reason) for c in cells if c.verdict is not Verdict.HOLDS} == set()
+    held = [c for c in cells if c.verdict is Verdict.HOLDS]
+    assert {(*c.row, c.perturbation, c.reason) for c in cells if c not in held and c.cases} == set()
+    assert {c.verdict for c in cells} <= {Verdict.HOLDS, Verdict.UNKNOWN}
+    assert {c.row for c in held} == {c.row for c in cells}
+    assert {c.row for c in cells if c.perturbation == AS_DRAWN} == {c.row for c in held if c.perturbation == AS_DRAWN}
+    assert {c.perturbation for c in held} == {AS_DRAWN, *BY_ID}
 
 
 def test_the_reference_is_never_accused(found):
@@ -33,8 +40,36 @@ def test_the_reference_is_never_accused(found):
 
 
 def test_every_mutant_is_caught(found):
-    assert len(found.kills) >= 40
+    assert len(found.kills) >= 100
+    assert [mutant for mutant, rows in found.kills.items() if not rows] == []
+
+
+def test_every_pair_of_mutants_is_caught(found):
+    """No bug hides another. Each mutant is in some pairs."""
+    assert {mutant for pair in found.pairs for mutant in pair.split("+")} == set(found.kills)
     assert found.survivors == []
+
+
+def test_a_pair_has_both_bugs():
+    """Where neither hides the other; and the two that undo each other are no pair."""
+    both = load_engine("mutant:drops-counted-twice+output-twice")
+    assert both.id == "mutant:drops-counted-twice+output-twice"
+    assert "counted twice, and every output comes out twice" in both.title
+    assert both.case_run.count is load_engine("mutant:drops-counted-twice").case_run.count
+    assert both.case_run.emit is load_engine("mutant:output-twice").case_run.emit
+    for name, why in [
+        ("never-late+late-at-the-watermark", "both change refuses"),
+        ("failed-attempt-kept+failed-bundle-skipped", "undo each other"),
+        ("never-late+nonsense", "unknown mutant"),
+        ("never-late+output-twice+bundle-reversed", "unknown mutant"),
+    ]:
+        with pytest.raises(UnknownName, match=why):
+            load_engine(f"mutant:{name}")
+
+
+def test_the_choice_of_pairs_depends_on_the_names_alone():
+    names = mutant_ids()
+    assert pairs_of(names) == pairs_of(reversed(names))
 
 
 def test_every_guarantee_catches_a_mutant(found):
@@ -46,20 +81,23 @@ def test_the_kill_matrix_names_what_is_broken(found):
     page = kills.render(found)
     assert all(mutant in page for mutant in found.kills)
     assert "Every mutant is caught" in page
+    assert f"Pairs: engines with the bugs of two mutants at once ({len(found.pairs)})" in page
 
 
 def test_a_failing_selftest_says_why():
-    """A survivor, a toothless guarantee and an accusation are each a line."""
+    """A survivor, also a pair, a toothless guarantee and an accusation are each a line."""
     broken = judged(
         SCENARIOS[:1], "mutant:output-twice", draw_cases(SCENARIOS[:1], 5, 1, exercised_by_any_reading(SCENARIOS[:1]))
     )
     accusation = next(cell for cell in broken if cell.verdict is Verdict.VIOLATED)
-    found = SelfTest({"harmless": frozenset()}, frozenset({("s", "g")}), (accusation,))
+    found = SelfTest({"harmless": frozenset()}, frozenset({("s", "g")}), (accusation,), {"mild+meek": None})
     console = Console(file=io.StringIO(), record=True, width=200)
     kills.show(found, console)
     text = console.export_text()
     assert not found.passed
     assert "the mutant harmless survives" in text
+    assert "the mutant mild+meek survives" in text
+    assert "0 of 1 mutants and 0 of 1 pairs of them caught" in text
     assert "nothing makes the guarantee s/g fail" in text
     assert "the reference is accused" in text
     assert "harmless survives" in kills.render(found)
