@@ -32,6 +32,13 @@ class Runs:
     faults: dict[str, str] = field(default_factory=dict)
     untouched: set[str] = field(default_factory=set)
 
+    def merge(self, other: Runs) -> None:
+        self.packs += other.packs
+        self.traces |= other.traces
+        self.lost |= other.lost
+        self.faults |= other.faults
+        self.untouched |= other.untouched
+
     def add(self, pack: Pack, run: PackRun) -> None:
         self.packs.append((pack, run))
         self.traces |= run.traces

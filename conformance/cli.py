@@ -190,7 +190,15 @@ def run(
 
     try:
         with Live(console) as live:
-            results = Run(options, live).execute()
+            job = Run(options, live)
+
+            def stop(*_: object) -> None:
+                job.stop_asked = True
+                raise KeyboardInterrupt
+
+            signal.signal(signal.SIGINT, stop)
+            signal.signal(signal.SIGTERM, stop)
+            results = job.execute()
     except KeyboardInterrupt:
         console.print("interrupted before there was any result", style="yellow")
         sys.exit(3)

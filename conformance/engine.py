@@ -89,12 +89,14 @@ class Capabilities:
 
     Attributes:
         largest_pack: bounds the cases of one engine run.
+        parallel: how many packs it runs at a time.
         heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
     """
 
     features: Mapping[Feature, Support]
     lateness: LatenessProfile
     largest_pack: int = 2_000
+    parallel: int = 1
     heavy: bool = False
 
     def __post_init__(self) -> None:
@@ -157,7 +159,8 @@ class NotDriven(Exception):
 
 
 class Engine(Protocol):
-    """One engine and API. ``open`` starts it, ``run`` may be called many times, ``close`` always ends it.
+    """One engine and API. ``open`` starts it, ``run`` may be called many times (from as many threads at once as its
+    capabilities say), ``close`` always ends it.
 
     ``evidence`` maps an unsupported feature to what the engine itself answered when it was asked for it.
     """

@@ -305,7 +305,7 @@ class Case:
         """Identifies what is run (scenario, program, schedule), whatever its origin."""
         return digest([self.scenario, self.program, self.schedule.to_json()])
 
-    @property
+    @cached_property
     def id(self) -> str:
         return f"{self.base}~{digest(self.perturbation)[:4]}" if self.base else self.digest
 

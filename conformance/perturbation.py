@@ -295,10 +295,11 @@ def _restart(schedule: Schedule, random: Random) -> Schedule:
 
 def _failure(resume: bool) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
-        """Let the first attempt at a bundle fail; a case whose bundle is empty has no twin."""
+        """Let the first attempt at a bundle fail, one with state from bundles before it where there is one; a case
+        whose bundle is empty has no twin."""
         if not schedule.bundles:
             return None
-        bundle = random.choice(schedule.bundles)
+        bundle = random.choice(schedule.bundles[1:] or schedule.bundles)
         return _inserted(schedule, schedule.steps.index(bundle), FailOnce(0, resume)) if bundle.events else None
 
     return fail_once

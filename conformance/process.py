@@ -33,8 +33,8 @@ class EngineProcess:
             prefix="conformance-", dir=_fast_folder(), ignore_cleanup_errors=True
         )
         self._folder = Path(self._scratch.name)
-        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._packs = 0
+        self._answers: dict[int, queue.Queue[dict[str, Any] | None]] = {0: queue.Queue()}
+        self._ended_reading, self._asking = False, threading.Lock()
         self._closing, self._closed = threading.Lock(), False
         self._log = log.open("wb")
         self._process = subprocess.Popen(
@@ -54,7 +54,7 @@ class EngineProcess:
             CannotRun: it cannot run here.
         """
         try:
-            answer = self._answer()
+            answer = self._answer(0)
         except EngineDown as error:
             raise CannotRun(str(error)) from None
         if "cannot" in answer:
@@ -62,22 +62,28 @@ class EngineProcess:
         return answer["environment"], {Feature[name]: text for name, text in answer["evidence"].items()}
 
     def run(self, pack: Pack) -> PackRun:
-        """Run one pack.
+        """Run one pack. Several threads may ask at once.
 
         Raises:
             NotDriven: the engine did not run the schedule that was asked for.
             EngineDown: it gave no answer.
         """
-        self._packs += 1
-        asked, out = self._folder / f"pack-{self._packs}.json", self._folder / f"run-{self._packs}.json"
+        with self._asking:
+            number = len(self._answers)
+            self._answers[number] = queue.Queue()
+            if self._ended_reading:
+                self._answers[number].put(None)
+        asked, out = self._folder / f"pack-{number}.json", self._folder / f"run-{number}.json"
         try:
             asked.write_text(json.dumps([case.to_json() for case in pack.cases]))
             assert self._process.stdin
-            self._process.stdin.write(json.dumps({"pack": str(asked), "out": str(out)}).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError:  # it is gone, and its folder perhaps too
+            with self._asking:
+                request = {"number": number, "pack": str(asked), "out": str(out)}
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
+        except (OSError, ValueError):  # it is gone, and its folder perhaps too
             raise EngineDown(self._ended()) from None
-        answer = self._answer()
+        answer = self._answer(number)
         if "not_driven" in answer:
             raise NotDriven(answer["not_driven"])
         if "failed" in answer:
@@ -113,15 +119,19 @@ class EngineProcess:
         assert self._process.stdout
         try:
             for line in self._process.stdout:
-                self._answers.put(json.loads(line))
+                answer = json.loads(line)
+                self._answers[answer["number"]].put(answer)
         except ValueError:
             pass  # half a line of a process that was killed
         finally:
-            self._answers.put(None)
+            with self._asking:
+                self._ended_reading = True
+                for waiting in self._answers.values():
+                    waiting.put(None)
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self, number: int) -> dict[str, Any]:
         try:
-            answer = self._answers.get(timeout=self.timeout)
+            answer = self._answers[number].get(timeout=self.timeout)
         except queue.Empty:
             self.kill()
             raise EngineDown(f"no answer within {self.timeout:.0f} s; the full log is in {self._log.name}") from None

@@ -202,6 +202,7 @@ class Run:
         self.programs = programs_of(options.scenarios)
         self.processes: dict[str, EngineProcess] = {}
         self.interrupted = threading.Event()
+        self.stop_asked = False
         self._lock = threading.Lock()  # of processes: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
         self.stored = stored_witnesses(options.witnesses, options.scenarios) if options.witnesses else []
@@ -283,7 +284,14 @@ class Run:
         options = self.options
         if options.cases_from:
             return read_cases(options.cases_from, options.scenarios)
-        return draw_cases(options.scenarios, options.wanted, options.seed, exercised_by_any_reading(options.scenarios))
+        exercised = exercised_by_any_reading(options.scenarios)
+
+        def until_stopped(cases: list[Case]) -> list[frozenset[str]]:
+            if self.stop_asked:  # an interrupt is lost where Python calls back, as from its garbage collector
+                raise KeyboardInterrupt
+            return exercised(cases)
+
+        return draw_cases(options.scenarios, options.wanted, options.seed, until_stopped)
 
     def _run_engine(self, info: EngineInfo, cases: list[Case]) -> None:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
@@ -305,9 +313,10 @@ class Run:
         packs = packs_of(mine, can.largest_pack)
         self.on_event(EngineReady(info.id, len(packs)))
         runs = Runs()
-        for pack in packs:
-            self._run_pack(process, pack, runs, info)
-            self.on_event(PackDone(info.id))
+        with ThreadPoolExecutor(max_workers=can.parallel) as pool:
+            for given, failure in pool.map(lambda pack: self._run_pack(process, pack, info.id), packs):
+                runs.merge(given)
+                info.failure = info.failure or failure
         outcome.seconds["packs"] = time.monotonic() - started - sum(outcome.seconds.values())
         outcome.runs = runs
         self._judge(outcome, mine, runs, replays, process)
@@ -318,27 +327,32 @@ class Run:
     def _program(self, case: Case) -> Any:
         return self.programs[program_ref(case.scenario, case.program)]
 
-    def _run_pack(self, process: EngineProcess, pack: Pack, runs: Runs, info: EngineInfo) -> None:
-        """Run a pack; if the engine fails in one case's call, run it again without that case."""
-        while True:
+    def _run_pack(self, process: EngineProcess, pack: Pack, engine: str) -> tuple[Runs, str]:
+        """Run a pack, again without a case in whose call the engine fails; what it gave, and what the engine's process
+        failed with."""
+        runs = Runs()
+        failure = ""
+        while pack.cases:
             try:
                 runs.add(pack, process.run(pack))
-                return
+                break
             except NotDriven as error:
                 runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
-                return
+                break
             except EngineDown as error:
                 cause = "interrupted" if self.interrupted.is_set() else str(error)
                 guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
-                if guilty and process.alive:
-                    runs.lost[guilty[0].id] = cause
-                    pack = Pack(tuple(case for case in pack.cases if case is not guilty[0]))
-                    if pack.cases:
-                        continue
-                    return
-                runs.lost |= {case.id: cause for case in pack.cases}
-                info.failure = info.failure or cause
-                return
+                if not guilty or not process.alive:
+                    runs.lost |= {case.id: cause for case in pack.cases}
+                    failure = cause
+                    break
+                runs.lost[guilty[0].id] = cause
+                left = tuple(case for case in pack.cases if case is not guilty[0])
+                if not left:
+                    break
+                pack = Pack(left)
+        self.on_event(PackDone(engine))
+        return runs, failure
 
     def _judge(
         self, outcome: EngineOutcome, cases: list[Case], runs: Runs, replays: list[Replay], process: EngineProcess

@@ -7,8 +7,9 @@ from conformance import checking
 from conformance.engine import EngineInfo
 from conformance.generation import draw_cases
 from conformance.guarantees import programs_of
+from conformance.packing import packs_of
 from conformance.results import Verdict
-from conformance.runner import exercised_by_any_reading, packs_of, reference_traces
+from conformance.runner import exercised_by_any_reading, reference_traces
 from engines.mutants import mutant
 from engines.reference import Reference
 
@@ -27,7 +28,9 @@ def test_the_scenario_of_the_readme_runs():
         runs = checking.Runs()
         for pack in packs_of(cases, 1_000):
             runs.add(pack, engine.run(pack, programs))
-        evidence = checking.gather(scenario.guarantees[0], None, cases, runs, reference_traces(programs))
+        evidence = checking.gather(
+            scenario.programs["maximum"], scenario.guarantees[0], None, cases, runs, reference_traces(programs)
+        )
         info = EngineInfo(engine.id, engine.title, engine.capabilities)
         verdicts[engine.id] = checking.conclude(scenario, scenario.guarantees[0], None, info, evidence).verdict
     assert verdicts == {"reference": Verdict.HOLDS, "mutant:state-lost-after-a-bundle": Verdict.VIOLATED}

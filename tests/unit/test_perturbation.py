@@ -176,7 +176,7 @@ def test_other_seeds_give_other_twins(perturbation):
     slots = [Deliver(0)] * 6
     steps = [Advance(0, 10), bundle(), bundle(), *slots, Advance(0, 3_000), bundle(), bundle(), *slots]
     case = Case("s", "p", renumbered([*steps, Advance(0, 8_000), *slots, Advance(0, 99_000)]))
-    found = {twin.digest for seed in range(40) if (twin := perturbation.twin(case, seed))}
+    found = {twin.digest for seed in range(200) if (twin := perturbation.twin(case, seed))}
     assert (len(found) == 1) is (perturbation in {REVERSE, MERGE, SINGLES, SHIFT_TIMES, REPARTITION})
 
 
@@ -392,7 +392,7 @@ def _events(*keys):
     [
         (
             _case(Advance(0, 1_000), Deliver(1, _events("a")), Deliver(2), Advance(3, 9_000)),
-            {REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE},
+            {REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE, RETRY, RESUME},
         ),
         (
             _case(Advance(0, 1_000), Deliver(1, _events("a", "b", "c")), Advance(2, 1_001)),
@@ -400,7 +400,7 @@ def _events(*keys):
         ),
         (
             _case(Advance(0, 1_000), Deliver(1, _events("a", "a")), Advance(2, 2_001), Deliver(3), Advance(4, 9_000)),
-            {INTERLEAVE, REORDER_ACROSS, SPLIT, MERGE, SINGLES},
+            {INTERLEAVE, REORDER_ACROSS, SPLIT, MERGE, SINGLES, RETRY, RESUME},
         ),
     ],
     ids=["one event", "one slot", "one key"],
@@ -413,8 +413,8 @@ def test_what_has_nothing_to_change_has_no_twin(case, without_hold):
 
 @pytest.mark.parametrize("perturbation", [RETRY, RESUME], ids=lambda p: p.id)
 def test_a_case_whose_bundle_is_empty_has_no_twin(perturbation):
-    """Though other cases of its clock have one: the bundle that fails is the clock's."""
+    """Though other cases of its clock have one: the bundle that fails is the clock's, and not the first of several."""
     case = _case(Advance(0, 10), Deliver(1, _events("a")), Deliver(2), Advance(3, 90))
     other = _case(Advance(0, 10), Deliver(1), Deliver(2, _events("a")), Advance(3, 90))
     answers = {tuple(bool(perturbation.twin(c, seed)) for c in (case, other)) for seed in range(30)}
-    assert answers == {(True, False), (False, True)}
+    assert answers == {(False, True)}
