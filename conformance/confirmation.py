@@ -20,7 +20,7 @@ from conformance.packing import packs_of
 from conformance.perturbation import BY_ID, RARE
 from conformance.process import EngineDown
 from conformance.program import Program
-from conformance.reduction import Subject, Target, probes, reduce, simplicity, tighter_clocks
+from conformance.reduction import Subject, Target, clock_probes, probes, reduce, simplicity, tighter_clocks
 from conformance.results import Cell, Verdict
 from conformance.witnesses import Confirmation, Flip, Witness
 
@@ -342,18 +342,24 @@ class Confirmer:
         traces = self._run_packed(list(unique.values()))
         for kind, witness, tried in wanted:
             guarantee = targets[kind].guarantee
-            standing = [(w, c) for w, c in tried if c.id in traces and not self._fails(guarantee, c, traces[c.id])]
-            stood = [(w, c) for w, c in standing if checking.findings_against(guarantee, c, traces[c.id])[0]]
-            expected = self._specified([case for _, case in standing])
-            agreeing = [
-                (w, c) for w, c in standing if traces[c.id] == expected[c.id] and witness.seen != witness.specified
-            ]
-            if stood:
-                words, case = stood[0]
-                outcomes[kind] = replace(witness, flip=Flip(f"{words}: the claim stands", case.schedule))
-            elif agreeing:
-                words, case = agreeing[0]
-                outcomes[kind] = replace(witness, flip=Flip(f"{words}: what comes out is as expected", case.schedule))
+            flip = self._flip(guarantee, witness, tried, traces)
+            if flip is None:
+                tried = list(clock_probes(witness.case, witness.seen, targets[kind].program.times))
+                flip = self._flip(guarantee, witness, tried, self._run_packed([case for _, case in tried]))
+            outcomes[kind] = replace(witness, flip=flip)
+
+    def _flip(
+        self, guarantee: Guarantee, witness: Witness, tried: list[tuple[str, Case]], traces: Mapping[str, Trace]
+    ) -> Flip | None:
+        standing = [(w, c) for w, c in tried if c.id in traces and not self._fails(guarantee, c, traces[c.id])]
+        expected = self._specified([case for _, case in standing])
+        for words, case in standing:
+            if checking.findings_against(guarantee, case, traces[case.id])[0]:
+                return Flip(f"{words}: the claim stands", case.schedule)
+        for words, case in standing:
+            if traces[case.id] == expected[case.id] and witness.seen != witness.specified:
+                return Flip(f"{words}: what comes out is as expected", case.schedule)
+        return None
 
     def _fails(self, guarantee: Guarantee, case: Case, trace: Trace) -> bool:
         """Whether a case speaks against a guarantee, or says nothing of it."""

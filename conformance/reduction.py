@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from conformance.guarantees import Guarantee
-from conformance.model import Advance, Arrival, Case, Deliver, Event, Json, Schedule, Trace
+from conformance.model import Advance, Arrival, Case, Deliver, Event, Json, Schedule, Trace, renumbered
 from conformance.program import Program
 
 ROUNDS = 12
@@ -280,6 +280,23 @@ def probes(case: Case) -> Iterator[tuple[str, Case]]:
     for before, after in itertools.pairwise(schedule.arrivals):
         if before.event.key == after.event.key:
             yield f"{after.event.id} under a key of its own", with_event(after.event, replace(after.event, key="other"))
+
+
+MOMENTS = 3
+"""The most changes to a clock that are probed: each costs an engine run."""
+
+
+def clock_probes(case: Case, seen: Trace, times: Iterable[str]) -> Iterator[tuple[str, Case]]:
+    """(change in words, the case with it): the watermark stops on its way at a time (ms) that came out."""
+    values = [emission.value for emission in seen.judged if isinstance(emission.value, dict)]
+    moments = sorted({value[name] for value in values for name in times if isinstance(value.get(name), int)})
+    watermarks = [advance.watermark for advance in case.schedule.advances]
+    inner = [moment for moment in moments if watermarks[0] < moment < watermarks[-1] and moment not in watermarks]
+    for moment in inner[:MOMENTS]:
+        steps = list(case.schedule.steps)
+        place = next(n for n, step in enumerate(steps) if isinstance(step, Advance) and step.watermark > moment)
+        steps.insert(place, Advance(0, moment))
+        yield f"the watermark at {moment} first", replace(case, schedule=renumbered(steps))
 
 
 def tighter_clocks(schedule: Schedule, keep_first: bool = False) -> list[Schedule]:

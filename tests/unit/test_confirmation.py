@@ -184,6 +184,26 @@ def test_the_one_change_that_flips_the_outcome_is_named():
     assert witness.flip.change == "e1 1 ms later: what comes out is as expected"
 
 
+def test_a_stop_of_the_watermark_can_flip_it():
+    """The engine fires a timer that another's callback cleared; not where the watermark stops between the two."""
+    scenario = next(s for s in load_scenarios() if s.id == "event-time-timers")
+    guarantee = next(g for g in scenario.guarantees if g.id == "a-timer-cleared-from-a-timer-does-not-fire")
+    bundle = Deliver(1, (Event("e1", "a", None, 1_001),))
+    case = Case("event-time-timers", "chain", Schedule((Advance(0, 1_000), bundle, Advance(2, 90_000))))
+
+    def spoil(pack, run):
+        traces = dict(run.traces)
+        for member in pack.cases:
+            first = member.schedule.arrivals[0].event
+            stray = Emission("a", {"fired": "cleared", "of": "e1", "time": first.event_time + 11_000}, 2)
+            if len(member.schedule.advances) == 2:
+                traces[member.id] = Trace((*run.traces[member.id].emissions, stray))
+        return replace(run, traces=traces)
+
+    _, witness, _ = confirm(spoil, case=case, guarantee=guarantee, scenario=scenario)
+    assert witness.flip.change == "the watermark at 11000 first: the claim stands"
+
+
 def test_a_stored_witness_keeps_its_confirmation():
     """It is not run again for the versions that confirmed it, and is for others."""
     _, witness, _ = confirm(drops_e2)
