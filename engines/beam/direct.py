@@ -86,6 +86,7 @@ class BeamDirect:
             Feature.RESTART: probes.options_of_direct_runners(),
             Feature.RESUME: probes.options_of_direct_runners(),
             Feature.PARTITIONS: probes.options_of_direct_runners(),
+            Feature.COALESCED: probes.an_advance_before_a_bundle(),
         }
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:

@@ -56,7 +56,11 @@ class BeamFnApi:
         return {
             Feature.SEVERAL_BUNDLES: refused,
             Feature.WATERMARK: refused,
+            Feature.COALESCED: refused,
+            Feature.PARTITIONS: probes.options_of_direct_runners(),
             Feature.RESTART: probes.options_of_direct_runners(),
+            Feature.RETRY: probes.a_failing_bundle_on_fn_api_runner(),
+            Feature.RESUME: probes.options_of_direct_runners(),
             Feature.LATE_COUNTER: probes.counters_on_fn_api_runner(),
         }
 

@@ -143,9 +143,12 @@ def write(folder: Path, number: int, batch: MicroBatch, events: list[Row]) -> No
 
 
 def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
-    """The stream of what ``write`` wrote: one file a micro-batch, with the watermark declared."""
+    """The stream of what ``write`` wrote: one file a micro-batch, with the watermark declared. ``partition`` is the
+    input partition that a row was read in."""
+    from pyspark.sql.functions import spark_partition_id
+
     source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder))
-    return source.withWatermark("event_time", f"{DELAY} milliseconds")
+    return source.withColumn("partition", spark_partition_id()).withWatermark("event_time", f"{DELAY} milliseconds")
 
 
 def partitions_of(pack: Pack) -> int:

@@ -176,6 +176,8 @@ def _collect(
     """Traces from output rows. An event's emission carries its step along, a timer's step is its micro-batch's."""
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     received = dict.fromkeys((batch.step for batch in batches), 0)
+    partitions: dict[int, set[int]] = {}
+    seen: set[str] = set()
     for number in sorted(rows):
         planned = batches[number].step if number < len(batches) else DRAIN
         for row in rows[number]:
@@ -183,12 +185,18 @@ def _collect(
                 raise NotDriven(
                     f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}"
                 )
+            if row["nonce"] in seen:
+                raise NotDriven(f"an output row of micro-batch {number} (step {planned}) was read twice")
+            seen.add(row["nonce"])
             if row["received"] is not None:
                 received[planned] += row["received"]
+                partitions.setdefault(planned, set()).update(json.loads(row["value"]))
                 continue
             emissions[row["case"]].append(
                 Emission(row["key"], json.loads(row["value"]), planned, row["emitted_at"], row["error"])
             )
+    if scattered := [step for step, found in partitions.items() if len(found) > 1]:
+        raise NotDriven(f"the rows of step {scattered[0]} were read in several partitions, which scrambles their order")
     late = {p["batchId"]: sum(o["numRowsDroppedByWatermark"] for o in p["stateOperators"]) for p in progress}
     counts = tuple(
         StepCount(batch.step, sum(1 for _ in pack.bundle(batch.step)), received[batch.step], late[number])

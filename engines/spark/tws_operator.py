@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from conformance.program import Cell, EngineFault, Output, Program, State, Timer
 from engines.spark.driving import HEARTBEAT, SENTINEL
 
 OUTPUT = (
-    "program string, case string, key string, step long, value string, emitted_at long, error string, received long"
+    "program string, case string, key string, step long, value string, emitted_at long, error string, "
+    "received long, nonce string"
 )
-"""An emission, or (where ``received`` is set) how many rows of a step a call was handed. ``step`` is null for a timer's
-output."""
-
+"""An emission, or (where ``received`` is set) how many rows of a step a call was handed, with the input partitions that
+they came from as ``value``. ``step`` is null for a timer's output. ``nonce`` tells a row that was put out once and read
+twice from one that was put out twice."""
 
 INJECTED = "this failure was asked for"
 
@@ -181,6 +183,10 @@ class NamedTimers:
         return True
 
 
+def _nonce() -> str:
+    return os.urandom(8).hex()
+
+
 @dataclass(frozen=True)
 class Failure:
     """How sentinel rows of ``step`` fail: in the first attempt of their task, or in every one of this query. They leave
@@ -237,10 +243,12 @@ class NeutralProcessor(StatefulProcessor):
                 self._fail(row.step)
             return
         received: Counter[int] = Counter()
+        partitions: dict[int, set[int]] = {}
         for row in rows:
             if program == HEARTBEAT:
                 continue
             received[row.step] += 1
+            partitions.setdefault(row.step, set()).add(row.partition)
             event = Event(row.id, user_key, json.loads(row.value), round(row.event_time.timestamp() * 1000))
             yield from self._emissions(key, self._call(key, "on_event", event), row.step)
         for step, count in received.items():
@@ -249,10 +257,11 @@ class NeutralProcessor(StatefulProcessor):
                 case=case,
                 key=user_key,
                 step=step,
-                value=None,
+                value=json.dumps(sorted(partitions[step])),
                 emitted_at=None,
                 error=None,
                 received=count,
+                nonce=_nonce(),
             )
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
@@ -288,4 +297,5 @@ class NeutralProcessor(StatefulProcessor):
                 emitted_at=o.event_time,
                 error=o.error,
                 received=None,
+                nonce=_nonce(),
             )

@@ -6,8 +6,9 @@ from conformance.engine import case_needs
 from conformance.generation import draw_cases
 from conformance.guarantees import program_ref, programs_of
 from conformance.model import Advance, Case, Deliver, Event, Schedule
+from conformance.packing import packs_of
 from conformance.registry import load_scenarios
-from conformance.runner import exercised_by_any_reading, packs_of
+from conformance.runner import exercised_by_any_reading
 from engines.reference import Reference
 
 SCENARIOS = load_scenarios()

@@ -1,12 +1,13 @@
 """The Beam columns on the real runners."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from common import CALLS, COUNTED, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
 
 from conformance.engine import Feature, NotDriven
-from conformance.model import DRAIN, Advance, Pack
+from conformance.model import DRAIN, Advance, Event, FailOnce, Pack, renumbered
 
 pytestmark = pytest.mark.engine
 
@@ -103,6 +104,33 @@ def test_a_lost_element_is_an_error(beam, monkeypatch):
     monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
     with pytest.raises(NotDriven, match="took in 1 elements, the schedule has 2"):
         beam.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def _failing():
+    before, after = COUNTED.schedule.steps[:3], COUNTED.schedule.steps[3:]
+    return replace(COUNTED, schedule=renumbered([*before, FailOnce(0), *after]))
+
+
+def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(beam):
+    failing = _failing()
+    event = Event("e1", "b", None, T + 1)
+    bundles = {step.id: [event] if step.id == 1 else [] for step in failing.schedule.bundles}
+    idle = replace(failing, schedule=failing.schedule.with_bundles(bundles))
+    result = beam.run(Pack((failing, idle)), PROGRAMS)
+    assert result.traces == specified(beam, [failing, idle])
+    assert result.untouched == {idle.id}
+
+
+def test_a_failure_that_does_not_happen_is_an_error(beam, monkeypatch):
+    from engines.beam import dofn
+
+    class FailedAlready(dict):
+        def __contains__(self, attempt):
+            return True
+
+    monkeypatch.setattr(dofn.attempts, "failed", FailedAlready())
+    with pytest.raises(NotDriven, match="was to fail"):
+        beam.run(Pack((_failing(),)), PROGRAMS)
 
 
 def test_fnapi_takes_one_bundle_only(fnapi):

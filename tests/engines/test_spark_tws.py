@@ -1,13 +1,15 @@
 """spark-tws on the real Spark: it drives schedules exactly, keeps cases apart, and hides nothing."""
 
+import itertools
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 from common import CALLS, COUNTED, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
 
 from conformance.engine import NotDriven
-from conformance.model import Advance, Case, Deliver, Event, Pack, Restart, Schedule
+from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Schedule, renumbered
 from engines.spark import driving, session
 
 pytestmark = pytest.mark.engine
@@ -118,20 +120,111 @@ def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
     true = driving.write
 
-    def sabotage(folder, batches, first):
-        true(folder, [(batch, rows[1:]) if rows else (batch, rows) for batch, rows in batches], first)
+    def sabotage(folder, number, batch, rows):
+        true(folder, number, batch, rows[1:])
 
     monkeypatch.setattr(driving, "write", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
+def test_rows_of_a_step_in_two_partitions_are_an_error(spark, monkeypatch):
+    """They would arrive in an order that nobody chose."""
+    true = driving.read_stream
+
+    def sabotage(session, folder):
+        from pyspark.sql.functions import pmod, xxhash64
+
+        return true(session, folder).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
+
+    monkeypatch.setattr(driving, "read_stream", sabotage)
+    with pytest.raises(NotDriven, match="read in several partitions"):
+        spark.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def test_output_read_twice_is_an_error(spark, monkeypatch):
+    true = driving.run_query
+
+    def sabotage(*args):
+        rows, progress, failure = true(*args)
+        return {number: found * 2 for number, found in rows.items()}, progress, failure
+
+    monkeypatch.setattr(driving, "run_query", sabotage)
+    with pytest.raises(NotDriven, match="was read twice"):
+        spark.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def _with(*steps):
+    """COUNTED with these steps before its second bundle."""
+    before, after = COUNTED.schedule.steps[:3], COUNTED.schedule.steps[3:]
+    return replace(COUNTED, schedule=renumbered([*before, *steps, *after]))
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(spark, resume):
+    """The case whose bundle fails is not called untouched; one that has no element in that bundle is."""
+    failing = _with(FailOnce(0, resume))
+    event = Event("e1", "b", None, T + 1)
+    idle_bundles = {step.id: [event] if step.id == 1 else [] for step in failing.schedule.bundles}
+    idle = replace(failing, schedule=failing.schedule.with_bundles(idle_bundles))
+    result = spark.run(Pack((failing, idle)), PROGRAMS)
+    assert result.traces == specified(spark, [failing, idle])
+    assert result.untouched == {idle.id}
+
+
+def test_a_failure_that_does_not_happen_is_an_error(spark, monkeypatch):
+    monkeypatch.setattr(driving, "SENTINELS", 0)
+    with pytest.raises(NotDriven, match="was to fail"):
+        spark.run(Pack((_with(FailOnce(0)),)), PROGRAMS)
+    with pytest.raises(NotDriven, match="the query was to fail"):
+        spark.run(Pack((_with(FailOnce(0, resume=True)),)), PROGRAMS)
+
+
+def test_a_bundle_after_a_coalesced_advance_is_filtered_by_the_watermark_before(spark):
+    schedule = Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, (Event("e1", "a", None, T + 1),)),
+            Advance(2, T + 5, coalesced=True),
+            Deliver(3, (Event("e2", "a", None, T), Event("e3", "a", None, T + 3), Event("e4", "a", None, T + 6))),
+            Deliver(4, (Event("e5", "a", None, T + 5),)),
+            Advance(5, T + 90),
+        )
+    )
+    case = Case("late-data", "global", schedule)
+    traces = run(spark, [case])
+    assert [e.value["processed"] for e in traces[case.id].emissions] == ["e1", "e3", "e4"]
+    assert traces == specified(spark, [case])
+
+
+def test_the_state_is_kept_in_as_many_partitions_as_asked_for(spark, monkeypatch):
+    case = replace(COUNTED, schedule=renumbered([Partitions(0, 5), *COUNTED.schedule.steps]))
+    assert run(spark, [case]) == specified(spark, [case])
+    monkeypatch.setattr(session, "PARTITIONS", 3)
+    monkeypatch.setattr(driving, "partitions_of", _then(lambda pack: 2, driving.partitions_of))
+    with pytest.raises(NotDriven, match=re.escape("kept its state in {2} partitions, not 3")):
+        spark.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def _then(first, rest):
+    """A function that is ``first`` when it is called for the first time."""
+    functions = itertools.chain([first], itertools.repeat(rest))
+    return lambda *args: next(functions)(*args)
+
+
+def test_two_packs_at_a_time_give_what_one_gives(spark):
+    cases = [replace(COUNTED, schedule=s) for s in (COUNTED.schedule, _with(Restart(0)).schedule)]
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        together = list(pool.map(lambda case: spark.run(Pack((case,)), PROGRAMS).traces, cases))
+    assert together == [specified(spark, [case]) for case in cases]
+
+
 def test_output_in_another_batch_is_an_error(spark, monkeypatch):
     true = driving.run_query
 
     def sabotage(*args):
-        rows, progress = true(*args)
-        return {number + 1: found for number, found in rows.items()}, progress
+        rows, progress, failure = true(*args)
+        return {number + 1: found for number, found in rows.items()}, progress, failure
 
     monkeypatch.setattr(driving, "run_query", sabotage)
     with pytest.raises(NotDriven, match="came out in micro-batch"):
