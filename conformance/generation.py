@@ -168,6 +168,9 @@ Exercised = Callable[[list[Case]], list[frozenset[str]]]
 ROUNDS = 20
 
 
+Goal = tuple[str, str]
+"""(guarantee, the rare perturbation that it is asked under, or "")."""
+
 IN_CLOCK = 2
 """How many twins a case gets of the perturbations that keep its clock, of those that have a hold on it."""
 
@@ -253,23 +256,30 @@ def _cover(
 ) -> list[Case]:
     """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
     kept: dict[str, Case] = {}
-    met: dict[str, set[str]] = {name: set() for name in goals}  # guarantee -> the distinct cases that exercise it
     known: set[str] = set()  # digests: a twin that equals another case would count twice
     relations = {g.id: g.same_under for g in scenario.guarantees if g.id in goals and g.same_under}
-    about = {name: {p.id for p in perturbations} for name, perturbations in relations.items()}
-    # What not every engine can run counts only for the guarantees that are about it.
+    # What not every engine can run counts only for the guarantees that are about it, and for each of them apart.
     rare = {p.id for p in PERTURBATIONS if p.needs & RARE}
     sparse = {p.id for p in PERTURBATIONS if p.sparse}
+    met: dict[Goal, set[str]] = {}  # the distinct cases that exercise each guarantee
+    for name in goals:
+        apart = [p.id for p in relations.get(name, ()) if p.id in rare]
+        met |= {(name, perturbation): set() for perturbation in apart or [""]}
 
-    def short() -> set[str]:
-        return {name for name, wanted in goals.items() if len(met[name]) < wanted}
+    def goal_of(name: str, case: Case) -> Goal:
+        return name, case.perturbation if case.perturbation in rare else ""
+
+    def short() -> set[Goal]:
+        return {goal for goal, cases in met.items() if len(cases) < goals[goal[0]]}
 
     for number in range(ROUNDS):
         missing = short()
         if not missing:
             break
-        all_relations = missing <= relations.keys()
-        clocks = twins.serving(p for name in missing for p in relations[name]) if all_relations else twins.clocks
+        if all(name in relations for name, _ in missing):
+            clocks = twins.serving(p for name, apart in missing for p in relations[name] if apart in ("", p.id))
+        else:
+            clocks = twins.clocks
         strategy = st.one_of([schedules(clock, scenario.domain[program]) for clock in clocks])
         round_seed = seeded(seed, scenario.id, program, len(twins.clocks[0].bundles), number)
         drawn = examples(strategy, max(len(clocks), max(goals.values()) // 2), round_seed, lambda schedule: schedule)
@@ -290,11 +300,10 @@ def _cover(
                         groups[-1].append(member)
         tested = iter(exercised([case for group in groups for case in group]))
         for group in groups:
-            gains = [next(tested) for _ in group]
+            gains = [{goal_of(name, case) for name in next(tested)} & met.keys() for case in group]
             if number == 0 or any(gain & short() for gain in gains):
                 for case, gain in zip(group, gains, strict=True):
                     kept[case.id] = case
-                    for name in gain & met.keys():
-                        if case.perturbation not in rare or case.perturbation in about.get(name, ()):
-                            met[name].add(case.digest)
+                    for goal in gain:
+                        met[goal].add(case.digest)
     return list(kept.values())

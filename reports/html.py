@@ -17,6 +17,7 @@ from reports.words import (
     coverage_line,
     difference_lines,
     differing,
+    inapplicable,
     keeps_promise,
     not_run,
     partly,
@@ -87,6 +88,7 @@ def _survivals(results: Results) -> list[dict[str, Any]]:
             "word": survived(survival),
             "kept": keeps_promise(survival),
             "partly": partly(survival),
+            "apart": inapplicable(survival),
         }
     return list(rows.values())
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from conformance.agreement import specified_for
+from conformance.equivalence import Equivalence, maximal
 from conformance.model import (
     DRAIN,
     Advance,
@@ -115,12 +116,21 @@ def survived(survival: Mapping[str, Any]) -> str:
 
 
 def partly(survival: Mapping[str, Any]) -> list[str]:
-    """The equivalences that only some pairs put to the test, and none refuted."""
-    return [
-        f"{g['equivalence']} on {g['counted']} of {survival['pairs']}"
+    """The strongest equivalences that only some pairs put to the test, and none refuted."""
+    counted = {Equivalence(g["equivalence"]): g["counted"] for g in survival["grades"]}
+    some = [
+        Equivalence(g["equivalence"])
         for g in survival["grades"]
         if g["counted"] and g["inapplicable"] and not g["refuted"]
     ]
+    return [f"{how.value} on {counted[how]} of {survival['pairs']}" for how in maximal(some)]
+
+
+def inapplicable(survival: Mapping[str, Any]) -> str:
+    """How many pairs did not count at what was promised (at identical, where nothing was); "" if all did."""
+    asked = survival["promised"] or "identical"
+    number = next((g["inapplicable"] for g in survival["grades"] if g["equivalence"] == asked), 0)
+    return f"{number} inapplicable to {asked}" if number else ""
 
 
 def keeps_promise(survival: Mapping[str, Any]) -> bool:
@@ -131,7 +141,8 @@ def keeps_promise(survival: Mapping[str, Any]) -> bool:
 def survival_lines(survival: Mapping[str, Any]) -> Iterator[str]:
     """One program under one perturbation on one engine: every equivalence, and the smallest pair against each."""
     promised = f", promised: {survival['promised']}" if survival["promised"] else ", nothing promised"
-    yield f"{survival['perturbation']}: {survived(survival)} ({survival['pairs']} pairs{promised})"
+    apart = f", {inapplicable(survival)}" if inapplicable(survival) else ""
+    yield f"{survival['perturbation']}: {survived(survival)} ({survival['pairs']} pairs{promised}{apart})"
     if survival["unsupported"]:
         yield f"    {survival['unsupported']}"
     told = None

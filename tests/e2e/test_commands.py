@@ -97,6 +97,49 @@ def test_cases_of_one_run_serve_another(ran, tmp_path):
     assert second.run["cases_digest"] == first.run["cases_digest"]
 
 
+def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tmp_path):
+    """A later run takes them over, without reducing and confirming anew."""
+    folder, _ = ran
+    stored = folder / "out" / "witnesses"
+    arguments = ["run", "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
+    done = conformance(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "STILL FAILS" in done.stdout
+    before, after = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
+    assert after.witnesses == before.witnesses
+    assert {cell.witness for cell in after.cells if cell.verdict is Verdict.VIOLATED} == set(before.witnesses)
+    assert after.timing["engines"][LATE]["runs alone"] == 0
+    assert after.run["stored_witnesses"] != before.run["stored_witnesses"]
+
+
+def test_a_stored_witness_convicts_where_the_cases_do_not(ran, tmp_path):
+    """Here the run has no case for its guarantee at all but one that stands."""
+    folder, _ = ran
+    (witness,) = (folder / "out" / "witnesses").glob("*.json")
+    cases = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
+    other = next(c for c in cases if c["program"] == "windowed" and "base" not in c)
+    (tmp_path / "one.jsonl").write_text(json.dumps(other) + "\n")
+    arguments = ["run", "--engine", LATE, "--cases-from", "one.jsonl", "--out", "out", "--witnesses", witness.parent]
+    done = conformance(*arguments, "--scenario", "late-data", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = Results.read(tmp_path / "out" / "results.json")
+    (violated,) = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
+    assert violated.witness == witness.stem
+    assert "a stored witness still fails" in violated.reason
+
+
+def test_an_edited_stored_witness_is_refused(ran, tmp_path):
+    folder, _ = ran
+    (witness,) = (folder / "out" / "witnesses").glob("*.json")
+    (tmp_path / "witnesses").mkdir()
+    edited = tmp_path / "witnesses" / witness.name
+    edited.write_text(witness.read_text().replace("exactly", "nearly"))
+    done = conformance("run", "--engine", LATE, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"witnesses/{witness.name} was edited" in done.stderr
+    assert len(done.stderr.strip().splitlines()[-1:]) == 1
+
+
 def test_reports_are_made_again_from_results(ran, tmp_path):
     folder, _ = ran
     results = folder / "out" / "results.json"
