@@ -251,15 +251,21 @@ class Confirmer:
         return self._process
 
     def _run_packed(self, cases: list[Case]) -> Mapping[str, Trace]:
-        """Traces of the cases that the engine answered; one that a failed attempt did not reach gave no answer."""
+        """Traces of the cases that the engine can express and answered; one that a failed attempt did not reach gave no
+        answer."""
         found: dict[str, Trace] = {}
-        for pack in packs_of(cases, self._info.capabilities.largest_pack):
+        can = self._info.capabilities
+        cases = [case for case in cases if can.first_missing(case_needs(case, self._program(case))) is None]
+        for pack in packs_of(cases, can.largest_pack):
             try:
                 run = self._engine().run(pack)
             except (NotDriven, EngineDown):
                 continue  # what cannot be run in a pack is tried alone
             found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
         return found
+
+    def _program(self, case: Case) -> Program:
+        return self._programs[program_ref(case.scenario, case.program)]
 
     def _run_alone(self, subject: Subject) -> dict[str, PackRun]:
         self.alone_runs += len(subject.cases)
@@ -316,7 +322,7 @@ class Confirmer:
             return witness
         guarantee = self._guarantees[witness.case.scenario, witness.guarantee]
         subject = Subject(witness.case, witness.base)
-        program = self._programs[program_ref(witness.case.scenario, witness.case.program)]
+        program = self._program(witness.case)
         failed = 1
         for _ in range(ALONE - 1):
             failed += bool(failure(program, guarantee, subject, self._run_alone(subject)))

@@ -300,12 +300,12 @@ def clock_probes(case: Case, seen: Trace, times: Iterable[str]) -> Iterator[tupl
 
 
 def tighter_clocks(schedule: Schedule, keep_first: bool = False) -> list[Schedule]:
-    """The schedule with fewer steps, the fewest first, itself last: without empty bundles and the advances that no
-    bundle needs; without empty bundles. ``keep_first`` keeps the first advance, which twins are compared from."""
+    """The schedule with fewer steps, numbered anew, the fewest first, itself last: without empty bundles and the advances
+    that no bundle needs; without empty bundles. ``keep_first`` keeps the first advance, which twins are compared from."""
     without = schedule.without_empty_bundles()
-    needed = tuple(
+    needed = [
         step
         for number, (step, after) in enumerate(itertools.zip_longest(without.steps, without.steps[1:]))
         if not (isinstance(step, Advance) and isinstance(after, Advance)) or (keep_first and number == 0)
-    )
-    return list(dict.fromkeys([Schedule(needed), without, schedule]))
+    ]
+    return list(dict.fromkeys([renumbered(needed), renumbered(without.steps), schedule]))
