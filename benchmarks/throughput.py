@@ -20,8 +20,8 @@ from conformance.engine import CannotRun, Engine, case_needs
 from conformance.generation import draw_clocks, examples, schedules
 from conformance.guarantees import program_ref, programs_of
 from conformance.model import Case, Pack, PackRun
+from conformance.packing import packs_of
 from conformance.registry import engine_ids, load_engine, load_scenarios
-from conformance.runner import packs_of
 
 SIZES = (100, 500, 2_000)
 SCENARIOS = load_scenarios()
