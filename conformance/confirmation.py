@@ -318,7 +318,9 @@ class Confirmer:
     def _again(self, witness: Witness) -> Witness:
         """A stored witness that has just failed alone once more; run again where this version has not confirmed it."""
         mine = self._confirmation(1, 1)
-        if any(mine == replace(other, failed=1, runs=1) for other in witness.confirmations if other.failed == other.runs):
+        if any(
+            mine == replace(other, failed=1, runs=1) for other in witness.confirmations if other.failed == other.runs
+        ):
             return witness
         guarantee = self._guarantees[witness.case.scenario, witness.guarantee]
         subject = Subject(witness.case, witness.base)

@@ -223,16 +223,16 @@ def about(witness: Witness) -> Iterator[str]:
     if reduction and reduction["tried"]:
         least = "nothing simpler that was tried fails" if reduction["minimal_under_these"] else "not at its least"
         yield (
-            f"reduced from {_elements(reduction['elements_before'])} in {reduction['rounds']} rounds of "
-            f"{reduction['candidates']} candidates ({', '.join(reduction['tried'])}): {least}"
+            f"reduced from {_count(reduction['elements_before'], 'element')} in {_count(reduction['rounds'], 'round')} "
+            f"of {_count(reduction['candidates'], 'candidate')} in all ({', '.join(reduction['tried'])}): {least}"
         )
     for confirmation in witness.confirmations:
         versions = ", ".join(f"{k} {v}" for k, v in confirmation.versions.items() if "." not in k)
         yield f"failed alone in {confirmation.failed} of {confirmation.runs} runs on {confirmation.engine} ({versions})"
 
 
-def _elements(number: int) -> str:
-    return f"{number} element{'s' if number != 1 else ''}"
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def replayed(results: Results) -> list[str]:
