@@ -177,8 +177,11 @@ class Confirmer:
         if not last.failed:
             reason = f"fails only in a pack, not alone (0 of {last.runs} runs): {cell.reason}"
             return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=outcome.id)
-        intermittent = f"{last.failed}/{last.runs}" if last.failed < last.runs else ""
-        return replace(cell, witness=outcome.id, reason=outcome.message, intermittent=intermittent)
+        if last.failed == last.runs:
+            return replace(cell, witness=outcome.id, reason=outcome.message)
+        share = f"{last.failed}/{last.runs}"
+        reason = f"intermittent, {share} of its runs alone: {outcome.message}"
+        return replace(cell, witness=outcome.id, reason=reason, intermittent=share)
 
     # What to reduce
 

@@ -96,6 +96,7 @@ def test_what_fails_alone_now_and_then_is_intermittent():
     cell, _, _ = confirm(spoil)
     assert cell.verdict is Verdict.VIOLATED
     assert cell.intermittent == "2/3"
+    assert "intermittent, 2/3 of its runs alone" in cell.reason
 
 
 def test_what_needs_the_empty_bundle_keeps_it():

@@ -12,9 +12,9 @@ from conformance.agreement import Agreement, Difference, Grade, specified_for
 from conformance.equivalence import Equivalence
 from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
 from conformance.results import Cell, Results, Verdict
-from conformance.witnesses import Witness
+from conformance.witnesses import Confirmation, Flip, Witness
 from reports import html, junit, markdown, terminal
-from reports.words import agreed, coverage_line, difference_lines
+from reports.words import agreed, coverage_line, difference_lines, inapplicable, witness_lines
 
 EVIL = '<script>alert("x")</script> | `](javascript:1) \x07 [red]*'
 SCHEDULE = Schedule((Advance(0, 1_000), Deliver(1, (Event(EVIL, EVIL, EVIL, 1_000),)), Advance(2, 9_000)))
@@ -185,3 +185,54 @@ def test_the_terminal_takes_no_markup_from_texts(results):
     text = console.export_text()
     assert "[red]*" in text
     assert "partial" in text
+
+
+def test_a_witness_says_what_is_known_of_it(results):
+    """What flips it, how it was reduced, where it failed alone; in every report that shows it."""
+    known = replace(
+        Witness.from_json(next(iter(results.witnesses.values()))),
+        flip=Flip("e1 1 ms later: the claim stands", SCHEDULE),
+        reduction={
+            "rounds": 1,
+            "candidates": 7,
+            "elements_before": 4,
+            "tried": ["drop elements"],
+            "minimal_under_these": True,
+        },
+        confirmations=(Confirmation("spark-tws", {"spark": "4.3.0", "a.setting": "x"}, "abc", 2, 3),),
+    )
+    lines = witness_lines(known)
+    assert "one change flips it: e1 1 ms later: the claim stands" in lines
+    reduced = "reduced from 4 elements in 1 round of 7 candidates in all (drop elements): nothing simpler that was tried fails"
+    assert reduced in lines
+    assert "failed alone in 2 of 3 runs on spark-tws (spark 4.3.0)" in lines
+    assert "no single change that was tried flips it" in witness_lines(replace(known, flip=None))
+    in_a_pack = replace(known, packed_seen=TRACE)
+    assert any("in a pack" in line for line in witness_lines(in_a_pack))
+
+
+def test_what_the_stored_witnesses_gave_is_told(results):
+    replays = [
+        {"witness": name, "engine": "e", "scenario": "s", "guarantee": "g", "answer": answer, "message": ""}
+        for name, answer in [("one", "STILL FAILS"), ("two", "FIXED"), ("three", "FIXED")]
+    ]
+    told = replace(results, replays=replays)
+    console = Console(file=io.StringIO(), record=True, width=200)
+    terminal.summary(told, console)
+    printed = console.export_text()
+    for text in (printed, markdown.render(told)):
+        assert "stored witnesses: 1 STILL FAILS: one" in text
+        assert "stored witnesses: 2 FIXED: two, three" in text
+
+
+def test_pairs_that_do_not_count_are_shown():
+    survival = {
+        "promised": "same multiset",
+        "grades": [
+            {"equivalence": "identical", "inapplicable": 9},
+            {"equivalence": "same multiset", "inapplicable": 2},
+        ],
+    }
+    assert inapplicable(survival) == "2 inapplicable to same multiset"
+    assert inapplicable({**survival, "promised": ""}) == "9 inapplicable to identical"
+    assert inapplicable({**survival, "promised": "same final value"}) == ""
