@@ -203,13 +203,11 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised:
 
 
 def _needs_more_than_one_bundle(guarantee: Guarantee) -> bool:
-    """Also of a relation that some engine could only be asked under one of its perturbations."""
-    needs = guarantee.needs.union(*(perturbation.needs for perturbation in guarantee.same_under))
-    return bool(needs & {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}) or _rare_relation(guarantee)
-
-
-def _rare_relation(guarantee: Guarantee) -> bool:
-    return bool(guarantee.same_under) and all(perturbation.needs & RARE for perturbation in guarantee.same_under)
+    """A relation does where all of its perturbations do, or cannot be run by every engine."""
+    more = {Feature.SEVERAL_BUNDLES, Feature.WATERMARK}
+    if guarantee.same_under and all(perturbation.needs & (more | RARE) for perturbation in guarantee.same_under):
+        return True
+    return bool(guarantee.needs & more)
 
 
 class _Twins:
