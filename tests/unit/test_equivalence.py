@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from conformance.equivalence import IMPLIES, Equivalence, alike, correspondences, grades
+from conformance.equivalence import IMPLIES, Equivalence, alike, correspondences, first_difference, grades
 from conformance.generation import draw_clocks, schedules
 from conformance.guarantees import program_ref, programs_of
 from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, Schedule, Trace, renumbered
@@ -234,3 +234,64 @@ def test_a_stray_emission_under_the_bases_name_of_a_renamed_key_counts():
     twin = Schedule((Advance(0, 10), Deliver(1, (Event("e1", "0-a", None, 11),)), Advance(3, 20)))
     right = Trace.collect([Emission("a", 666, 1), Emission("0-a", 1, 1)])
     assert alike(Program(), (base, Trace.collect([Emission("a", 1, 1)])), (twin, right)) == frozenset()
+
+
+def test_everything_weaker_follows_from_an_identical_trace():
+    assert IMPLIES[Equivalence.IDENTICAL] == set(Equivalence) - {Equivalence.IDENTICAL}
+
+
+def test_a_position_counts_the_advances_that_both_make():
+    """By the watermarks of the base; an extra advance of the twin stands for the next one."""
+    shift = 7
+    steps = [replace(s, watermark=s.watermark + shift) if isinstance(s, Advance) else s for s in SCHEDULE.steps]
+    twin = renumbered([*steps[:3], Advance(0, 15 + shift), *steps[3:5], Advance(0, 25 + shift), *steps[5:]])
+    ours, theirs = correspondences(SCHEDULE, twin)
+    assert (ours.shift, theirs.shift) == (0, shift)
+    assert ours.positions == {0: 1, 1: 1, 2: 1, 3: 2, 4: 2, 5: 3}
+    assert theirs.positions == {0: 1, 1: 1, 2: 1, 3: 2, 4: 2, 5: 2, 6: 3, 7: 3}
+
+
+def test_the_first_key_that_differs_is_told_with_both_of_its_outputs():
+    def told(left, right):
+        return first_difference(Program(), (SCHEDULE, left), (SCHEDULE, right))
+
+    assert told(BASE, BASE) == "no key differs"
+    both = _trace(("b", 3, 1), ("a", 2, 1), ("a", {"x": None}, 4))
+    assert told(BASE, both) == 'key a gave 1, 2 before, 2, {"x":null} after'
+    assert told(BASE, _trace(("a", 1, 1), ("a", 2, 1))) == "key b gave 3 before, nothing after"
+    assert told(_trace(("c", 1, 1)), _trace()) == "key c gave 1 before, nothing after"
+    assert told(_trace(), _trace(("c", 1, 1))) == "key c gave nothing before, 1 after"
+    assert (
+        told(BASE, _trace(("a", 1, 1), ("a", 2, 1), ("b", 3, 4)))
+        == "key b gave 3 before, the same in other steps after"
+    )
+
+
+def test_values_that_are_not_objects_are_compared_whole_where_labels_are_dealt_out():
+    """And what errors and event times an emission has."""
+
+    def held(left, right):
+        found = alike(Numbered(), (SCHEDULE, Trace(left)), (SCHEDULE, Trace(right)))
+        return Equivalence.SAME_UP_TO_RELABELLING in found
+
+    def labelled(index, event_time=None):
+        return Emission("a", {"index": index}, 1, event_time)
+
+    assert held((labelled(1), labelled(2)), (labelled(2), labelled(1)))
+    assert not held((labelled(1, 5), labelled(2)), (labelled(1, 6), labelled(2)))
+    assert not held((Emission("a", [1], 1),), (Emission("a", [2], 1),))
+    assert held((Emission("a", [1], 1), labelled(1)), (labelled(1), Emission("a", [1], 1)))
+    assert not held((Emission("a", {"index": 1}, 1),), (Emission("a", {"index": 1, "more": 1}, 1),))
+    assert not held((Emission("a", {}, 1),), (Emission("a", {"index": 1}, 1),))
+    assert held(
+        (labelled(1), Emission("a", {"id": 1}, 1)), (Emission("a", {"id": 1, "index": 1}, 1), Emission("a", {}, 1))
+    )
+
+
+def test_times_are_brought_back_by_the_shift_itself():
+    """Here of 7 ms, which no operation on bits gets right; numbers that are no times, and texts, are left alone."""
+    steps = [replace(s, watermark=s.watermark + 7) if isinstance(s, Advance) else s for s in SCHEDULE.steps]
+    left = Trace((Emission("a", {"at": 11, "number": 5}, 1, 12), Emission("a", {"at": "11"}, 1), Emission("a", 11, 1)))
+    right = Trace((Emission("a", {"at": 18, "number": 5}, 1, 19), Emission("a", {"at": "11"}, 1), Emission("a", 11, 1)))
+    assert Equivalence.IDENTICAL in alike(Timed(), (SCHEDULE, left), (Schedule(tuple(steps)), right))
+    assert Equivalence.IDENTICAL not in alike(Timed(), (SCHEDULE, left), (Schedule(tuple(steps)), left))

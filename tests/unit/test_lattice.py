@@ -1,17 +1,22 @@
 """The equivalence lattice: its order, what programs promise, and what a broken engine loses."""
 
+from dataclasses import replace
+
 import pytest
 
 from conformance import checking
-from conformance.engine import EngineInfo
+from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature, unsupported
 from conformance.equivalence import IMPLIES, Equivalence, alike, maximal
 from conformance.generation import draw_cases
-from conformance.guarantees import programs_of, promise
+from conformance.guarantees import Scenario, programs_of, promise
 from conformance.lattice import survey
+from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
 from conformance.packing import packs_of
 from conformance.perturbation import PERTURBATIONS, REORDER_KEY, REORDERINGS, RETRY, REVERSE
+from conformance.program import Program
 from conformance.registry import load_engine, load_scenarios
 from conformance.runner import exercised_by_any_reading, reference_traces
+from engines.reference import SPECIFIED
 
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)
@@ -107,3 +112,124 @@ def test_an_engine_of_one_bundle_and_no_watermark_cannot_be_asked_all(perturbati
     named = {survival.unsupported.partition(":")[0]}
     assert named <= ({need.value for need in perturbation.needs} or {""})
     assert survival.observed == []
+
+
+def _small(name, *keys, **more):
+    """One bundle with an event for each key."""
+    events = tuple(Event(f"{name}{number}", key, None, 20) for number, key in enumerate(keys))
+    return Case("s", "p", Schedule((Advance(0, 10), Deliver(1, events), Advance(2, 30))), **more)
+
+
+def _out(*values):
+    return Trace(tuple(Emission("a", value, 1) for value in values))
+
+
+BASES = [_small("x", "a"), _small("y", "a", "a"), _small("z", "a", "b")]
+RETRIED = [replace(base, perturbation=RETRY.id, base=base.id) for base in BASES]
+PLAIN = Scenario("s", "", {"p": Program()}, {"p": None}, (), {"p": promise([RETRY], Equivalence.SAME_SEQUENCE)})
+
+
+def _survive(engine, reference, runs=None, features=None):
+    """What is known of PLAIN, by perturbation, from the traces of BASES and then RETRIED."""
+    cases = [*BASES, *RETRIED]
+    given, specified = (dict(zip((c.id for c in cases), traces, strict=True)) for traces in (engine, reference))
+    info = EngineInfo("e", "", Capabilities(dict.fromkeys(Feature, NATIVE) | (features or {}), SPECIFIED))
+    found = survey([PLAIN], cases, runs or checking.Runs(given), info, lambda cases: specified)
+    return {survival.perturbation: survival for survival in found}
+
+
+ORDERED, SWAPPED, OTHERS = _out(1, 2), _out(2, 1), _out(3, 2)
+
+
+def test_a_pair_counts_where_the_reference_keeps_it_and_refutes_where_the_engine_does_not():
+    """The second is reordered on the engine; of the third the reference keeps the last value alone."""
+    engine = [ORDERED, ORDERED, ORDERED, ORDERED, SWAPPED, SWAPPED]
+    survived = _survive(engine, [ORDERED] * 5 + [OTHERS])[RETRY.id]
+    assert [(g.equivalence.value, g.counted, g.inapplicable, g.refuted) for g in survived.grades] == [
+        ("identical", 2, 1, 1),
+        ("same sequence", 2, 1, 1),
+        ("same multiset", 2, 1, 0),
+        ("same final value", 3, 0, 2),
+    ]
+    assert [g.smallest for g in survived.grades] == [(BASES[1], RETRIED[1])] * 2 + [None, (BASES[1], RETRIED[1])]
+    assert survived.traces == {BASES[1].id: ORDERED, RETRIED[1].id: SWAPPED}
+    assert survived.observed == []
+    assert (survived.pairs, survived.promised, survived.unsupported) == (3, Equivalence.SAME_SEQUENCE, "")
+    assert (survived.scenario, survived.program, survived.engine) == ("s", "p", "e")
+
+
+def test_the_smallest_refuting_pair_is_the_one_with_the_smallest_twin():
+    """Whatever the sizes of the bases."""
+    twins = [
+        _small("x", "a", "a", "b", perturbation=RETRY.id, base=BASES[0].id),
+        _small("y", "a", perturbation=RETRY.id, base=BASES[1].id),
+    ]
+    cases = [*BASES[:2], *twins]
+    traces = {case.id: SWAPPED if case in twins else ORDERED for case in cases}
+    specified = traces | {twin.id: trace for twin, trace in zip(twins, (OTHERS, SWAPPED), strict=True)}
+    info = EngineInfo("e", "", Capabilities(dict.fromkeys(Feature, NATIVE), SPECIFIED))
+    for reference, counted, inapplicable in [(dict.fromkeys(traces, ORDERED), 2, 0), (specified, 0, 2)]:
+        found = survey([PLAIN], cases, checking.Runs(traces), info, lambda cases, given=reference: given)
+        (first, *_) = next(s for s in found if s.perturbation == RETRY.id).grades
+        assert (first.counted, first.inapplicable) == (counted, inapplicable)
+        assert first.smallest == ((BASES[1], twins[1]) if counted else None)
+    one = traces | {twins[0].id: ORDERED, twins[1].id: SWAPPED}
+    found = survey([PLAIN], cases, checking.Runs(traces), info, lambda cases: one)
+    (first, *_) = next(s for s in found if s.perturbation == RETRY.id).grades
+    assert (first.counted, first.inapplicable, first.smallest) == (1, 1, (BASES[0], twins[0]))
+
+
+def test_what_was_observed_held_on_every_pair():
+    """A grade that was refuted, that a pair was inapplicable to, or that no pair counted at was not."""
+    assert _survive([ORDERED] * 6, [ORDERED] * 6)[RETRY.id].observed == [Equivalence.IDENTICAL]
+    partly = [ORDERED] * 3 + [ORDERED, ORDERED, SWAPPED]
+    assert _survive(partly, [ORDERED] * 6)[RETRY.id].observed == [Equivalence.SAME_MULTISET]
+    assert _survive([ORDERED] * 6, partly)[RETRY.id].observed == [Equivalence.SAME_MULTISET]
+    assert _survive([ORDERED] * 6, [ORDERED] * 3 + [_out(9)] * 3)[RETRY.id].observed == []
+
+
+def test_a_pair_without_both_answers_is_left_out():
+    """Lost, stopped, or not reached by the failure."""
+    stopped = Trace((Emission("a", None, 1, None, "KeyError: x"),))
+    for at in range(6):
+        traces = dict(zip((c.id for c in (*BASES, *RETRIED)), [ORDERED] * 6, strict=True))
+        name = list(traces)[at]
+        assert _survive([ORDERED] * 6, [ORDERED] * 6, checking.Runs(traces | {name: stopped}))[RETRY.id].pairs == 2
+        del traces[name]
+        assert _survive([ORDERED] * 6, [ORDERED] * 6, checking.Runs(traces))[RETRY.id].pairs == 2
+
+
+def test_what_the_engine_lacks_is_named_and_the_other_perturbations_are_surveyed():
+    surveyed = _survey_without(Feature.RETRY)
+    assert list(surveyed) == [p.id for p in PERTURBATIONS]
+    assert surveyed[RETRY.id].unsupported == f"{Feature.RETRY.value}: it has none"
+    assert (surveyed[RETRY.id].pairs, surveyed[RETRY.id].grades) == (0, ())
+    assert surveyed[RETRY.id].promised is Equivalence.SAME_SEQUENCE
+    assert surveyed[REVERSE.id].unsupported == ""
+    assert surveyed[REVERSE.id].promised is None
+
+
+def _survey_without(feature):
+    return _survive([ORDERED] * 6, [ORDERED] * 6, features={feature: unsupported("it has none")})
+
+
+def test_what_is_known_of_a_survival_is_written_down():
+    survived = _survive([ORDERED] * 4 + [SWAPPED] * 2, [ORDERED] * 6)[RETRY.id].to_json()
+    assert (survived["scenario"], survived["program"], survived["perturbation"]) == ("s", "p", "retry")
+    assert (survived["promised"], survived["observed"]) == ("same sequence", ["same multiset"])
+    assert (survived["engine"], survived["pairs"], survived["unsupported"]) == ("e", 3, "")
+    first, _, kept, _ = survived["grades"]
+    assert first == {
+        "equivalence": "identical",
+        "counted": 3,
+        "inapplicable": 0,
+        "refuted": 2,
+        "smallest": {
+            "base": BASES[1].schedule.to_json(),
+            "twin": RETRIED[1].schedule.to_json(),
+            "base_seen": ORDERED.to_json(),
+            "twin_seen": SWAPPED.to_json(),
+        },
+    }
+    assert (kept["equivalence"], kept["refuted"], kept["smallest"]) == ("same multiset", 0, None)
+    assert _survey_without(Feature.RETRY)[REVERSE.id].to_json()["promised"] == ""

@@ -1,0 +1,343 @@
+"""From cases and their traces to evidence, and from evidence to a cell."""
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.checking import (
+    Against,
+    Evidence,
+    Runs,
+    Unjudgeable,
+    cells_asked,
+    conclude,
+    exercised,
+    findings_against,
+    gather,
+    judge,
+    not_expressible,
+    pair_differs,
+    perturbations_of,
+)
+from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature, emulated, unsupported
+from conformance.equivalence import Equivalence
+from conformance.guarantees import Guarantee, Scenario, Source
+from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, PackRun, Schedule, StepCount, Trace
+from conformance.perturbation import PERTURBATIONS, RESTART, RETRY, REVERSE
+from conformance.program import Cell as Kind
+from conformance.program import Program
+from conformance.results import AS_DRAWN, Verdict
+from engines.reference import SPECIFIED
+
+
+class Counting(Program):
+    cells = {"count": Kind.COMBINING}
+
+
+PROGRAM = Counting()
+
+
+def _case(name, time=20, **more):
+    """One event; 20 ms is on time, 5 ms is behind the watermark, which is at 10 ms."""
+    steps = (Advance(0, 10), Deliver(1, (Event(name, "a", None, time),)), Advance(2, 30))
+    return Case("s", "p", Schedule(steps), **more)
+
+
+def _trace(*values):
+    return Trace(tuple(Emission("a", value, 1) for value in values))
+
+
+STOPPED = Trace((Emission("a", None, 1, None, "KeyError: x"),))
+
+
+def no_wrong(run):
+    """A claim that every emission puts to the test."""
+    for value in (e.value for e in run.emissions):
+        yield value != "wrong" or f"{value} in {run.case.schedule.arrivals[0].event.id}"
+
+
+def drops(run):
+    for count in run.counts:
+        yield count.reported_late == 0 or f"{count.reported_late} dropped"
+
+
+SOURCE = Source("a document")
+CHECKED = Guarantee("nothing is wrong", "p", no_wrong, source=SOURCE)
+RELATED = Guarantee("twins agree", "p", same_under=(RESTART, RETRY))
+LOOSE = Guarantee("twins agree in the end", "p", same_under=(RESTART,), alike=Equivalence.SAME_FINAL_VALUE)
+COUNTED = Guarantee("drops are counted", "p", accounting=drops)
+SCENARIO = Scenario("s", "", {"p": PROGRAM, "q": PROGRAM}, {"p": None, "q": None}, (CHECKED, RELATED, LOOSE, COUNTED))
+
+
+def _info(changed=None, evidence=None):
+    features = dict.fromkeys(Feature, NATIVE) | (changed or {})
+    return EngineInfo("e", "", Capabilities(features, SPECIFIED), evidence=evidence or {})
+
+
+def _nobody(cases):
+    raise AssertionError("the reference is not needed")
+
+
+BASE = _case("e1")
+TWIN = _case("e1", perturbation="restart", base=BASE.id)
+OTHER = _case("e2")
+
+
+def test_a_predicate_is_asked_of_cases_as_drawn_and_of_every_perturbation():
+    assert perturbations_of(CHECKED) == [None, *PERTURBATIONS]
+    assert perturbations_of(RELATED) == [RESTART, RETRY]
+    assert perturbations_of(COUNTED) == [None]
+
+
+def test_every_guarantee_is_asked_under_each_of_its_perturbations():
+    asked = [(s.id, g.id, p and p.id) for s, g, p in cells_asked([SCENARIO])]
+    assert len(asked) == 1 + len(PERTURBATIONS) + 2 + 1 + 1
+    assert asked[0] == ("s", CHECKED.id, None)
+    assert asked[-2:] == [("s", LOOSE.id, "restart"), ("s", COUNTED.id, None)]
+
+
+def test_runs_are_put_together():
+    one, two, pack, other = Runs(), Runs(), Pack((BASE,)), Pack((OTHER,))
+    one.add(pack, PackRun({BASE.id: _trace(1)}, untouched=frozenset({BASE.id})))
+    two.add(other, PackRun({OTHER.id: _trace(2)}, untouched=frozenset({OTHER.id})))
+    one.lost, one.faults, two.lost, two.faults = {"a": "1"}, {"b": "2"}, {"c": "3"}, {"d": "4"}
+    one.merge(two)
+    assert one.traces == {BASE.id: _trace(1), OTHER.id: _trace(2)}
+    assert [p for p, _ in one.packs] == [pack, other]
+    assert one.untouched == {BASE.id, OTHER.id}
+    assert (one.lost, one.faults) == ({"a": "1", "c": "3"}, {"b": "2", "d": "4"})
+
+
+def test_a_predicate_that_yields_nothing_was_not_put_to_the_test():
+    assert findings_against(CHECKED, BASE, _trace()) == (False, [])
+    assert findings_against(CHECKED, BASE, _trace(1, 2)) == (True, [])
+    assert findings_against(CHECKED, BASE, _trace(1, "wrong", "wrong")) == (True, ["wrong in e1"] * 2)
+
+
+def test_a_predicate_that_fails_says_on_which_case_and_how():
+    def broken(run):
+        yield run.emissions[7]
+
+    with pytest.raises(Unjudgeable, match=f"^case {BASE.id}: the predicate failed on this trace: IndexError: .+"):
+        findings_against(Guarantee("broken", "p", broken), BASE, _trace(1))
+
+
+def test_twins_differ_up_to_the_equivalence_of_the_guarantee():
+    traces = {BASE.id: _trace(1, 2), TWIN.id: _trace(2)}
+    assert pair_differs(PROGRAM, LOOSE, BASE, TWIN, traces) == ""
+    said = pair_differs(PROGRAM, RELATED, BASE, TWIN, traces)
+    assert said == f"not identical ({RESTART.title}): key a gave 1, 2 before, 2 after"
+    made = replace(TWIN, perturbation="by hand")
+    said = pair_differs(PROGRAM, RELATED, BASE, made, {BASE.id: _trace(1), made.id: _trace(2)})
+    assert said.startswith("not identical (by hand): ")
+
+
+def test_evidence_of_a_predicate_is_that_of_its_perturbation_alone():
+    runs = Runs({BASE.id: _trace("wrong"), OTHER.id: _trace(1), TWIN.id: _trace("wrong", 1)})
+    cases = [BASE, OTHER, TWIN]
+    drawn = gather(PROGRAM, CHECKED, None, cases, runs, _nobody)
+    assert drawn == Evidence([BASE, OTHER], [Against(BASE, "wrong in e1")])
+    assert gather(PROGRAM, CHECKED, RESTART, cases, runs, _nobody).exercised == [TWIN]
+    assert gather(PROGRAM, CHECKED, REVERSE, cases, runs, _nobody) == Evidence()
+    assert gather(PROGRAM, CHECKED, None, [BASE], Runs({BASE.id: _trace()}), _nobody) == Evidence()
+
+
+def test_the_first_that_a_predicate_says_is_kept():
+    def numbers(run):
+        yield from (f"number {e.value}" for e in run.emissions)
+
+    evidence = gather(PROGRAM, Guarantee("c", "p", numbers), None, [BASE], Runs({BASE.id: _trace(1, 2, 3)}), _nobody)
+    assert evidence.against == [Against(BASE, "number 1")]
+
+
+def test_a_case_without_a_trace_to_judge_is_a_fault_or_lost_and_the_next_is_judged():
+    """The harness's own failure comes first, whatever else is known."""
+    faulty, lost, ended, stopped, broken, good = (_case(f"e{n}") for n in range(6))
+
+    def check(run):
+        if run.emissions[0].value is None:
+            raise ValueError("no value")
+        yield "against"
+
+    runs = Runs(
+        {faulty.id: _trace(1), stopped.id: STOPPED, broken.id: _trace(None), good.id: _trace(1)},
+        lost={lost.id: "it died"},
+        faults={faulty.id: "not driven"},
+    )
+    cases = [faulty, lost, ended, stopped, broken, good]
+    evidence = gather(PROGRAM, Guarantee("c", "p", check), None, cases, runs, _nobody)
+    assert evidence.lost == ["it died", "the run ended before this case"]
+    assert evidence.faults == [
+        "not driven",
+        f"case {stopped.id}: the program stopped with KeyError: x",
+        f"case {broken.id}: the predicate failed on this trace: ValueError: no value",
+    ]
+    assert (evidence.exercised, evidence.against) == ([good], [Against(good, "against")])
+
+
+@pytest.mark.parametrize("guarantee", [CHECKED, RELATED], ids=["predicate", "relation"])
+def test_a_case_that_a_failure_did_not_reach_is_inapplicable_and_the_next_is_judged(guarantee):
+    other = replace(TWIN, schedule=OTHER.schedule, base=OTHER.id)
+    runs = Runs({c.id: _trace("wrong") for c in (BASE, TWIN, OTHER, other)}, untouched={TWIN.id})
+    cases = [BASE, TWIN, OTHER, other]
+    evidence = gather(PROGRAM, guarantee, RESTART, cases, runs, lambda cases: {c.id: _trace(1) for c in cases})
+    assert (evidence.inapplicable, evidence.exercised) == (1, [other])
+
+
+def test_a_pair_counts_only_where_the_reference_keeps_it_alike():
+    others = [replace(TWIN, schedule=case.schedule, base=case.id) for case in (OTHER, _case("e3"))]
+    bases = [BASE, OTHER, _case("e3")]
+    twins = [TWIN, *others]
+    engine = {c.id: _trace(1) for c in bases} | {TWIN.id: _trace(2), others[0].id: _trace(2), others[1].id: _trace(1)}
+    asked = []
+
+    def reference(cases):
+        asked.extend(cases)
+        return {c.id: _trace(1) for c in cases} | {TWIN.id: _trace(9)}
+
+    evidence = gather(PROGRAM, RELATED, RESTART, [*bases, *twins], Runs(engine), reference)
+    assert evidence.inapplicable == 1
+    assert evidence.exercised == others
+    (against,) = evidence.against
+    assert (against.case, against.base) == (others[0], OTHER)
+    assert against.message == pair_differs(PROGRAM, RELATED, OTHER, others[0], engine)
+    assert {c.id for c in asked} == {c.id for c in (*bases, *twins)}
+
+
+def test_a_pair_needs_an_answer_to_both_of_its_cases():
+    evidence = gather(PROGRAM, RELATED, RESTART, [BASE, TWIN], Runs({TWIN.id: _trace(1)}), _nobody)
+    assert evidence == Evidence(lost=["the run ended before this case"])
+
+
+def _counted(pack, reported):
+    return pack, PackRun({}, (StepCount(1, 1, 1, 0), StepCount(3, 1, 0, reported), StepCount(4, 1, 0, 2 * reported)))
+
+
+def test_row_counts_speak_for_the_cases_of_the_pack_with_a_late_row():
+    late, on_time, foreign = _case("e1", 5), _case("e2"), _case("e3", 5)
+    asked = [late, on_time, _case("e4", 5)]
+    pack = Pack((late, on_time, foreign))
+    runs = Runs({c.id: _trace() for c in asked}, [_counted(pack, 3)])
+    evidence = gather(PROGRAM, COUNTED, None, asked, runs, _nobody)
+    assert evidence == Evidence([late], [Against(late, "3 dropped")])  # the first that was said
+    runs.packs = [_counted(pack, 0)]
+    assert gather(PROGRAM, COUNTED, None, asked, runs, _nobody) == Evidence([late])
+    runs.packs = [_counted(Pack((on_time,)), 3)]
+    assert gather(PROGRAM, COUNTED, None, asked, runs, _nobody) == Evidence()
+    runs.packs = [(pack, PackRun({}, ()))]
+    assert gather(PROGRAM, COUNTED, None, asked, runs, _nobody) == Evidence()
+
+
+def test_row_counts_do_not_hide_cases_without_an_answer():
+    """A program that stopped was counted all the same."""
+    faulty, lost, stopped = _case("e1", 5), _case("e2", 5), _case("e3", 5)
+    runs = Runs({faulty.id: _trace(), stopped.id: STOPPED}, faults={faulty.id: "not driven"})
+    evidence = gather(PROGRAM, COUNTED, None, [faulty, lost, stopped], runs, _nobody)
+    assert evidence == Evidence(faults=["not driven"], lost=["the run ended before this case"])
+
+
+def test_which_guarantees_a_case_puts_to_the_test():
+    late, foreign, stopped = _case("e5", 5), replace(BASE, program="q"), _case("e6", 5)
+
+    def broken(run):
+        raise ValueError
+
+    others = Guarantee("broken", "p", broken), Guarantee("another", "q", no_wrong)
+    scenario = replace(SCENARIO, guarantees=(*others, *SCENARIO.guarantees))
+    cases = [BASE, OTHER, TWIN, late, foreign, stopped]
+    traces = {BASE.id: _trace("wrong"), OTHER.id: _trace(), TWIN.id: _trace(), late.id: _trace(1), stopped.id: STOPPED}
+    found = exercised([scenario], cases, traces | {foreign.id: traces[BASE.id]})
+    assert found[:4] == [{CHECKED.id}, set(), {RELATED.id, LOOSE.id}, {CHECKED.id, COUNTED.id}]
+    assert found[5] == set()
+    assert exercised([scenario], [foreign], traces | {foreign.id: _trace(1)}) == [{"another"}]
+
+
+AGAINST = [Against(_case("e1"), "one"), Against(TWIN, "two")]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict", "reason"),
+    [
+        (Evidence([BASE], [Against(BASE, "it is wrong")], faults=["f"], lost=["l"]), Verdict.VIOLATED, "it is wrong"),
+        (Evidence([BASE], faults=["f", "g"], lost=["l"]), Verdict.ERROR, "f"),
+        (Evidence([BASE], lost=["l", "m"]), Verdict.UNKNOWN, "2 cases without an answer: l"),
+        (Evidence(), Verdict.UNKNOWN, "not exercised: no case put it to the test"),
+    ],
+)
+def test_the_worst_of_the_evidence_decides(evidence, verdict, reason):
+    cell = conclude(SCENARIO, CHECKED, None, _info(), evidence)
+    assert (cell.verdict, cell.reason) == (verdict, reason)
+    assert cell.lost == len(evidence.lost)
+
+
+def test_what_holds_says_on_how_many_distinct_cases_and_clocks():
+    """The same schedule twice is one case; the cell names who claims it, where."""
+    wider = Case("s", "p", Schedule((Advance(0, 10), Deliver(1), Deliver(2), Advance(3, 30))))
+    evidence = Evidence([BASE, TWIN, OTHER, wider], inapplicable=4)
+    cell = conclude(SCENARIO, CHECKED, RESTART, _info(), evidence)
+    assert cell.verdict is Verdict.HOLDS
+    assert cell.reason.startswith("3 ")
+    assert (cell.cases, cell.clocks, cell.violations, cell.inapplicable) == (3, 2, 0, 4)
+    assert (cell.scenario, cell.program, cell.guarantee) == ("s", "p", CHECKED.id)
+    assert (cell.perturbation, cell.engine, cell.claimed) == ("restart", "e", "a document")
+    assert conclude(SCENARIO, CHECKED, None, _info(), evidence).perturbation == AS_DRAWN
+
+
+def test_the_smallest_case_gives_the_reason_of_a_violation():
+    two = Event("e2", "b", None, 20), Event("e3", "b", None, 20)
+    large = Case("s", "p", BASE.schedule.with_bundles({1: two}))
+    against = [Against(large, "the large one"), Against(BASE, "the small one"), Against(TWIN, "the same")]
+    cell = conclude(SCENARIO, CHECKED, None, _info(), Evidence([BASE, TWIN, large], against))
+    assert (cell.reason, cell.violations) == ("the small one", 2)
+    assert cell.coverage == {"equal times in a key": 1}
+
+
+def test_what_the_engine_lacks_is_unsupported_with_its_own_answer():
+    """Something that the program, the guarantee or the perturbation needs."""
+    picky = replace(CHECKED, needs=frozenset({Feature.WATERMARK}))
+    for feature, guarantee, perturbation in [
+        (Feature.COMBINING, CHECKED, None),
+        (Feature.WATERMARK, picky, None),
+        (Feature.RESTART, CHECKED, RESTART),
+    ]:
+        info = _info({feature: unsupported("it has none")})
+        cell = not_expressible(SCENARIO, guarantee, perturbation, info)
+        assert (cell.verdict, cell.reason) == (Verdict.UNSUPPORTED, f"{feature.value}: it has none")
+        assert cell.notes == ()
+        info.evidence[feature] = "no such thing"
+        asked = not_expressible(SCENARIO, guarantee, perturbation, info)
+        assert asked.reason == f"{cell.reason} (asked for it, the engine answered: no such thing)"
+    assert not_expressible(SCENARIO, CHECKED, RETRY, _info({Feature.RESTART: unsupported("it has none")})) is None
+
+
+def test_what_is_needed_twice_is_needed():
+    """By the guarantee and the program, or by one of them and the perturbation."""
+    for needs, feature in [({Feature.COMBINING}, Feature.COMBINING), ({Feature.RESTART}, Feature.RESTART)]:
+        guarantee, info = replace(CHECKED, needs=frozenset(needs)), _info({feature: unsupported("it has none")})
+        assert not_expressible(SCENARIO, guarantee, RESTART, info).verdict is Verdict.UNSUPPORTED
+
+
+def test_emulations_are_noted_where_they_were_used():
+    info = _info({Feature.COMBINING: emulated("a value"), Feature.RESTART: emulated("a new job")})
+    assert conclude(SCENARIO, CHECKED, None, info, Evidence()).notes == ("emulated: a value",)
+    assert len(conclude(SCENARIO, CHECKED, RESTART, info, Evidence()).notes) == 2
+    info.capabilities.features[Feature.RETRY] = unsupported("none")
+    assert not_expressible(SCENARIO, CHECKED, RETRY, info).notes == ()
+
+
+def test_a_verdict_on_every_cell_with_the_evidence_behind_it():
+    foreign = replace(OTHER, program="q")
+    runs = Runs({BASE.id: _trace("wrong"), TWIN.id: _trace(1), foreign.id: _trace("wrong")})
+    info = _info({Feature.RETRY: unsupported("none")})
+    judged = list(judge([SCENARIO], [BASE, foreign, TWIN], runs, info, lambda cases: {c.id: _trace() for c in cases}))
+    assert [(c.guarantee, c.perturbation) for c, _, _ in judged] == [
+        (g.id, p.id if p else AS_DRAWN) for _, g, p in cells_asked([SCENARIO])
+    ]
+    by_cell = {(g.id, cell.perturbation): (cell, evidence) for cell, g, evidence in judged}
+    cell, evidence = by_cell[CHECKED.id, AS_DRAWN]
+    assert (cell.verdict, evidence.against) == (Verdict.VIOLATED, [Against(BASE, "wrong in e1")])
+    cell, evidence = by_cell[RELATED.id, "restart"]
+    assert (cell.verdict, [a.base for a in evidence.against]) == (Verdict.VIOLATED, [BASE])
+    cell, evidence = by_cell[CHECKED.id, "retry"]
+    assert (cell.verdict, evidence) == (Verdict.UNSUPPORTED, Evidence())
+    assert by_cell[CHECKED.id, "restart"][0].verdict is Verdict.HOLDS

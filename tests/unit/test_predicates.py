@@ -1,0 +1,479 @@
+"""What each predicate takes for its occasion, and what it says: on traces written by hand."""
+
+import pytest
+
+from conformance.guarantees import Observation
+from conformance.model import Advance, Case, Deliver, Emission, Event, Trace, renumbered
+from scenarios import dedup_within_watermark as dedup
+from scenarios import event_time_timers as timers
+from scenarios import index_assignment as index
+from scenarios import late_data as late
+from scenarios import session_timeout as sessions
+from scenarios import state_collections as collections
+
+
+def _run(steps, *emitted):
+    """Steps are watermarks, steps of the model, and bundles of (id, key, time); what came out are (key, value, step)."""
+    made = []
+    for step in steps:
+        if isinstance(step, int):
+            made.append(Advance(0, step))
+        elif isinstance(step, list):
+            made.append(Deliver(0, tuple(Event(name, key, None, time) for name, key, time in step)))
+        else:
+            made.append(step)
+    return Observation(Case("s", "p", renumbered(made)), Trace(tuple(Emission(*emission) for emission in emitted)))
+
+
+def _said(predicate, run):
+    return list(predicate(run))
+
+
+# Dedup within watermark
+
+FIRST = [("e1", "a", 2_000), ("same", "a", 2_000)]
+REPEATED = [
+    1_000,
+    FIRST,
+    [("later", "a", 2_500)],
+    3_000,
+    [("moved", "a", 3_500)],
+    20_000,
+    [("new", "a", 21_000)],
+    90_000,
+]
+AGAIN = "{} was accepted although {} of the same id was, and is not forgotten yet"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "duplicate", "against"),
+    [
+        (dedup.dropped_in_the_same_bundle, "same", ["e1"]),
+        (dedup.dropped_in_a_later_bundle, "later", ["e1"]),
+        (dedup.dropped_within_the_horizon, "moved", ["e1"]),
+    ],
+)
+def test_each_kind_of_duplicate_has_a_guarantee_of_its_own(predicate, duplicate, against):
+    """And one that was accepted speaks against that guarantee alone."""
+    assert _said(predicate, _run(REPEATED, ("a", {"accepted": "e1"}, 1))) == [True]
+    step = {"same": 1, "later": 2, "moved": 4}[duplicate]
+    both = _run(REPEATED, ("a", {"accepted": "e1"}, 1), ("a", {"accepted": duplicate}, step))
+    assert AGAIN.format(duplicate, "e1") in _said(predicate, both)
+    others = {dedup.dropped_in_the_same_bundle, dedup.dropped_in_a_later_bundle, dedup.dropped_within_the_horizon}
+    assert all(finding is True for other in others - {predicate} for finding in _said(other, both))
+
+
+def test_a_duplicate_of_another_event_time_may_lie_before_the_first_or_after_it():
+    times = [2_000, 2_000, 2_000, 1_500, 1_400, 1_300, 2_500]
+    run = _run([1_000, [(f"e{n}", "a", time) for n, time in enumerate(times)], 90_000], ("a", {"accepted": "e0"}, 1))
+    assert _said(dedup.dropped_with_another_event_time, run) == [True] * 4
+
+
+def test_a_late_duplicate_that_was_accepted_is_named_with_how_late_it_is():
+    steps = [1_000, [("e1", "a", 2_000)], 5_000, [("e2", "a", 1_300)], 90_000]
+    accepted = [("a", {"accepted": "e1"}, 1), ("a", {"accepted": "e2"}, 3)]
+    assert _said(dedup.a_late_duplicate_is_dropped, _run(steps, *accepted[:1])) == [True]
+    assert _said(dedup.a_late_duplicate_is_dropped, _run(steps, *accepted)) == [
+        "e2, 3700 ms behind the watermark, was accepted again"
+    ]
+
+
+# Late data
+
+LATE = [1_000, [("early", "a", 2_300), ("at", "a", 1_000), ("behind", "a", 300)], 90_000]
+
+
+def test_what_was_dropped_on_time_or_processed_late_is_named_with_its_distance_from_the_watermark():
+    nothing, everything = _run(LATE), _run(LATE, *(("a", {"processed": e}, 1) for e in ("early", "at", "behind")))
+    assert _said(late.on_time_is_never_dropped, nothing) == ["early, 1300 ms after the watermark, was dropped"]
+    assert _said(late.at_the_watermark_is_processed, nothing) == ["at, exactly at the watermark, was dropped"]
+    assert _said(late.behind_the_watermark_is_not_processed, nothing) == [True]
+    assert _said(late.on_time_is_never_dropped, everything) == [True]
+    assert _said(late.at_the_watermark_is_processed, everything) == [True]
+    assert _said(late.behind_the_watermark_is_not_processed, everything) == [
+        "behind, 700 ms behind the watermark, was processed"
+    ]
+
+
+EXPIRED = [25_000, [("expired", "b", 12_000), ("open", "b", 20_500)], 26_000, 90_000]
+
+
+def test_a_window_expires_at_the_very_watermark_that_reaches_its_end_and_allowed_lateness():
+    assert _said(late.past_the_allowed_lateness_is_not_processed, _run(EXPIRED)) == [True]
+    both = _run(EXPIRED, ("b", {"processed": "expired"}, 1), ("b", {"processed": "open"}, 1))
+    assert _said(late.past_the_allowed_lateness_is_not_processed, both) == [
+        "expired was processed, its window had expired at 25000"
+    ]
+    for before, found in [(24_999, []), (25_001, [True])]:
+        run = _run([before, *EXPIRED[1:]])
+        assert _said(late.past_the_allowed_lateness_is_not_processed, run) == found
+        assert _said(late.a_closed_window_is_not_reopened, run) == found
+
+
+def test_a_window_that_comes_out_again_is_named_with_the_first_step_it_did():
+    """The same window of the same key, not in the step that it was due in."""
+    closed = [("b", {"closed": 10_000}, 0), ("a", {"closed": 10_000}, 2), ("c", {"closed": 10_000}, 2)]
+    closed += [("b", {"closed": 0}, 2), ("b", {"closed": 20_000}, 2)]
+    assert _said(late.a_closed_window_is_not_reopened, _run(EXPIRED, *closed)) == [True]
+    again = [("b", {"closed": 10_000}, 2), ("b", {"closed": 10_000}, 3)]
+    assert _said(late.a_closed_window_is_not_reopened, _run(EXPIRED, *closed, *again)) == [
+        "the window from 10000 of key b, expired in step 0, came out in step 2"
+    ]
+
+
+# Index assignment
+
+ORDER = [1_000, [("e1", "a", 2_000), ("e2", "a", 2_000)], [("e3", "a", 2_000), ("e4", "b", 2_000)], 90_000]
+
+
+def _indexed(*given, **more):
+    return _run(ORDER, *((key, {"id": name, "index": index} | more, 1) for key, name, index in given))
+
+
+def test_arrival_order_is_asked_of_neighbours_in_a_key_within_a_bundle_and_across_bundles_apart():
+    within, across = (
+        index.indices_follow_arrival_order_within_a_bundle,
+        index.indices_follow_arrival_order_across_bundles,
+    )
+    for indices, in_one, in_two in [
+        ((0, 1, 2), True, True),
+        ((1, 0, 2), "e1 arrived before e2 of key a, their indices are 1 and 0", True),
+        ((0, 0, 2), "e1 arrived before e2 of key a, their indices are 0 and 0", True),
+        ((0, 3, 2), True, "e2 arrived before e3 of key a, their indices are 3 and 2"),
+    ]:
+        run = _indexed(*(("a", f"e{n}", i) for n, i in enumerate(indices, 1)), ("b", "e4", 0), ("a", "e1", 9))
+        assert (_said(within, run), _said(across, run)) == ([in_one], [in_two])
+    unnumbered = _indexed(("a", "e1", 0), ("a", "e3", 1))
+    assert (_said(within, unnumbered), _said(across, unnumbered)) == ([], [True])
+
+
+def test_indices_are_unique_and_without_gaps_per_key():
+    run = _indexed(("a", "e1", 0), ("a", "e2", 0), ("a", "e3", 4), ("a", "e3", 2), ("b", "e4", 0))
+    assert _said(index.no_index_is_given_twice, run) == ["index 0 of key a was given 2 times", True, True, True]
+    assert _said(index.no_gaps_from_0, run) == ["key a reached index 4 without 1", True]
+    assert _said(index.an_emitted_index_never_changes, run) == [True, True, "e3 got the indices [2, 4]", True]
+    assert _said(index.every_element_gets_an_index, run) == [True] * 4
+    assert _said(index.every_element_gets_an_index, _indexed(("a", "e1", 0)))[1:] == [
+        f"e{n} got no index" for n in (2, 3, 4)
+    ]
+
+
+def test_a_shared_counter_shows_where_there_are_several_keys_or_windows():
+    assert _said(index.keys_do_not_share_a_counter, _indexed(("a", "e1", 1))) == []
+    for first in (2, -1):
+        run = _indexed(("a", "e1", 0), ("a", "e2", 1), ("b", "e4", first))
+        assert _said(index.keys_do_not_share_a_counter, run) == [True, f"the first index of key b is {first}"]
+    given = [("a", 0, 1), ("a", 0, 0), ("a", 0, 3), ("a", 10_000, 1), ("b", 0, 5), ("A", 0, 5)]
+    emitted = [(key, {"id": "e", "index": number, "window": window}, 1) for key, window, number in given]
+    assert _said(index.windows_do_not_share_a_counter, _run(ORDER, *emitted)) == [
+        True,
+        "the lowest index of key a in the window from 10000 is 1",
+    ]
+
+
+# Event-time timers
+
+MOVED = [1_000, [("e1", "a", 2_000), ("same", "a", 2_000)], 5_000, [("e2", "a", 6_000)], 20_000, 90_000]
+
+
+def _fired(steps, *given):
+    return _run(steps, *((key, {"fired": time}, step) for key, time, step in given))
+
+
+def test_a_timer_that_nothing_moved_in_time_fires_once():
+    assert _said(timers.fires_once, _fired(MOVED, ("a", 16_000, 4), ("a", 12_000, 3), ("b", 16_000, 4))) == [True]
+    assert _said(timers.fires_once, _fired(MOVED)) == ["the timer of key a for 16000 fired 0 times"]
+    twice = _fired(MOVED, ("a", 16_000, 4), ("a", 16_000, 5))
+    assert _said(timers.fires_once, twice) == ["the timer of key a for 16000 fired 2 times"]
+    assert _said(timers.fires_once, _fired([0, [("e1", "a", 0)], 90_000], ("a", 10_000, 2))) == [True]
+
+
+def test_a_moved_timer_is_named_with_the_first_step_it_fired_in_for_its_old_time():
+    predicate = timers.fires_only_at_its_last_time
+    assert _said(predicate, _fired(MOVED, ("a", 16_000, 4), ("b", 12_000, 4))) == [True]
+    assert _said(predicate, _fired(MOVED, ("a", 12_000, 3), ("a", 12_000, 4))) == [
+        "the timer of key a was moved away from 12000 and fired for it in step 3"
+    ]
+
+
+def test_a_timer_is_moved_up_to_the_watermark_before_its_time():
+    for watermark, alone, moved in [(11_999, 1, 1), (12_000, 2, 0), (12_001, 2, 0)]:
+        run = _fired([1_000, [("e1", "a", 2_000)], watermark, [("e2", "a", 15_000)], 90_000])
+        assert len(_said(timers.fires_once, run)) == alone
+        assert len(_said(timers.fires_only_at_its_last_time, run)) == moved
+
+
+def test_a_timer_may_fire_from_the_advance_on_that_reaches_it():
+    predicate = timers.not_before_its_time
+    assert _said(predicate, _fired(MOVED, ("a", 5_000, 2), ("a", 5_000, 3))) == [True, True]
+    assert _said(predicate, _fired(MOVED, ("a", 5_001, 2), ("a", 5_001, 3), ("a", 5_001, 4))) == [
+        *["the timer of key a for 5001 fired at the watermark 5000"] * 2,
+        True,
+    ]
+
+
+def test_a_timer_fires_in_the_first_advance_where_there_is_another():
+    predicate = timers.fires_in_the_first_advance
+    assert _said(predicate, _fired(MOVED, ("a", 16_000, 4), ("a", 16_000, 5), ("a", 12_000, 5))) == [
+        True,
+        "the timer of key a for 16000 is due in step 4 and fired in step 5",
+    ]
+    assert _said(predicate, _fired([1_000, [("e1", "a", 2_000)], 90_000], ("a", 12_000, 1))) == []
+    assert _said(predicate, _fired([1_000, [("e1", "a", 2_000)], 90_000, 91_000], ("a", 12_000, 2))) == [True]
+
+
+def _chained(steps, *given):
+    return _run(steps, *(("a", {"fired": name, "of": of, "time": time}, step) for name, of, time, step in given))
+
+
+def test_a_timer_set_from_a_timer_is_due_like_any_other():
+    steps, predicate = [1_000, [("e1", "a", 2_000)], 13_999, 14_000, 90_000], timers.set_from_a_timer_fires
+    other = [("first", "e1", 12_000, 2), ("third", "e2", 14_000, 3)]
+    assert _said(predicate, _chained(steps, *other, ("third", "e1", 14_000, 3))) == [True]
+    for given, where in [([], []), ([2], [2]), ([3, 4], [3, 4])]:
+        assert _said(predicate, _chained(steps, *other, *(("third", "e1", 14_000, step) for step in given))) == [
+            f"the timer for 14000 that a timer of e1 set is due in step 3 and fired in steps {where}"
+        ]
+
+
+def test_two_timers_that_are_due_in_one_bundle_are_not_asked_for():
+    predicate, bundle = timers.set_from_a_timer_fires, [("e2", "b", 80_500)]
+    both = [1_000, [("e1", "a", 2_000)], Advance(0, 20_000, coalesced=True), bundle, 90_000, 99_000]
+    (of_the_other,) = _said(predicate, _chained(both))
+    assert "of e2" in of_the_other
+    one = [1_000, [("e1", "a", 2_000)], 13_000, Advance(0, 20_000, coalesced=True), bundle, 90_000, 99_000]
+    assert _said(predicate, _chained(one, ("third", "e1", 14_000, 4), ("third", "e2", 92_500, 6))) == [True, True]
+
+
+def test_what_a_timer_cleared_does_not_fire_after_it():
+    predicate, steps = timers.cleared_from_a_timer_does_not_fire, [1_000, [("e1", "a", 2_000)], 90_000]
+    first, cleared = ("first", "e1", 12_000, 2), ("cleared", "e1", 13_000, 2)
+    assert _said(predicate, _chained(steps, cleared)) == []
+    assert _said(predicate, _chained(steps, ("first", "e2", 12_000, 2), ("third", "e1", 14_000, 2), cleared)) == []
+    assert _said(predicate, _chained(steps, cleared, first)) == [True]
+    assert _said(predicate, _chained(steps, first, ("cleared", "e2", 12_999, 2), ("cleared", "e2", 13_001, 2))) == [
+        True
+    ]
+    assert _said(predicate, _chained(steps, first, ("third", "e1", 13_000, 2))) == [True]
+    assert _said(predicate, _chained(steps, first, cleared)) == [
+        "the timer for 13000 that a timer of e1 cleared fired all the same"
+    ]
+
+
+# Session timeout
+
+
+def _sessions(steps, *given):
+    """What came out are (ids, step) in key a."""
+    return _run(steps, *(("a", {"ids": ids.split()}, step) for ids, step in given))
+
+
+@pytest.mark.parametrize(
+    ("distance", "predicate", "shares"),
+    [
+        (0, sessions.closer_than_the_gap_share_one, True),
+        (9_999, sessions.closer_than_the_gap_share_one, True),
+        (10_000, sessions.exactly_the_gap_apart_do_not_share, False),
+        (10_001, sessions.further_apart_do_not_share, False),
+        (10**9, sessions.further_apart_do_not_share, False),
+    ],
+)
+def test_each_distance_of_neighbours_has_a_guarantee_of_its_own(distance, predicate, shares):
+    """Neighbours in event time, in whatever order they came; with another between them they are none."""
+    steps = [1_000, [("e2", "a", 2_000 + distance), ("e1", "a", 2_000), ("e0", "b", 2_000)], 10**10]
+    names = "e2 and e1" if distance == 0 else "e1 and e2"
+    said = f"{names}, {distance} ms apart, share {'no' if shares else 'a'} session"
+    one, two = _sessions(steps, ("e1 e2", 2)), _sessions(steps, ("e1", 2), ("e2", 2))
+    asked = [
+        sessions.closer_than_the_gap_share_one,
+        sessions.exactly_the_gap_apart_do_not_share,
+        sessions.further_apart_do_not_share,
+    ]
+    for other in asked:
+        assert _said(other, one) == ([] if other is not predicate else [True] if shares else [said])
+        assert _said(other, two) == ([] if other is not predicate else [said] if shares else [True])
+    assert _said(predicate, _sessions(steps)) == [said if shares else True]
+
+
+def test_an_event_is_in_exactly_one_session():
+    steps = [1_000, [("e1", "a", 2_000), ("e2", "a", 2_000), ("e3", "a", 2_000), ("late", "a", 500)], 90_000]
+    assert _said(sessions.every_event_is_in_one_session, _sessions(steps, ("e1 e2", 2), ("e2", 2))) == [
+        True,
+        "e2 is in 2 sessions",
+        "e3 is in 0 sessions",
+    ]
+
+
+def test_a_session_closes_when_its_last_event_has_been_quiet_for_the_gap():
+    steps = [1_000, [("e1", "a", 5_000), ("e2", "a", 2_000)], 14_999, 15_000, 90_000]
+    said = "the session of e1, e2 is due in step 3 and closed in step "
+    run = _sessions(steps, ("e1 e2", 2), ("e1 e2", 3), ("e1 e2", 4))
+    assert _said(sessions.closes_when_the_watermark_passes, run) == [f"{said}2", True, f"{said}4"]
+    assert _said(sessions.closes_when_the_watermark_passes, _sessions([*steps[:2], 90_000], ("e1 e2", 2))) == []
+    assert _said(sessions.closes_when_the_watermark_passes, _sessions([*steps[:3], 90_000], ("e1", 3))) == [True]
+
+
+def test_a_session_is_known_by_its_key_and_start():
+    given = [("a", 5), ("a", 7), ("b", 5), ("a", 5)]
+    run = _run([1_000, [("e1", "a", 2_000)], 90_000], *((key, {"start": start}, 2) for key, start in given))
+    assert _said(sessions.closes_once, run) == ["the session of key a from 5 was emitted 2 times", True, True]
+
+
+@pytest.mark.parametrize(
+    ("times", "connected"),
+    [
+        ((2_000, 15_000, 8_000), ["e0", "e1"]),
+        ((15_000, 2_000, 8_000), ["e1", "e0"]),
+        ((2_000, 12_000, 7_000), ["e0", "e1"]),  # exactly the gap apart
+        ((2_000, 11_999, 7_000), None),  # together without it
+        ((2_000, 12_000, 2_001), ["e0", "e1"]),
+        ((2_000, 12_000, 11_999), ["e0", "e1"]),
+        ((2_000, 21_998, 11_999), ["e0", "e1"]),
+        ((2_000, 21_999, 11_999), None),  # too far from the one above
+        ((2_000, 21_998, 12_000), None),  # and from the one below
+        ((2_000, 8_000, 15_000), None),  # it is not the last to come
+        ((2_001, 15_000, 2_000), None),
+        ((2_000, 15_000, 15_000), None),
+        ((1_500, 16_000, 2_000, 15_000, 8_000), ["e2", "e3"]),
+        ((2_000, 15_000, 1_500, 16_000, 8_000), ["e0", "e1"]),
+    ],
+)
+def test_a_bridge_comes_after_the_nearest_two_that_are_apart_without_it(times, connected):
+    steps = [1_000, [(f"e{n}", "a", time) for n, time in enumerate(times)], 90_000]
+    bridge = f"e{len(times) - 1}"
+    said = [] if connected is None else [f"{bridge} connects {' and '.join(connected)}, which share no session"]
+    assert _said(sessions.a_bridge_merges, _sessions(steps)) == said
+    everything = _sessions(steps, (" ".join(f"e{n}" for n in range(len(times))), 2))
+    assert _said(sessions.a_bridge_merges, everything) == [True] * len(said)
+
+
+def test_no_bridge_is_needed_where_another_event_of_its_time_came_before_it():
+    steps = [1_000, [("e1", "a", 2_000), ("e2", "a", 15_000), ("e3", "a", 8_000), ("e4", "a", 8_000)], 90_000]
+    assert len(_said(sessions.a_bridge_merges, _sessions(steps))) == 1
+
+
+def test_sessions_of_a_key_that_one_step_closes_come_out_by_their_ends():
+    given = [("a", 20, 2), ("a", 15, 2), ("b", 5, 2), ("a", 3, 3), ("b", 9, 4), ("b", 10, 4)]
+    run = _run([1_000, [], 90_000], *((key, {"end": end}, step) for key, end, step in given))
+    assert _said(sessions.close_in_order, run) == [
+        "in step 2 the sessions of key a came out with the ends [20, 15]",
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("times", "occasions"),
+    [
+        ((2_000, 7_000), 1),
+        ((2_000, 11_999), 1),
+        ((2_000, 12_000), 0),
+        ((2_000, 2_000), 0),
+        ((7_000, 2_000), 0),
+        ((7_000, 2_000, 6_000), 0),
+        ((2_000, 7_000, 9_000), 2),
+        ((2_000, 2_001), 1),
+    ],
+)
+def test_a_timer_is_cleared_where_an_event_moves_the_end_of_the_latest_session(times, occasions):
+    steps = [1_000, [(f"e{n}", "a", time) for n, time in enumerate(times)], 90_000]
+    stray = [("a", {"stray": 3_333}, 2), ("a", {"stray": 4_444}, 2)]
+    ends = [("a", {"stray": max(times) + 10_000}, 2), ("b", {"stray": 3_333}, 2)]
+    assert _said(sessions.a_cleared_timer_does_not_fire, _run(steps, *ends)) == [True] * occasions
+    assert (
+        _said(sessions.a_cleared_timer_does_not_fire, _run(steps, *ends, *stray))
+        == ["a timer of key a fired for 3333, where no session ends any more"] * occasions
+    )
+
+
+def test_the_end_of_each_session_of_the_key_may_have_a_timer():
+    steps = [1_000, [("e1", "a", 2_000), ("e2", "a", 7_000), ("e3", "a", 17_000)], 90_000]
+    for end, found in [(12_000, str), (17_000, bool), (27_000, bool)]:
+        (said,) = _said(sessions.a_cleared_timer_does_not_fire, _run(steps, ("a", {"stray": end}, 2)))
+        assert type(said) is found
+
+
+# State collections
+
+KEYS = [1_000, [("e1", "a", 2_000), ("e2", "b", 2_000)], 90_000]
+
+
+def _bags(*given):
+    return _run(KEYS, *((key, {"did": did, "bag": list(bag)}, 1) for key, did, bag in given))
+
+
+def test_a_bag_is_held_against_what_was_added_since_it_was_cleared():
+    run = _bags(
+        ("a", "x", "x"), ("b", "y", "y"), ("a", "y", "yx"), ("a", "y", "xy"), ("a", "clear", ""), ("a", "z", "z")
+    )
+    assert _said(collections.a_bag_holds_what_was_added, run) == [
+        True,
+        True,
+        "the bag of key a holds ['x', 'y'] after x, y, y were added",
+        True,
+        True,
+    ]
+    assert _said(collections.a_bag_is_read_in_the_order_of_appends, run) == [
+        "the bag of key a is read as ['y', 'x'], added were x, y"
+    ]
+    assert _said(collections.a_cleared_bag_is_empty, run) == [True]
+    assert _said(collections.a_cleared_bag_is_empty, _bags(("a", "clear", "x"), ("a", "y", "xy"))) == [
+        "the bag of key a holds ['x'] right after it was cleared"
+    ]
+    assert _said(collections.a_bag_is_read_in_the_order_of_appends, _bags(("a", "x", "x"), ("a", "y", "xy"))) == [True]
+
+
+def _maps(*given):
+    """What came out are (operation, entries by name, entries all together, elements of the set) in key a."""
+    return _run(
+        KEYS,
+        *(
+            ("a", {"did": did, "found": {"x": None, "y": None} | found, "entries": entries, "set": list(names)}, 1)
+            for did, found, entries, names in given
+        ),
+    )
+
+
+def test_an_entry_is_read_by_its_name_and_with_all_the_others():
+    predicate = collections.an_entry_has_the_value_last_put
+    one, two = {"x": 1}, {"x": 2}
+    assert _said(predicate, _maps(("put x 1", one, one, "x"), ("put x 2", two, two, "x"))) == [True, True]
+    for found, entries, said in [(one, two, "1 and 2"), (two, one, "2 and 1"), (one, one, "1 and 1"), ({}, {}, None)]:
+        run = _maps(("put x 1", one, one, "x"), ("put x 2", found, entries, "x"))
+        assert _said(predicate, run)[1] == (
+            f"the entry x of key a is read as {said or 'None and None'} after put x 1, put x 2"
+        )
+    assert _said(
+        predicate, _maps(("put x 1", one, one, "x"), ("remove x", one, one, "x"), ("clear", one, one, ""))
+    ) == [True]
+
+
+def test_an_entry_is_gone_after_it_was_removed_and_after_all_were():
+    predicate = collections.a_removed_entry_is_gone
+    put, one = ("put x 1", {"x": 1}, {"x": 1}, "x"), {"x": 1}
+    assert _said(predicate, _maps(put, ("remove x", {}, {}, "x"), ("clear", {}, {}, ""))) == [True] * 3
+    for found, entries in [(one, {}), ({}, one), (one, one)]:
+        assert _said(predicate, _maps(put, ("remove x", found, entries, "x"))) == [
+            "the entry x of key a is still there after put x 1, remove x"
+        ]
+    assert _said(predicate, _maps(("clear", {}, {"y": 1}, ""))) == [
+        True,
+        "the entry y of key a is still there after the map was cleared",
+    ]
+    assert _said(predicate, _maps(put, ("remove x", {}, {}, "x"), put)) == [True]
+
+
+def test_a_set_holds_the_names_that_were_put_since_it_was_cleared():
+    predicate = collections.a_set_holds_an_element_once
+    run = _maps(
+        ("put y 1", {}, {}, "y"), ("put x 1", {}, {}, "xy"), ("remove x", {}, {}, "xy"), ("put x 2", {}, {}, "xxy")
+    )
+    assert _said(predicate, run) == [
+        True,
+        True,
+        True,
+        "the set of key a holds ['x', 'x', 'y'] after put y 1, put x 1, remove x, put x 2",
+    ]
+    assert _said(predicate, _maps(("clear", {}, {}, ""), ("clear", {}, {}, "x"))) == [
+        True,
+        "the set of key a holds ['x'] after it was cleared",
+    ]
