@@ -88,7 +88,7 @@ def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bo
     """(was the guarantee put to the test, the sentences against it) for a guarantee with a predicate.
 
     Raises:
-        Unjudgeable: the predicate failed on the trace.
+        Unjudgeable: the predicate failed on the trace, or yielded something else than findings.
     """
     assert guarantee.check
     try:
@@ -97,6 +97,8 @@ def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bo
         raise Unjudgeable(
             f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
         ) from error
+    if odd := [finding for finding in findings if finding is not True and not isinstance(finding, str)]:
+        raise Unjudgeable(f"case {case.id}: the predicate yielded {odd[0]!r}; a finding is True or a sentence")
     return bool(findings), [finding for finding in findings if isinstance(finding, str)]
 
 

@@ -179,12 +179,14 @@ def first_difference(program: Program, left: tuple[Schedule, Trace], right: tupl
     """What the first key that differs gave in each of two traces, in a line."""
     one, two, _ = _in_common_terms(program, left, right)
     for key in sorted(one.keys() | two.keys()):
-        given = [[(s.position, s.content) for s in seen.get(key, [])] for seen in (one, two)]
-        if given[0] != given[1]:
-            said = [", ".join(canonical(s.value) for s in seen.get(key, [])) or "nothing" for seen in (one, two)]
-            return (
-                f"key {key} gave {said[0]} before, {said[1] if said[0] != said[1] else 'the same in other steps'} after"
-            )
+        before, after = one.get(key, []), two.get(key, [])
+        if before == after:
+            continue
+        said = [", ".join(canonical(s.value) for s in found) or "nothing" for found in (before, after)]
+        if said[0] == said[1]:
+            steps_differ = [s.rest for s in before] == [s.rest for s in after]
+            said[1] = "the same in other steps" if steps_differ else "the same at other event times"
+        return f"key {key} gave {said[0]} before, {said[1]} after"
     return "no key differs"
 
 

@@ -155,13 +155,23 @@ def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
 
 
 def cleared_from_a_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
-    """Exercised where the timer that clears has fired; what fired before it was not cleared yet."""
-    for arrival in run.arrivals:
-        event, time = arrival.event, arrival.event.event_time + PAUSE + SOON
-        values = [emission.value for emission in run.of_key(event.key)]
-        clearing = next((n for n, v in enumerate(values) if (v["fired"], v["of"]) == ("first", event.id)), None)
-        if clearing is not None:
-            after = [v for v in values[clearing:] if v["fired"] == "cleared" and v["time"] == time]
+    """Exercised where the timer that clears has fired; what fired before it was not cleared yet. An engine may not know
+    whose timer it fires: it is then told by its time, once the timers of all events of that time are cleared."""
+    for key, arrivals in run.arrivals_by_key.items():
+        values = [emission.value for emission in run.of_key(key)]
+        clearing = {v["of"]: number for number, v in reversed(list(enumerate(values))) if v["fired"] == "first"}
+        for event in (arrival.event for arrival in arrivals):
+            if event.id not in clearing:
+                continue
+            time = event.event_time + PAUSE + SOON
+            same_time = [a.event.id for a in arrivals if a.event.event_time == event.event_time]
+            all_cleared = max(clearing.get(other, len(values)) for other in same_time)
+            after = [
+                number
+                for number, v in enumerate(values)
+                if (v["fired"], v["time"]) == ("cleared", time)
+                and ((v["of"] == event.id and number > clearing[event.id]) or (not v["of"] and number > all_cleared))
+            ]
             yield not after or f"the timer for {time} that a timer of {event.id} cleared fired all the same"
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from inprocess import PROGRAMS, InProcess
 
 from conformance.checking import Against, Runs
 from conformance.confirmation import FIXED, NOT_EXPRESSIBLE, STILL_FAILS, Confirmer, Replay, Violation, replay
@@ -13,7 +14,6 @@ from conformance.process import EngineDown
 from conformance.registry import load_engine, load_scenarios
 from conformance.results import AS_DRAWN, Cell, Verdict
 from conformance.runner import read_cases, reference_traces, write_cases
-from tests.unit.inprocess import PROGRAMS, InProcess
 
 SCENARIO = next(s for s in load_scenarios() if s.id == "late-data")
 NEVER_DROPPED = next(g for g in SCENARIO.guarantees if g.id == "an-on-time-element-is-never-dropped")

@@ -295,3 +295,16 @@ def test_times_are_brought_back_by_the_shift_itself():
     right = Trace((Emission("a", {"at": 18, "number": 5}, 1, 19), Emission("a", {"at": "11"}, 1), Emission("a", 11, 1)))
     assert Equivalence.IDENTICAL in alike(Timed(), (SCHEDULE, left), (Schedule(tuple(steps)), right))
     assert Equivalence.IDENTICAL not in alike(Timed(), (SCHEDULE, left), (Schedule(tuple(steps)), left))
+
+
+def test_the_first_difference_says_what_differs():
+    schedule = Schedule((Advance(0, 10), Deliver(1, (Event("e1", "a", None, 11),)), Advance(2, 20)))
+
+    def said(left, right):
+        return first_difference(Program(), (schedule, Trace.collect([left])), (schedule, Trace.collect([right])))
+
+    one = Emission("a", 1, 1, 5)
+    assert said(one, replace(one, value=2)) == "key a gave 1 before, 2 after"
+    assert said(one, replace(one, key="b")) == "key a gave 1 before, nothing after"
+    assert said(one, replace(one, step=2)) == "key a gave 1 before, the same in other steps after"
+    assert said(one, replace(one, event_time=6)) == "key a gave 1 before, the same at other event times after"

@@ -420,6 +420,7 @@ def test_a_bag_is_held_against_what_was_added_since_it_was_cleared():
         "the bag of key a holds ['x'] right after it was cleared"
     ]
     assert _said(collections.a_bag_is_read_in_the_order_of_appends, _bags(("a", "x", "x"), ("a", "y", "xy"))) == [True]
+    assert _said(collections.a_bag_is_read_in_the_order_of_appends, _bags(("a", "x", "x"), ("a", "y", "xyy"))) == []
 
 
 def _maps(*given):

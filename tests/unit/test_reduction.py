@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inprocess import PROGRAMS
 
 from conformance import checking
 from conformance.generation import clocks, schedules
@@ -10,7 +11,6 @@ from conformance.model import Case
 from conformance.packing import packs_of
 from conformance.reduction import CANDIDATES, ROUNDS, Subject, Target, probes, reduce, simplicity, tighter_clocks
 from conformance.registry import load_engine, load_scenarios
-from tests.unit.inprocess import PROGRAMS
 
 SCENARIOS = {s.id: s for s in load_scenarios()}
 
