@@ -191,13 +191,8 @@ def run(
     try:
         with Live(console) as live:
             job = Run(options, live)
-
-            def stop(*_: object) -> None:
-                job.stop_asked = True
-                raise KeyboardInterrupt
-
-            signal.signal(signal.SIGINT, stop)
-            signal.signal(signal.SIGTERM, stop)
+            signal.signal(signal.SIGINT, job.stop)
+            signal.signal(signal.SIGTERM, job.stop)
             results = job.execute()
     except KeyboardInterrupt:
         console.print("interrupted before there was any result", style="yellow")

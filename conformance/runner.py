@@ -202,7 +202,7 @@ class Run:
         self.programs = programs_of(options.scenarios)
         self.processes: dict[str, EngineProcess] = {}
         self.interrupted = threading.Event()
-        self.stop_asked = False
+        self._drawing = self._stop_asked = False
         self._lock = threading.Lock()  # of processes: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
         self.stored = stored_witnesses(options.witnesses, options.scenarios) if options.witnesses else []
@@ -237,6 +237,13 @@ class Run:
         finally:
             self._close_all()
         return self._results(cases, clocks, digest, drawn, time.monotonic() - started)
+
+    def stop(self, *_: object) -> None:
+        """A handler of signals: raises KeyboardInterrupt, but while cases are drawn only as soon as may be. Hypothesis is
+        called by Python's garbage collector then, where an exception is lost."""
+        self._stop_asked = True
+        if not self._drawing:
+            raise KeyboardInterrupt
 
     def interrupt(self) -> None:
         """End the run early: engines stop at once, what they have given so far is judged, results are partial."""
@@ -287,11 +294,18 @@ class Run:
         exercised = exercised_by_any_reading(options.scenarios)
 
         def until_stopped(cases: list[Case]) -> list[frozenset[str]]:
-            if self.stop_asked:  # an interrupt is lost where Python calls back, as from its garbage collector
+            if self._stop_asked:
                 raise KeyboardInterrupt
             return exercised(cases)
 
-        return draw_cases(options.scenarios, options.wanted, options.seed, until_stopped)
+        self._drawing = True
+        try:
+            cases = draw_cases(options.scenarios, options.wanted, options.seed, until_stopped)
+        finally:
+            self._drawing = False
+        if self._stop_asked:
+            raise KeyboardInterrupt
+        return cases
 
     def _run_engine(self, info: EngineInfo, cases: list[Case]) -> None:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
