@@ -249,7 +249,7 @@ def not_expressible(
     missing = engine.capabilities.first_missing(needs)
     if missing is None:
         return None
-    reason = f"{missing.value}: {engine.capabilities.features[missing].note}"
+    reason = engine.capabilities.why_not(missing)
     if answered := engine.evidence.get(missing):
         reason += f" (asked for it, the engine answered: {answered})"
     return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)

@@ -88,7 +88,7 @@ def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: C
     subject = Subject(witness.case, witness.base)
     needs = guarantee.needs.union(*(case_needs(case, program) for case in subject.cases))
     if missing := can.first_missing(needs):
-        return Replay(witness, NOT_EXPRESSIBLE, f"{missing.value}: {can.features[missing].note}")
+        return Replay(witness, NOT_EXPRESSIBLE, can.why_not(missing))
     runs: dict[str, PackRun] = {}
     try:
         for case in subject.cases:

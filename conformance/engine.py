@@ -108,6 +108,10 @@ class Capabilities:
         needs = set(needs)
         return next((f for f in Feature if f in needs and self.features[f].how == "unsupported"), None)
 
+    def why_not(self, feature: Feature) -> str:
+        """Why a feature is missing, in a line."""
+        return f"{feature.value}: {self.features[feature].note}"
+
     def emulations(self, needs: Iterable[Feature]) -> list[str]:
         """What the adapter emulates of ``needs``, as cells name it."""
         needs = set(needs)

@@ -111,7 +111,7 @@ def survey(
                 known: dict[str, Any] = {"scenario": scenario.id, "program": name, "perturbation": perturbation.id}
                 missing = engine.capabilities.first_missing(program_needs(program) | perturbation.needs)
                 if missing:
-                    reason = f"{missing.value}: {engine.capabilities.features[missing].note}"
+                    reason = engine.capabilities.why_not(missing)
                     yield Survival(**known, engine=engine.id, promised=promised, pairs=0, grades=(), unsupported=reason)
                     continue
                 specified = reference([case for pair in mine for case in pair])

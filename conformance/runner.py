@@ -335,7 +335,6 @@ class Run:
         outcome.runs = runs
         self._judge(outcome, mine, runs, replays, process)
         outcome.seconds["all"] = time.monotonic() - started
-        process.close()
         self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
     def _program(self, case: Case) -> Any:
@@ -393,6 +392,7 @@ class Run:
             start=lambda: self._start_again(info),
         )
         confirmed = confirmer.confirm(violations, runs, {case.id: case for case in cases}, replays)
+        confirmer.close()
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}

@@ -1,11 +1,13 @@
 """Cases that every real engine is compared on with the reference."""
 
+from dataclasses import replace
+
 import interpreter
 
 from conformance.engine import case_needs
 from conformance.generation import draw_cases
 from conformance.guarantees import program_ref, programs_of
-from conformance.model import Advance, Case, Deliver, Event, Schedule
+from conformance.model import Advance, Case, Deliver, Event, Schedule, renumbered
 from conformance.packing import packs_of
 from conformance.registry import load_scenarios
 from conformance.runner import exercised_by_any_reading
@@ -67,6 +69,20 @@ COUNTED = Case(
     ),
 )
 """Two bundles with an advance between, all on time: the schedule that tests sabotage the driving of."""
+
+
+def with_steps(*steps):
+    """COUNTED with these steps before its second bundle."""
+    before, after = COUNTED.schedule.steps[:3], COUNTED.schedule.steps[3:]
+    return replace(COUNTED, schedule=renumbered([*before, *steps, *after]))
+
+
+def failing_and_idle(fails):
+    """Two cases of one clock on which the second bundle fails once: one with an element in it, one without."""
+    failing = with_steps(fails)
+    event = Event("e1", "b", None, T + 1)
+    bundles = {step.id: [event] if step.id == 1 else [] for step in failing.schedule.bundles}
+    return failing, replace(failing, schedule=failing.schedule.with_bundles(bundles))
 
 
 def calls_case(bundles):

@@ -1,13 +1,26 @@
 """The Beam columns on the real runners."""
 
 import re
-from dataclasses import replace
 
 import pytest
-from common import CALLS, COUNTED, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
+from common import (
+    CALLS,
+    COUNTED,
+    FAILS,
+    PROGRAMS,
+    STATE,
+    TIMERS,
+    T,
+    calls_case,
+    drawn,
+    failing_and_idle,
+    run,
+    specified,
+    with_steps,
+)
 
 from conformance.engine import Feature, NotDriven
-from conformance.model import DRAIN, Advance, Event, FailOnce, Pack, renumbered
+from conformance.model import DRAIN, Advance, FailOnce, Pack
 
 pytestmark = pytest.mark.engine
 
@@ -106,16 +119,8 @@ def test_a_lost_element_is_an_error(beam, monkeypatch):
         beam.run(Pack((COUNTED,)), PROGRAMS)
 
 
-def _failing():
-    before, after = COUNTED.schedule.steps[:3], COUNTED.schedule.steps[3:]
-    return replace(COUNTED, schedule=renumbered([*before, FailOnce(0), *after]))
-
-
 def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(beam):
-    failing = _failing()
-    event = Event("e1", "b", None, T + 1)
-    bundles = {step.id: [event] if step.id == 1 else [] for step in failing.schedule.bundles}
-    idle = replace(failing, schedule=failing.schedule.with_bundles(bundles))
+    failing, idle = failing_and_idle(FailOnce(0))
     result = beam.run(Pack((failing, idle)), PROGRAMS)
     assert result.traces == specified(beam, [failing, idle])
     assert result.untouched == {idle.id}
@@ -130,7 +135,7 @@ def test_a_failure_that_does_not_happen_is_an_error(beam, monkeypatch):
 
     monkeypatch.setattr(dofn.attempts, "failed", FailedAlready())
     with pytest.raises(NotDriven, match="was to fail"):
-        beam.run(Pack((_failing(),)), PROGRAMS)
+        beam.run(Pack((with_steps(FailOnce(0)),)), PROGRAMS)
 
 
 def test_fnapi_takes_one_bundle_only(fnapi):

@@ -6,7 +6,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from common import CALLS, COUNTED, FAILS, PROGRAMS, STATE, TIMERS, T, calls_case, drawn, run, specified
+from common import (
+    CALLS,
+    COUNTED,
+    FAILS,
+    PROGRAMS,
+    STATE,
+    TIMERS,
+    T,
+    calls_case,
+    drawn,
+    failing_and_idle,
+    run,
+    specified,
+    with_steps,
+)
 
 from conformance.engine import NotDriven
 from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Schedule, renumbered
@@ -154,19 +168,10 @@ def test_output_read_twice_is_an_error(spark, monkeypatch):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
-def _with(*steps):
-    """COUNTED with these steps before its second bundle."""
-    before, after = COUNTED.schedule.steps[:3], COUNTED.schedule.steps[3:]
-    return replace(COUNTED, schedule=renumbered([*before, *steps, *after]))
-
-
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(spark, resume):
     """The case whose bundle fails is not called untouched; one that has no element in that bundle is."""
-    failing = _with(FailOnce(0, resume))
-    event = Event("e1", "b", None, T + 1)
-    idle_bundles = {step.id: [event] if step.id == 1 else [] for step in failing.schedule.bundles}
-    idle = replace(failing, schedule=failing.schedule.with_bundles(idle_bundles))
+    failing, idle = failing_and_idle(FailOnce(0, resume))
     result = spark.run(Pack((failing, idle)), PROGRAMS)
     assert result.traces == specified(spark, [failing, idle])
     assert result.untouched == {idle.id}
@@ -175,9 +180,9 @@ def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(spark, resume)
 def test_a_failure_that_does_not_happen_is_an_error(spark, monkeypatch):
     monkeypatch.setattr(driving, "SENTINELS", 0)
     with pytest.raises(NotDriven, match="was to fail"):
-        spark.run(Pack((_with(FailOnce(0)),)), PROGRAMS)
+        spark.run(Pack((with_steps(FailOnce(0)),)), PROGRAMS)
     with pytest.raises(NotDriven, match="the query was to fail"):
-        spark.run(Pack((_with(FailOnce(0, resume=True)),)), PROGRAMS)
+        spark.run(Pack((with_steps(FailOnce(0, resume=True)),)), PROGRAMS)
 
 
 def test_a_bundle_after_a_coalesced_advance_is_filtered_by_the_watermark_before(spark):
@@ -213,7 +218,7 @@ def _then(first, rest):
 
 
 def test_two_packs_at_a_time_give_what_one_gives(spark):
-    cases = [replace(COUNTED, schedule=s) for s in (COUNTED.schedule, _with(Restart(0)).schedule)]
+    cases = [replace(COUNTED, schedule=s) for s in (COUNTED.schedule, with_steps(Restart(0)).schedule)]
     with ThreadPoolExecutor(max_workers=2) as pool:
         together = list(pool.map(lambda case: spark.run(Pack((case,)), PROGRAMS).traces, cases))
     assert together == [specified(spark, [case]) for case in cases]
