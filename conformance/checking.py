@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from conformance.coverage import counters
 from conformance.engine import EngineInfo, Feature, program_needs
 from conformance.equivalence import alike, first_difference
-from conformance.guarantees import Guarantee, Observation, Scenario
+from conformance.guarantees import Guarantee, Observation, Scenario, program_ref
 from conformance.model import Case, Pack, PackRun, Trace
 from conformance.perturbation import BY_ID, PERTURBATIONS, Perturbation
 from conformance.program import Program
@@ -23,7 +23,8 @@ class Runs:
     """What one engine gave for the cases it was handed.
 
     ``lost`` (case id -> cause) are cases without an answer; ``faults`` are cases for which the harness failed: the
-    engine did not run the schedule that was asked for. ``untouched`` are cases that a failure did not reach.
+    engine did not run the schedule that was asked for. ``untouched`` are cases that a failure did not reach; ``notes``
+    ("scenario/program" -> a remark) are for cells.
     """
 
     traces: dict[str, Trace] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Runs:
     lost: dict[str, str] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
     untouched: set[str] = field(default_factory=set)
+    notes: dict[str, str] = field(default_factory=dict)
 
     def merge(self, other: Runs) -> None:
         self.packs += other.packs
@@ -38,11 +40,13 @@ class Runs:
         self.lost |= other.lost
         self.faults |= other.faults
         self.untouched |= other.untouched
+        self.notes |= other.notes
 
     def add(self, pack: Pack, run: PackRun) -> None:
         self.packs.append((pack, run))
         self.traces |= run.traces
         self.untouched |= run.untouched
+        self.notes |= run.notes
 
 
 @dataclass(frozen=True)
@@ -305,4 +309,6 @@ def judge(
             program = scenario.programs[guarantee.program]
             evidence = gather(program, guarantee, perturbation, mine, runs, reference)
             cell = conclude(scenario, guarantee, perturbation, engine, evidence)
+            if note := runs.notes.get(program_ref(scenario.id, guarantee.program)):
+                cell = replace(cell, notes=(*cell.notes, note))
         yield cell, guarantee, evidence

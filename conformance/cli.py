@@ -22,7 +22,7 @@ from conformance.confirmation import replay as replay_witness
 from conformance.engine import CannotRun, Feature
 from conformance.guarantees import Guarantee, Scenario
 from conformance.model import InvalidSchedule
-from conformance.process import EngineProcess
+from conformance.process import Host
 from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios, mutant_ids
 from conformance.results import Results, UnreadableResults, fold
 from conformance.runner import Options, Run, UnusableCases, read_cases
@@ -375,14 +375,13 @@ def _replay_on(
     engine = load_engine(name)
     log = Path("build/conformance/replay.log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    process = EngineProcess(name, log, timeout)
+    host = Host(log, timeout)
     try:
-        process.start()
-        answered = replay_witness(process, found, [scenario], engine.capabilities)
+        answered = replay_witness(host.start(name), found, [scenario], engine.capabilities)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3
     finally:
-        process.close()
+        host.close()
     lines = []
     for case in [found.base, found.case] if found.base else [found.case]:
         which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"

@@ -165,10 +165,6 @@ class Confirmer:
         self._find_flips(targets, outcomes)
         return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
 
-    def close(self) -> None:
-        if self._process:
-            self._process.close()
-
     def _cell(self, cell: Cell, outcome: Witness | tuple[Verdict, str]) -> Cell:
         if not isinstance(outcome, Witness):
             return replace(cell, verdict=outcome[0], reason=f"{outcome[1]}: {cell.reason}")

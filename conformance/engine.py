@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -30,6 +30,7 @@ class Feature(Enum):
     MAP = "map state"
     SET = "set state"
     COMBINING = "combining state"
+    EMISSIONS = "any number of emissions per call"
 
 
 class Lateness(Enum):
@@ -91,6 +92,7 @@ class Capabilities:
         largest_pack: bounds the cases of one engine run.
         parallel: how many packs it runs at a time.
         heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
+        host: engines of one host share a process, one after the other, and with it what is slow to start (a JVM).
     """
 
     features: Mapping[Feature, Support]
@@ -98,6 +100,7 @@ class Capabilities:
     largest_pack: int = 2_000
     parallel: int = 1
     heavy: bool = False
+    host: str = ""
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:
@@ -122,7 +125,7 @@ class Capabilities:
 
 def program_needs(program: Program) -> frozenset[Feature]:
     """The features that a program's declarations ask for."""
-    needs = {Feature[cell.name] for cell in program.cells.values()}
+    needs = {Feature.EMISSIONS} | {Feature[cell.name] for cell in program.cells.values()}
     if program.timers:
         needs.add(Feature.EVENT_TIMERS)
     if isinstance(program.windowing, FixedWindows):
@@ -158,6 +161,10 @@ class CannotRun(Exception):
     """The engine is not to be had here; the message says in one line what is missing and how to get it."""
 
 
+class EngineGone(Exception):
+    """What the engine runs on has ended (a JVM that crashed), so that no further pack can run in this process."""
+
+
 class NotDriven(Exception):
     """The engine did not run the schedule that was asked for: the harness must not judge what came out."""
 
@@ -191,7 +198,18 @@ class Engine(Protocol):
 
         Raises:
             NotDriven: the engine's own progress does not match the schedule.
+            EngineGone: what it runs on has ended.
         """
+
+
+@dataclass(frozen=True)
+class Family:
+    """Engines that one entry point stands for: ``id`` alone, where ``alone`` says so, and ``id:variant``. ``variants``
+    says of each what it is, in words; ``make("")`` makes the plain one."""
+
+    make: Callable[[str], Engine]
+    variants: Mapping[str, str]
+    alone: bool = True
 
 
 @dataclass

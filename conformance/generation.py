@@ -6,7 +6,6 @@ Hypothesis is used in its generate phase only, without a database, with a seed; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
 
@@ -15,8 +14,8 @@ from hypothesis import seed as with_seed
 from hypothesis import strategies as st
 
 from conformance.engine import Feature
-from conformance.guarantees import Guarantee, Scenario
-from conformance.model import Advance, Case, Deliver, Event, Json, Schedule, Step, digest
+from conformance.guarantees import Domain, Guarantee, Scenario
+from conformance.model import Advance, Case, Deliver, Event, Schedule, Step, digest
 from conformance.perturbation import (
     COALESCE,
     PERTURBATIONS,
@@ -44,26 +43,6 @@ SLOTS = (1, 2, 3)
 
 CLOCKS = 8
 """How many distinct clocks each of the two families has: several bundles, and one bundle."""
-
-
-@dataclass(frozen=True)
-class Domain:
-    """The inputs of one program.
-
-    Attributes:
-        offsets: distances (ms) that matter to the program: an event is drawn at such a distance from the watermark
-            or from an earlier event. 0 is at it.
-        on_time: keep every event after the watermark, hence on time under every reading.
-        keys: how many keys a case may have; a case draws its own number up to that.
-        values: the event values to draw from.
-        events: the most events in a case.
-    """
-
-    offsets: tuple[int, ...]
-    on_time: bool = True
-    keys: int = 3
-    values: tuple[Json, ...] = (None,)
-    events: int = 8
 
 
 def clocks(several_bundles: bool) -> st.SearchStrategy[Schedule]:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
@@ -119,6 +118,26 @@ def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[s
 
 
 @dataclass(frozen=True)
+class Domain:
+    """The inputs of one program.
+
+    Attributes:
+        offsets: distances (ms) that matter to the program: an event is drawn at such a distance from the watermark
+            or from an earlier event. 0 is at it.
+        on_time: keep every event after the watermark, hence on time under every reading.
+        keys: how many keys a case may have; a case draws its own number up to that.
+        values: the event values to draw from.
+        events: the most events in a case.
+    """
+
+    offsets: tuple[int, ...]
+    on_time: bool = True
+    keys: int = 3
+    values: tuple[Json, ...] = (None,)
+    events: int = 8
+
+
+@dataclass(frozen=True)
 class Scenario:
     """An engine-neutral specification: programs, the inputs to try them on, and what users rely on.
 
@@ -133,7 +152,7 @@ class Scenario:
     name: str
     summary: str
     programs: Mapping[str, Program]
-    domain: Mapping[str, Any]
+    domain: Mapping[str, Domain]
     guarantees: tuple[Guarantee, ...]
     survives: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
 

@@ -428,18 +428,20 @@ class PackRun:
     """What one engine run gave: a trace per case id, and the engine's row counts per bundle.
 
     ``untouched`` are cases (ids) that a failed attempt did not reach: none of their keys had written state in it, so
-    they say nothing about the retry.
+    they say nothing about the retry. ``notes`` are remarks on how a program ("scenario/program") was run, for its cells.
     """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)
     counts: tuple[StepCount, ...] = ()
     untouched: frozenset[str] = frozenset()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> Json:
         return {
             "traces": {case: trace.to_json() for case, trace in self.traces.items()},
             "untouched": sorted(self.untouched),
             "counts": [[c.step, c.delivered, c.received, c.reported_late] for c in self.counts],
+            "notes": dict(self.notes),
         }
 
     @classmethod
@@ -448,4 +450,5 @@ class PackRun:
             {case: Trace.from_json(trace) for case, trace in data["traces"].items()},
             tuple(StepCount(*count) for count in data["counts"]),
             frozenset(data["untouched"]),
+            data["notes"],
         )

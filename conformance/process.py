@@ -23,22 +23,22 @@ class EngineDown(Exception):
     """The engine's process ended, hung, or refused a pack; the message is the cause in one line."""
 
 
-class EngineProcess:
-    """One engine in a process (and process group) of its own. ``timeout`` is seconds for one pack or the start;
+class Host:
+    """A process (and process group) that engines run in. ``timeout`` is seconds for one pack or an engine's start;
     ``hash_seed`` is Python's seed for hashes of strings, there and in the processes that it starts."""
 
-    def __init__(self, engine: str, log: Path, timeout: float, hash_seed: int = 0) -> None:
+    def __init__(self, log: Path, timeout: float, hash_seed: int = 0) -> None:
         self.timeout = timeout
         self._scratch = tempfile.TemporaryDirectory(
             prefix="conformance-", dir=_fast_folder(), ignore_cleanup_errors=True
         )
         self._folder = Path(self._scratch.name)
-        self._answers: dict[int, queue.Queue[dict[str, Any] | None]] = {0: queue.Queue()}
+        self._answers: dict[int, queue.Queue[dict[str, Any] | None]] = {}
         self._ended_reading, self._asking = False, threading.Lock()
         self._closing, self._closed = threading.Lock(), False
         self._log = log.open("wb")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "conformance.worker", engine, str(self._folder)],
+            [sys.executable, "-m", "conformance.worker", str(self._folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -47,51 +47,42 @@ class EngineProcess:
         )
         threading.Thread(target=self._read, daemon=True).start()
 
-    def start(self) -> tuple[dict[str, str], dict[Feature, str]]:
-        """Wait until the engine is up; its environment, and what it answered when asked for what it lacks.
+    def start(self, engine: str) -> OpenEngine:
+        """Start an engine here, beside those that are there already.
 
         Raises:
             CannotRun: it cannot run here.
         """
         try:
-            answer = self._answer(0)
+            answer = self._answer(self._ask({"open": engine}))
         except EngineDown as error:
             raise CannotRun(str(error)) from None
         if "cannot" in answer:
             raise CannotRun(answer["cannot"])
-        return answer["environment"], {Feature[name]: text for name, text in answer["evidence"].items()}
+        evidence = {Feature[name]: text for name, text in answer["evidence"].items()}
+        return OpenEngine(self, engine, answer["environment"], evidence)
 
-    def run(self, pack: Pack) -> PackRun:
+    def run(self, engine: str, pack: Pack) -> PackRun:
         """Run one pack. Several threads may ask at once.
 
         Raises:
             NotDriven: the engine did not run the schedule that was asked for.
             EngineDown: it gave no answer.
         """
-        with self._asking:
-            number = len(self._answers)
-            self._answers[number] = queue.Queue()
-            if self._ended_reading:
-                self._answers[number].put(None)
-        asked, out = self._folder / f"pack-{number}.json", self._folder / f"run-{number}.json"
+        asked, out = (tempfile.mktemp(dir=self._folder, suffix=suffix) for suffix in (".pack", ".run"))
         try:
-            asked.write_text(json.dumps([case.to_json() for case in pack.cases]))
-            assert self._process.stdin
-            with self._asking:
-                request = {"number": number, "pack": str(asked), "out": str(out)}
-                self._process.stdin.write(json.dumps(request).encode() + b"\n")
-                self._process.stdin.flush()
-        except (OSError, ValueError):  # it is gone, and its folder perhaps too
+            Path(asked).write_text(json.dumps([case.to_json() for case in pack.cases]))
+        except OSError:  # it is gone, and its folder too
             raise EngineDown(self._ended()) from None
-        answer = self._answer(number)
+        answer = self._answer(self._ask({"run": engine, "pack": asked, "out": out}))
         if "not_driven" in answer:
             raise NotDriven(answer["not_driven"])
         if "failed" in answer:
             raise EngineDown(answer["failed"])
         try:
-            run = PackRun.from_json(json.loads(out.read_text()))
-            asked.unlink()
-            out.unlink()
+            run = PackRun.from_json(json.loads(Path(out).read_text()))
+            Path(asked).unlink()
+            Path(out).unlink()
         except OSError:  # an interrupt took the folder away
             raise EngineDown(self._ended()) from None
         return run
@@ -114,6 +105,21 @@ class EngineProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+    def _ask(self, request: dict[str, Any]) -> int:
+        """Send a request; its number, to wait for the answer by. Raises EngineDown."""
+        with self._asking:
+            number = len(self._answers)
+            self._answers[number] = queue.Queue()
+            if self._ended_reading:
+                self._answers[number].put(None)
+            try:
+                assert self._process.stdin
+                self._process.stdin.write(json.dumps({"number": number, **request}).encode() + b"\n")
+                self._process.stdin.flush()
+            except (OSError, ValueError):
+                raise EngineDown(self._ended()) from None
+        return number
 
     def _read(self) -> None:
         assert self._process.stdout
@@ -141,6 +147,22 @@ class EngineProcess:
 
     def _ended(self) -> str:
         return f"the engine's process ended with code {self._process.wait()}; the full log is in {self._log.name}"
+
+
+class OpenEngine:
+    """An engine that runs in a host. ``evidence`` is what it answered when it was asked for what it lacks."""
+
+    def __init__(self, host: Host, engine: str, environment: dict[str, str], evidence: dict[Feature, str]) -> None:
+        self._host, self._engine = host, engine
+        self.environment, self.evidence = environment, evidence
+
+    def run(self, pack: Pack) -> PackRun:
+        """Run one pack. Raises NotDriven, EngineDown."""
+        return self._host.run(self._engine, pack)
+
+    @property
+    def alive(self) -> bool:
+        return self._host.alive
 
 
 def _fast_folder() -> str | None:

@@ -8,7 +8,7 @@ from inspect import getsourcefile
 from pathlib import Path
 from typing import Any
 
-from conformance.engine import Engine
+from conformance.engine import Engine, Family
 from conformance.guarantees import Scenario
 from conformance.model import digest
 
@@ -22,9 +22,15 @@ def _registered(group: str) -> dict[str, EntryPoint]:
 
 
 def engine_ids() -> list[str]:
-    """The engines that run by default: all but the family of mutants, the reference first."""
-    names = [name for name in _registered("engines") if name != "mutant"]
+    """The engines that run by default: those that an entry point names, without their variants; the reference first."""
+    names = [name for name in _registered("engines") if _family(name).alone]
     return sorted(names, key=lambda name: (name != "reference", name))
+
+
+def variant_ids() -> list[str]:
+    """The engines that run when they are asked for: other configurations of those above. Mutants are left out."""
+    names = [name for name in _registered("engines") if name != "mutant"]
+    return [f"{name}:{variant}" for name in names for variant in _family(name).variants]
 
 
 def load_engine(name: str) -> Engine:
@@ -34,26 +40,45 @@ def load_engine(name: str) -> Engine:
         UnknownName: no such engine.
     """
     registered = _registered("engines")
-    family, _, variant = name.partition(":")
-    if family not in registered or bool(variant) is not (family == "mutant"):
-        raise UnknownName(f"unknown engine {name!r}; there are: {', '.join([*engine_ids(), 'mutant:NAME'])}")
-    factory: Any = registered[family].load()
-    engine: Engine = factory(variant) if variant else factory()
-    return engine
+    base, colon, variant = name.partition(":")
+    if base in registered:
+        family = _family(base)
+        # A pair of mutants is none of their list.
+        if (variant in family.variants or (base == "mutant" and variant)) if colon else family.alone:
+            return family.make(variant)
+    there = [*engine_ids(), *variant_ids(), "mutant:NAME"]
+    raise UnknownName(f"unknown engine {name!r}; there are: {', '.join(there)}")
+
+
+def _family(name: str) -> Family:
+    """What an entry point stands for; an engine's class is a family of one."""
+    found: Any = _registered("engines")[name].load()
+    return found if isinstance(found, Family) else Family(lambda variant: found(), {})
 
 
 def adapter_digest(engine: Engine) -> str:
-    """Twelve hex digits that identify the source of an engine's adapter: all Python files beside its module."""
-    source = getsourcefile(type(engine))
-    if source is None:
-        return ""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in Path(source).parent.glob("*.py")}
+    """Twelve hex digits that identify the source of an engine's adapter: the Python and Java files beside its class and the
+    classes that it is made from."""
+    folders = {Path(source).parent for base in type(engine).__mro__[:-1] if (source := _source(base))}
+    texts = {
+        f"{folder.name}/{path.name}": path.read_text(encoding="utf-8")
+        for folder in sorted(folders)
+        for path in folder.iterdir()
+        if path.suffix in (".py", ".java")
+    }
     return digest(texts)
+
+
+def _source(kind: type) -> str | None:
+    try:
+        return getsourcefile(kind)
+    except (TypeError, OSError):
+        return None
 
 
 def mutant_ids() -> list[str]:
     """The names that ``mutant:NAME`` takes."""
-    return [name for point in _registered("mutants").values() for name in point.load()]
+    return list(_family("mutant").variants)
 
 
 def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:

@@ -11,6 +11,7 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from conformance.lattice import Survival, survey
 from conformance.model import Case, Pack, Trace, canonical
 from conformance.model import digest as digest_of
 from conformance.packing import packs_of
-from conformance.process import EngineDown, EngineProcess
+from conformance.process import EngineDown, Host, OpenEngine
 from conformance.registry import adapter_digest, load_engine
 from conformance.results import AS_DRAWN, Cell, Results, Verdict
 from conformance.witnesses import Witness, stored_witnesses
@@ -200,10 +201,11 @@ class Run:
     def __init__(self, options: Options, on_event: Callable[[Event], None] = lambda event: None) -> None:
         self.options, self.on_event = options, on_event
         self.programs = programs_of(options.scenarios)
-        self.processes: dict[str, EngineProcess] = {}
+        self.hosts: dict[str, Host] = {}
+        self._hosts_started: Counter[str] = Counter()
         self.interrupted = threading.Event()
         self._drawing = self._stop_asked = False
-        self._lock = threading.Lock()  # of processes: lanes start them, an interrupt ends them
+        self._lock = threading.Lock()  # of hosts: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
         self.stored = stored_witnesses(options.witnesses, options.scenarios) if options.witnesses else []
 
@@ -220,7 +222,7 @@ class Run:
         lanes = [[i for i in infos.values() if i.capabilities.heavy is heavy] for heavy in (True, False)]
         try:
             for lane in filter(None, lanes):
-                self._start(lane[0])  # it comes up while the cases are drawn
+                self._host(lane[0])  # it comes up while the cases are drawn
             cases = self._cases()
             digest = write_cases(options.out / "cases.jsonl", cases)
             clocks = len({case.schedule.clock for case in cases})
@@ -252,36 +254,47 @@ class Run:
 
     def _close_all(self) -> None:
         with self._lock:
-            for process in self.processes.values():
-                process.close()
+            for host in self.hosts.values():
+                host.close()
 
-    def _start(self, info: EngineInfo) -> EngineProcess:
-        """The engine's process, started if it was not yet. Raises CannotRun after an interrupt."""
+    def _close(self, name: str) -> None:
+        with self._lock:
+            for host in (self.hosts.pop(name, None), self.hosts.pop(f"{name}-confirmation", None)):
+                if host:
+                    host.close()
+
+    def _host(self, info: EngineInfo, again: bool = False) -> Host:
+        """The process that an engine runs in, started if there is none that lives. With ``again`` it is another one, with
+        another hash seed.
+
+        Raises:
+            CannotRun: the run was interrupted.
+        """
+        name = _file_name(_host_name(info)) + ("-confirmation" if again else "")
         with self._lock:
             if self.interrupted.is_set():
                 raise CannotRun("interrupted")
-            if info.id not in self.processes:
-                log = self.options.out / "logs" / f"{_file_name(info.id)}.log"
-                self.processes[info.id] = EngineProcess(info.id, log, self.options.timeout)
-            return self.processes[info.id]
+            if name in self.hosts and not self.hosts[name].alive:
+                self.hosts.pop(name).close()
+            if name not in self.hosts:
+                number = self._hosts_started[name]
+                log = self.options.out / "logs" / (f"{name}-{number}.log" if number else f"{name}.log")
+                self.hosts[name] = Host(log, self.options.timeout, hash_seed=int(again))
+                self._hosts_started[name] += 1
+            return self.hosts[name]
 
-    def _start_again(self, info: EngineInfo) -> EngineProcess:
-        """Another process of the engine, with another hash seed. Raises EngineDown where it does not start."""
-        with self._lock:
-            if self.interrupted.is_set():
-                raise EngineDown("interrupted")
-            log = self.options.out / "logs" / f"{_file_name(info.id)}-confirmation.log"
-            process = EngineProcess(info.id, log, self.options.timeout, hash_seed=1)
-            self.processes[f"{info.id} again"] = process
+    def _start_again(self, info: EngineInfo) -> OpenEngine:
+        """The engine in another process. Raises EngineDown where it does not start."""
         try:
-            process.start()
+            return self._host(info, again=True).start(info.id)
         except CannotRun as error:
             raise EngineDown(str(error)) from None
-        return process
 
     def _run_lane(self, lane: list[EngineInfo], cases: list[Case]) -> None:
-        for info in lane:
+        for number, info in enumerate(lane):
             self._run_engine(info, cases)
+            if _host_name(info) not in map(_host_name, lane[number + 1 :]):
+                self._close(_file_name(_host_name(info)))
 
     def _info(self, name: str) -> EngineInfo:
         engine = load_engine(name)
@@ -311,8 +324,8 @@ class Run:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
         try:
-            process = self._start(info)
-            info.environment, info.evidence = process.start()
+            engine = self._host(info).start(info.id)
+            info.environment, info.evidence = engine.environment, engine.evidence
         except CannotRun as error:
             outcome.available = False
             info.failure = "interrupted" if self.interrupted.is_set() else str(error)
@@ -320,7 +333,7 @@ class Run:
             return
         outcome.seconds["start"] = time.monotonic() - started
         stored = [w for w in self.stored if w.engine == info.id]
-        replays = [replay(process, witness, self.options.scenarios, info.capabilities) for witness in stored]
+        replays = [replay(engine, witness, self.options.scenarios, info.capabilities) for witness in stored]
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         can = info.capabilities
         mine = [c for c in cases if can.first_missing(case_needs(c, self._program(c))) is None]
@@ -328,26 +341,26 @@ class Run:
         self.on_event(EngineReady(info.id, len(packs)))
         runs = Runs()
         with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-            for given, failure in pool.map(lambda pack: self._run_pack(process, pack, info.id), packs):
+            for given, failure in pool.map(lambda pack: self._run_pack(engine, pack, info.id), packs):
                 runs.merge(given)
                 info.failure = info.failure or failure
         outcome.seconds["packs"] = time.monotonic() - started - sum(outcome.seconds.values())
         outcome.runs = runs
-        self._judge(outcome, mine, runs, replays, process)
+        self._judge(outcome, mine, runs, replays)
         outcome.seconds["all"] = time.monotonic() - started
         self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
     def _program(self, case: Case) -> Any:
         return self.programs[program_ref(case.scenario, case.program)]
 
-    def _run_pack(self, process: EngineProcess, pack: Pack, engine: str) -> tuple[Runs, str]:
+    def _run_pack(self, engine: OpenEngine, pack: Pack, name: str) -> tuple[Runs, str]:
         """Run a pack, again without a case in whose call the engine fails; what it gave, and what the engine's process
         failed with."""
         runs = Runs()
         failure = ""
         while pack.cases:
             try:
-                runs.add(pack, process.run(pack))
+                runs.add(pack, engine.run(pack))
                 break
             except NotDriven as error:
                 runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
@@ -355,7 +368,7 @@ class Run:
             except EngineDown as error:
                 cause = "interrupted" if self.interrupted.is_set() else str(error)
                 guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
-                if not guilty or not process.alive:
+                if not guilty or not engine.alive:
                     runs.lost |= {case.id: cause for case in pack.cases}
                     failure = cause
                     break
@@ -364,12 +377,10 @@ class Run:
                 if not left:
                     break
                 pack = Pack(left)
-        self.on_event(PackDone(engine))
+        self.on_event(PackDone(name))
         return runs, failure
 
-    def _judge(
-        self, outcome: EngineOutcome, cases: list[Case], runs: Runs, replays: list[Replay], process: EngineProcess
-    ) -> None:
+    def _judge(self, outcome: EngineOutcome, cases: list[Case], runs: Runs, replays: list[Replay]) -> None:
         info, scenarios = outcome.info, self.options.scenarios
         reference = reference_traces(self.programs, info.capabilities.lateness)
         violations: list[Violation] = []
@@ -383,7 +394,6 @@ class Run:
         outcome.survivals = list(survey(scenarios, cases, runs, info, reference))
         self.on_event(Confirming(info.id, len(violations)))
         started = time.monotonic()
-        process.close()  # confirmation takes another one
         confirmer = Confirmer(
             info,
             scenarios,
@@ -392,7 +402,6 @@ class Run:
             start=lambda: self._start_again(info),
         )
         confirmed = confirmer.confirm(violations, runs, {case.id: case for case in cases}, replays)
-        confirmer.close()
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
@@ -472,6 +481,10 @@ def describe(scenario: Scenario) -> dict[str, Any]:
             for g in scenario.guarantees
         },
     }
+
+
+def _host_name(info: EngineInfo) -> str:
+    return info.capabilities.host or info.id
 
 
 def _file_name(engine: str) -> str:

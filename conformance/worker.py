@@ -1,7 +1,7 @@
-"""The process that one engine runs in: ``python -m conformance.worker ENGINE FOLDER``.
+"""The process that engines run in: ``python -m conformance.worker FOLDER``.
 
 It reads requests from standard input and answers on standard output, one JSON object a line with the request's number;
-cases and traces travel as files. Whatever an engine itself prints goes to standard error, which the runner keeps as the engine's log.
+cases and traces travel as files. Whatever an engine itself prints goes to standard error, which the runner keeps as the log.
 """
 
 from __future__ import annotations
@@ -15,52 +15,79 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TextIO
 
-from conformance.engine import CannotRun, NotDriven
+from conformance.engine import CannotRun, Engine, EngineGone, NotDriven
 from conformance.guarantees import programs_of
 from conformance.model import Case, Pack
 from conformance.registry import load_engine, load_scenarios
 
 
-def main(engine_id: str, folder: Path) -> None:
-    answers, lock = _private_stdout(), threading.Lock()
+class Worker:
+    """Serves requests: an engine is opened once, and then runs packs, as many at a time as it says."""
 
-    def answer(number: int, **fields: Any) -> None:
-        with lock:
-            answers.write(json.dumps({"number": number, **fields}) + "\n")
-            answers.flush()
+    def __init__(self, folder: Path, answers: TextIO) -> None:
+        self._folder, self._answers, self._lock = folder, answers, threading.Lock()
+        self._programs = programs_of(load_scenarios())
+        self._engines: dict[str, Engine] = {}
+        self._pools: dict[str, ThreadPoolExecutor] = {}
 
-    engine = load_engine(engine_id)
-    programs = programs_of(load_scenarios())
+    def serve(self, request: dict[str, Any]) -> None:
+        if "open" in request:
+            self._open(request["number"], request["open"])
+        else:
+            self._pools[request["run"]].submit(self._run, request)
 
-    def serve(request: dict[str, Any]) -> None:
+    def close(self) -> None:
+        for pool in self._pools.values():
+            pool.shutdown()
+        for engine in self._engines.values():
+            engine.close()
+
+    def _answer(self, number: int, **fields: Any) -> None:
+        with self._lock:
+            self._answers.write(json.dumps({"number": number, **fields}) + "\n")
+            self._answers.flush()
+
+    def _open(self, number: int, name: str) -> None:
+        try:
+            engine = load_engine(name)
+            engine.check()
+            self._engines[name] = engine
+            engine.open(self._folder)
+            self._pools[name] = ThreadPoolExecutor(max_workers=engine.capabilities.parallel)
+            evidence = {feature.name: text for feature, text in engine.evidence().items()}
+            self._answer(number, environment=engine.environment(), evidence=evidence)
+        except CannotRun as error:
+            self._answer(number, cannot=str(error))
+        except Exception as error:
+            traceback.print_exc()
+            self._answer(number, cannot=_one_line(error))
+
+    def _run(self, request: dict[str, Any]) -> None:
         number = request["number"]
         try:
             pack = Pack(tuple(Case.from_json(case) for case in json.loads(Path(request["pack"]).read_text())))
-            run = engine.run(pack, programs)
+            run = self._engines[request["run"]].run(pack, self._programs)
             Path(request["out"]).write_text(json.dumps(run.to_json()))
         except NotDriven as error:
-            answer(number, not_driven=str(error))
+            self._answer(number, not_driven=str(error))
+        except EngineGone as error:
+            traceback.print_exc()
+            self._answer(number, failed=str(error))
+            os._exit(1)  # the next engine gets another process
         except Exception as error:
             traceback.print_exc()
-            answer(number, failed=_one_line(error))
+            self._answer(number, failed=_one_line(error))
         else:
-            answer(number, done=True)
+            self._answer(number, done=True)
 
+
+def main(folder: Path) -> None:
+    worker = Worker(folder, _private_stdout())
     try:
-        engine.check()
-        engine.open(folder)
-        evidence = {feature.name: text for feature, text in engine.evidence().items()}
-        answer(0, ready=True, environment=engine.environment(), evidence=evidence)
-        with ThreadPoolExecutor(max_workers=engine.capabilities.parallel) as pool:
-            for line in sys.stdin:
-                pool.submit(serve, json.loads(line))
-    except CannotRun as error:
-        answer(0, cannot=str(error))
-    except Exception as error:
-        traceback.print_exc()
-        answer(0, cannot=_one_line(error))
+        for line in sys.stdin:
+            worker.serve(json.loads(line))
     finally:
-        engine.close()
+        worker.close()
 
 
 def _private_stdout() -> TextIO:
@@ -75,4 +102,4 @@ def _one_line(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any
 from zlib import crc32
 
+from conformance.engine import Family
 from conformance.model import Advance, Deliver, Event, Json, Partitions, Step, StepCount, canonical
 from conformance.program import Cell, FixedWindows, Output
 from conformance.registry import UnknownName
@@ -947,3 +948,6 @@ class TimersMissACoalescedAdvance(CaseRun):
         self.settled = self.watermark
         if _bundle(self) is None:
             self.fire_due()
+
+
+FAMILY = Family(mutant, {name: words for name, (words, _) in MUTANTS.items()}, alone=False)

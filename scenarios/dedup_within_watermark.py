@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Arrival, Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS
 from conformance.program import Cell, Emit, Program, State, Timer, Timers

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Event, PackRun
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers

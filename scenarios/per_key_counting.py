@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
-from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Event
 from conformance.perturbation import (
     BUNDLINGS,

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
-from conformance.generation import Domain
-from conformance.guarantees import Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Emission, Event, Json
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, Program, State, Timers

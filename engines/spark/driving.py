@@ -26,16 +26,15 @@ import pyarrow.parquet as pq
 from conformance.engine import NotDriven
 from conformance.guarantees import program_ref
 from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Step
+from engines.failing import SENTINEL
 from engines.spark import session
+from engines.spark.operator import HEARTBEAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DELAY = 86_400_000
 """The declared watermark delay (ms); far more than any event lies ahead of its watermark."""
-
-HEARTBEAT = ""
-"""The program name of heartbeat rows: they bypass the programs."""
 
 COLUMNS = pa.schema(
     [
@@ -54,11 +53,8 @@ DDL = "program string, case string, key string, window long, step long, id strin
 Row = tuple[str, str, str, int, int, str, str, int]
 
 
-SENTINEL = "\U0010ffff"
-"""The program name of the rows that make an attempt fail: it sorts last."""
-
 SENTINELS = 16
-"""How many of them there are, so that every partition gets some."""
+"""How many rows make an attempt fail, so that every partition gets some."""
 
 
 @dataclass(frozen=True)
@@ -214,9 +210,9 @@ def millis(text: str) -> int:
 
 
 def run_query(
-    output: DataFrame, checkpoint: Path
+    output: DataFrame, checkpoint: Path, mode: str
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
-    """Run an append-mode query, from its checkpoint where there is one, over all input that it has not seen;
+    """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
     (batch id -> output rows in order, progress by batch, what it failed with).
 
     Rows of a batch that is run again replace those of its first run.
@@ -227,7 +223,7 @@ def run_query(
         rows[batch] = frame.toArrow().to_pylist()
 
     query = (
-        output.writeStream.outputMode("append")
+        output.writeStream.outputMode(mode)
         .option("checkpointLocation", str(checkpoint))
         .foreachBatch(keep)
         .trigger(availableNow=True)

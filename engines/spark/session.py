@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PARTITIONS = 2
 
+STORE = "org.apache.spark.sql.execution.streaming.state.{}"
+
 FASTER = {
     # The default manager forks a process for every chmod and link on a local file system without native code.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
@@ -30,8 +32,6 @@ FASTER = {
 
 NEEDED = {
     "spark.sql.session.timeZone": "UTC",
-    # transformWithState refuses every other state store (Spark 4.3.0).
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     # All progress of a pack is read at its end; the default keeps the last 100 micro-batches.
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
 }
@@ -61,9 +61,15 @@ def java_version() -> str:
     return found.group(1) if found else "unknown"
 
 
+_open = 0
+"""How many engines of this process use its session."""
+
+
 def start(folder: Path) -> SparkSession:
-    """A fresh local session with two cores, which tries a failed task again up to three times, as a cluster does (a
-    plain ``local[2]`` does not); temporary files go below ``folder``."""
+    """This process' session: local, with two cores, and trying a failed task again up to three times, as a cluster does (a
+    plain ``local[2]`` does not). The first caller starts it; temporary files go below its ``folder``."""
+    global _open
+    _open += 1
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -76,9 +82,33 @@ def start(folder: Path) -> SparkSession:
     return spark
 
 
+def stop() -> None:
+    """End the session when its last user has said so."""
+    global _open
+    _open -= 1
+    if _open == 0:
+        from pyspark.sql import SparkSession
+
+        if running := SparkSession.getActiveSession():
+            running.stop()
+
+
+def gone() -> str:
+    """How the JVM ended, "" while it runs."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    code = process and process.poll()
+    return "" if code is None else f"Spark's JVM ended with code {code}"
+
+
 def environment(spark: SparkSession) -> dict[str, str]:
     """Versions, and the settings that can change an answer."""
-    asked = ["spark.sql.streaming.stateStore.providerClass", "spark.sql.streaming.statefulOperator.allowMultiple"]
+    asked = [
+        "spark.sql.streaming.stateStore.providerClass",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+        "spark.sql.streaming.statefulOperator.allowMultiple",
+    ]
     return {
         "spark": spark.version,
         "java": java_version(),

@@ -2,59 +2,17 @@
 
 from dataclasses import replace
 
-import interpreter
-
+from conformance import testing
 from conformance.engine import case_needs
 from conformance.generation import draw_cases
 from conformance.guarantees import program_ref, programs_of
 from conformance.model import Advance, Case, Deliver, Event, Schedule, renumbered
-from conformance.packing import packs_of
 from conformance.registry import load_scenarios
 from conformance.runner import exercised_by_any_reading
-from engines.reference import Reference
+from conformance.testing import CALLS, FAILS, STATE, TIMERS, T, calls_case, traces_of  # noqa: F401
 
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)
-CALLS = {"test/calls": interpreter.Interpreter()}
-T = 1_000_000
-
-STATE = [
-    [["value", "get"], ["value", "set", {"b": [1, None, "é"]}], ["value", "get"]],
-    [["value", "get"], ["value", "set", None], ["value", "get", "default"]],
-    [["value", "clear"], ["value", "get"], ["value", "get", 7]],
-    [["bag", "get"], ["bag", "add", 2], ["bag", "add", [1]], ["bag", "add", 2], ["bag", "get"]],
-    [["bag", "get"], ["bag", "clear"], ["bag", "get"]],
-    [
-        ["map", "get", "x"],
-        ["map", "put", "x", 1],
-        ["map", "put", "", {"y": None}],
-        ["map", "get", "x"],
-        ["map", "items"],
-    ],
-    [
-        ["map", "remove", "x"],
-        ["map", "get", "x"],
-        ["map", "get", "x", 5],
-        ["map", "items"],
-        ["map", "clear"],
-        ["map", "items"],
-    ],
-    [["set", "add", "q"], ["set", "add", "q"], ["set", "add", "é"], ["set", "get"]],
-    [["set", "get"], ["set", "clear"], ["set", "get"]],
-    [["sum", "get"], ["sum", "add", 4], ["sum", "add", -1], ["sum", "get"]],
-    [["sum", "add", 1], ["sum", "get"], ["sum", "clear"], ["sum", "get"]],
-]
-TIMERS = [
-    [["timers", "set", "one", T + 5_000], ["timers", "set", "two", T + 5_000], ["sum", "add", 1]],
-    [["timers", "set", "one", T + 7_000], ["timers", "set", "one", T + 6_000, "t"]],
-    [
-        ["timers", "set", "one", T + 8_000, "u"],
-        ["timers", "clear", "one", "u"],
-        ["timers", "clear", "two", "never set"],
-    ],
-]
-FAILS = [[["sum", "add", 1], ["sum", "get"]], [["sum", "get"], ["raise", "no luck"]], [["sum", "get"]]]
-
 COUNTED = Case(
     "per-key-counting",
     "count",
@@ -85,19 +43,6 @@ def failing_and_idle(fails):
     return failing, replace(failing, schedule=failing.schedule.with_bundles(bundles))
 
 
-def calls_case(bundles):
-    """A case that carries out calls: a list of bundles, each a list of (key, calls); then the watermark moves on."""
-    steps, number = [Advance(0, T)], 0
-    for bundle in bundles:
-        events = []
-        for key, calls in bundle:
-            number += 1
-            events.append(Event(f"e{number}", key, calls, T + 1 + number))
-        steps.append(Deliver(len(steps), tuple(events)))
-    steps.append(Advance(len(steps), T + 200_000))
-    return Case("test", "calls", Schedule(tuple(steps)))
-
-
 def drawn(engine, wanted, seed=11):
     """Cases of all scenarios that the engine can express."""
     cases = draw_cases(SCENARIOS, wanted, seed, exercised_by_any_reading(SCENARIOS))
@@ -106,12 +51,10 @@ def drawn(engine, wanted, seed=11):
 
 
 def run(engine, cases, programs=PROGRAMS):
-    """Case id -> trace, of an engine or of the reference with the engine's reading of lateness."""
-    found = {}
-    for pack in packs_of(cases, engine.capabilities.largest_pack):
-        found |= engine.run(pack, programs).traces
-    return found
+    """Case id -> trace."""
+    return traces_of(engine, cases, programs)
 
 
 def specified(engine, cases, programs=PROGRAMS):
-    return run(Reference(engine.capabilities.lateness), cases, programs)
+    """Case id -> trace of the reference with the engine's reading of lateness."""
+    return testing.specified(engine, cases, programs)

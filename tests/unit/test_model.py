@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.generation import Domain, clocks, schedules
+from conformance.generation import clocks, schedules
+from conformance.guarantees import Domain
 from conformance.model import (
     DRAIN,
     Advance,

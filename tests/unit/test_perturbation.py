@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
-from conformance.generation import Domain, draw_clocks, schedules
+from conformance.generation import draw_clocks, schedules
+from conformance.guarantees import Domain
 from conformance.model import (
     Advance,
     Case,

@@ -1,4 +1,4 @@
-"""spark-tws on the real Spark: it drives schedules exactly, keeps cases apart, and hides nothing."""
+"""How schedules are driven on the real Spark, whatever the API: exactly, or it is an error. On the API that is fastest to run."""
 
 import itertools
 import re
@@ -6,108 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from common import (
-    CALLS,
-    COUNTED,
-    FAILS,
-    PROGRAMS,
-    STATE,
-    TIMERS,
-    T,
-    calls_case,
-    drawn,
-    failing_and_idle,
-    run,
-    specified,
-    with_steps,
-)
+from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_steps
 
 from conformance.engine import NotDriven
 from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Schedule, renumbered
+from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, session
 
 pytestmark = pytest.mark.engine
-
-
-def test_state_calls_do_what_the_reference_does(spark):
-    """Every kind of cell, in one bundle and over bundles."""
-    cases = [calls_case([[("a", calls) for calls in STATE], [("b", STATE[0])], [("a", calls) for calls in STATE]])]
-    assert run(spark, cases, CALLS) == specified(spark, cases, CALLS)
-
-
-def test_timers_fire_in_order_with_their_names(spark):
-    """Two of one instant, one that was moved, one that was cleared, one that was never set."""
-    cases = [calls_case([[("a", calls) for calls in TIMERS], [("b", TIMERS[0])]])]
-    traces, wanted = run(spark, cases, CALLS), specified(spark, cases, CALLS)
-
-    def by_time(trace):
-        return sorted((e.key, e.step, str(e.value)) for e in trace.emissions)
-
-    assert by_time(traces[cases[0].id]) == by_time(wanted[cases[0].id])
-
-
-def test_a_program_that_raises_stops_its_case_only(spark):
-    """Its exception is the last emission; its neighbours in the pack do not notice."""
-    bad, good = (
-        calls_case([[("a", FAILS[0])], [("a", FAILS[1])], [("a", FAILS[2])]]),
-        calls_case([[("a", FAILS[0])], [], []]),
-    )
-    traces = run(spark, [bad, good], CALLS)
-    assert traces[bad.id].error == "ValueError: no luck"
-    assert traces == specified(spark, [bad, good], CALLS)
-    assert traces[good.id].error is None
-
-
-def test_an_engine_failure_in_a_call_names_its_case(spark):
-    """So that the pack can be run again without it. No engine takes a word for a time."""
-    case = calls_case([[("a", [["timers", "set", "one", "soon"]])]])
-    with pytest.raises(RuntimeError, match=re.escape(f"[case {case.id}]")):
-        spark.run(Pack((case,)), CALLS)
-
-
-def test_packed_and_alone_give_the_same_traces(spark):
-    """The isolation that packing relies on, with all scenarios in one pack."""
-    cases = drawn(spark, 3)
-    clock = next(case.schedule.clock for case in cases if len(case.schedule.bundles) > 1)
-    cases = [case for case in cases if case.schedule.clock == clock]
-    packed = run(spark, cases)
-    for case in cases[:: len(cases) // 3]:
-        assert spark.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
-
-
-def test_state_timers_and_watermark_survive_a_restart(spark):
-    """A second query on the same checkpoint; the proof of driving holds over both."""
-    events = [[("a", STATE[i]), ("b", TIMERS[0])] for i in (0, 3, 9)]
-    plain = calls_case([*events[:2], events[2]])
-    steps = list(plain.schedule.steps)
-    at = [
-        Advance(3, T + 20),
-        Restart(4),
-        Deliver(5, steps[3].events),
-        Advance(6, T + 5_500),
-        Restart(7),
-        Advance(8, T + 200_000),
-    ]
-    late = Event("late", "a", STATE[0], T + 20)
-    at[2] = Deliver(5, (late, *(replace(e, event_time=e.event_time + 100) for e in steps[3].events)))
-    case = replace(plain, schedule=Schedule((*steps[:3], *at)))
-    assert run(spark, [case], CALLS) == specified(spark, [case], CALLS)
-
-
-def test_late_rows_are_dropped_and_counted(spark):
-    schedule = Schedule(
-        (
-            Advance(0, T),
-            Deliver(1, tuple(Event(f"e{d}", "a", None, T + d) for d in (-1, 0, 1))),
-            Advance(2, T + 5),
-            Deliver(3, (Event("e9", "a", None, T + 5), Event("e8", "a", None, T + 6))),
-            Advance(4, T + 90),
-        )
-    )
-    case = Case("late-data", "global", schedule)
-    result = spark.run(Pack((case,)), PROGRAMS)
-    assert [e.value["processed"] for e in result.traces[case.id].emissions] == ["e1", "e8"]
-    assert [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts] == [(1, 3, 1, 2), (3, 2, 1, 1)]
 
 
 @pytest.mark.parametrize("shift", [-1, 1])

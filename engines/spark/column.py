@@ -1,0 +1,114 @@
+"""What the Spark columns have in common: one session, one folder per pack, and the capabilities that come from how schedules are
+driven, whatever the API."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engine import NATIVE, Capabilities, EngineGone, Feature, Lateness, LatenessProfile, Support, emulated
+from conformance.model import Pack, PackRun
+from conformance.program import Program
+from engines.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from engines.spark.operator import Failure
+
+DRIVEN: Mapping[Feature, Support] = {
+    Feature.SEVERAL_BUNDLES: NATIVE,
+    Feature.WATERMARK: NATIVE,
+    Feature.COALESCED: NATIVE,
+    Feature.PARTITIONS: NATIVE,
+    Feature.RESTART: NATIVE,
+    Feature.RETRY: NATIVE,
+    Feature.RESUME: NATIVE,
+    Feature.FIXED_WINDOWS: emulated("window in key"),
+    Feature.LATE_COUNTER: NATIVE,
+    Feature.EMISSIONS: NATIVE,
+}
+
+ROW_FILTER = LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.AT_OR_BEHIND)
+"""What the row filter of stateful operators drops (Spark 4.3.0)."""
+
+STORES = {
+    "hdfs": {"providerClass": session.STORE.format("HDFSBackedStateStoreProvider")},
+    "rocksdb": {"providerClass": session.STORE.format("RocksDBStateStoreProvider")},
+    "rocksdb-changelog": {
+        "providerClass": session.STORE.format("RocksDBStateStoreProvider"),
+        "rocksdb.changelogCheckpointing.enabled": "true",
+    },
+}
+"""State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
+
+
+def capabilities(features: Mapping[Feature, Support], largest_pack: int = 2_000) -> Capabilities:
+    """Those of a Spark column, with what its API adds or lacks."""
+    # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
+    return Capabilities({**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark")
+
+
+class SparkColumn:
+    """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator."""
+
+    id: str
+    title: str
+    capabilities: Capabilities
+    mode = "append"
+    store = "rocksdb"
+
+    def __init__(self, variant: str = "") -> None:
+        if variant:
+            self.id, self.store = f"{self.id}:{variant}", variant
+        self._spark: SparkSession | None = None
+        self._numbers = itertools.count()
+
+    def check(self) -> None:
+        session.check()
+
+    def open(self, folder: Path) -> None:
+        self._folder = folder / self.id.replace(":", "-")
+        self._folder.mkdir()
+        self._spark = session.start(folder)
+
+    def close(self) -> None:
+        session.stop()
+        self._spark = None
+
+    def environment(self) -> dict[str, str]:
+        assert self._spark
+        return session.environment(self._session())
+
+    def evidence(self) -> dict[Feature, str]:
+        return {}
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        from engines.spark import driving, job
+
+        folder = self._folder / f"job-{next(self._numbers)}"
+        folder.mkdir()
+        try:
+            own = self._session()
+            own.conf.set("spark.sql.shuffle.partitions", str(driving.partitions_of(pack)))
+            return job.run(own, folder, pack, programs, self.apply, self.mode)
+        except Exception:
+            if gone := session.gone():
+                raise EngineGone(gone) from None
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _session(self) -> Any:
+        """A session with settings of its own: packs that run at the same time differ in some."""
+        assert self._spark
+        own = self._spark.newSession()
+        for name, value in STORES[self.store].items():
+            own.conf.set(f"spark.sql.streaming.stateStore.{name}", value)
+        return own
+
+    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        raise NotImplementedError

@@ -1,0 +1,33 @@
+"""spark-fmgws-pandas: ``applyInPandasWithState`` of PySpark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from conformance.engine import Family
+from conformance.program import Program
+from engines.spark.column import capabilities
+from engines.spark.groups import STATE, VARIANTS, GroupsColumn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from engines.spark.operator import Failure
+
+
+class SparkFmgwsPandas(GroupsColumn):
+    id = "spark-fmgws-pandas"
+    title = "Spark applyInPandasWithState (Python)"
+    capabilities = capabilities(STATE)
+
+    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        from engines.spark.frames import state_function
+        from engines.spark.operator import OUTPUT
+
+        return stream.groupBy("program", "case", "key", "window").applyInPandasWithState(
+            state_function(programs, failure), OUTPUT, "json string", "append", self.timeout
+        )
+
+
+FAMILY = Family(SparkFmgwsPandas, VARIANTS)

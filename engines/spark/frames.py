@@ -1,0 +1,55 @@
+"""Neutral programs behind PySpark's pandas APIs, and rows as their frames. Imported where Spark's Python workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from conformance.program import Program
+from engines.spark.groups_operator import GroupsOperator
+from engines.spark.operator import Failure, In, Key, Out, task_attempt
+from engines.spark.row_processor import RowProcessor
+
+
+def plain(key: Any) -> Key:
+    """A grouping key with numpy's integer made Python's."""
+    return key[0], key[1], key[2], int(key[3])
+
+
+def inputs(given: Iterable[Any]) -> Iterator[In]:
+    """The rows of pandas frames, in order."""
+    for frame in given:
+        times = frame["event_time"].map(lambda time: time.timestamp())
+        for step, id_, value, time, partition in zip(
+            frame["step"], frame["id"], frame["value"], times, frame["partition"], strict=True
+        ):
+            yield In(int(step), id_, value, round(time * 1000), int(partition))
+
+
+def frames(outputs: Iterable[Out]) -> Iterator[Any]:
+    """One pandas frame with these rows; none where there are none. Whole numbers stay so beside missing ones."""
+    if rows := list(outputs):
+        whole = dict.fromkeys(("step", "emitted_at", "received"), "Int64")
+        yield pd.DataFrame(rows, columns=list(Out._fields)).astype(whole)
+
+
+class PandasProcessor(RowProcessor):
+    """For ``transformWithStateInPandas``: a call is handed frames, and puts out one."""
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        return frames(self._operator.on_rows(plain(key), inputs(rows)))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        return frames(self._operator.on_timer(plain(key), expiredTimerInfo.getExpiryTimeInMs()))
+
+
+def state_function(programs: Mapping[str, Program], failure: Failure | None) -> Any:
+    """The function for ``applyInPandasWithState``. Each task has a copy of it."""
+    operator = GroupsOperator(programs, failure, task_attempt)
+
+    def call(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
+        yield from frames(operator.on_call(plain(key), inputs(given), group))
+
+    return call

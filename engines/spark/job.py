@@ -1,0 +1,131 @@
+"""A pack on Spark: queries on one checkpoint, one after the other, and the traces that come out of them.
+
+A restart is another query; a query that fails is followed by another, too. What differs between the APIs is the operator
+alone: a function from the stream of input rows to the stream of output rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engine import NotDriven
+from conformance.guarantees import program_ref
+from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace
+from conformance.program import FixedWindows, Program
+from engines.failing import INJECTED, untouched
+from engines.spark import driving, session
+from engines.spark.driving import MicroBatch, Row
+from engines.spark.operator import Failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Apply = Callable[["DataFrame", Mapping[str, Program], "Failure | None"], "DataFrame"]
+"""An API's operator on a stream of input rows; it puts out rows of ``operator.OUTPUT``."""
+
+
+def run(
+    spark: SparkSession, folder: Path, pack: Pack, programs: Mapping[str, Program], apply: Apply, mode: str
+) -> PackRun:
+    """Run a pack in a session of its own, in the output mode ``mode``.
+
+    Raises:
+        NotDriven: the engine's own progress does not match the schedule.
+        RuntimeError: a query failed that was not to.
+    """
+    return _Job(spark, folder, pack, programs, apply, mode).run()
+
+
+class _Job:
+    def __init__(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        pack: Pack,
+        programs: Mapping[str, Program],
+        apply: Apply,
+        mode: str,
+    ) -> None:
+        self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
+        self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
+        self.settling = 1 + max(program.timer_chain for program in self.programs.values())
+        self.batches = driving.plan(pack.clock, self.settling)
+        self.rows: dict[int, list[Any]] = {}
+        self.progress: list[dict[str, Any]] = []
+
+    def run(self) -> PackRun:
+        for query in range(self.batches[-1].query + 1):
+            self._run_query(query)
+        driving.prove(self.pack, self.batches, self.progress, self.settling)
+        traces, counts = _collect(self.pack, self.batches, self.rows, self.progress)
+        left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
+        return PackRun(traces, counts, untouched(self.pack, left))
+
+    def _run_query(self, query: int) -> None:
+        """Run the micro-batches of one query, and up to the one whose failure ends it."""
+        last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
+        for number, batch in enumerate(self.batches):
+            if batch.query == query or batch is last:
+                driving.write(self.folder / "input", number, batch, _rows(self.pack, batch, self.programs))
+        retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
+        failing = last or retried
+        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
+        output = self.apply(driving.read_stream(self.spark, self.folder / "input"), self.programs, failure)
+        rows, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode)
+        if last and (error is None or INJECTED not in str(error)):
+            raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
+        if error and not last:
+            print(error, flush=True)
+            raise RuntimeError(session.cause(error)) from None
+        self.rows |= rows
+        self.progress += progress
+
+
+def _rows(pack: Pack, batch: MicroBatch, programs: Mapping[str, Program]) -> list[Row]:
+    if not batch.bundle:
+        return []
+    rows = []
+    for case, event in pack.bundle(batch.step):
+        windowing = programs[program_ref(case.scenario, case.program)].windowing
+        window = windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
+        rows.append(driving.event_row(case, event, batch.step, window))
+    return rows
+
+
+def _collect(
+    pack: Pack, batches: list[MicroBatch], rows: Mapping[int, Iterable[Any]], progress: list[dict[str, Any]]
+) -> tuple[dict[str, Trace], tuple[StepCount, ...]]:
+    """Traces and counts from output rows. An event's emission carries its step along, a timer's step is its
+    micro-batch's."""
+    emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
+    received = dict.fromkeys((batch.step for batch in batches), 0)
+    partitions: dict[int, set[int]] = {}
+    seen: set[str] = set()
+    for number in sorted(rows):
+        planned = batches[number].step if number < len(batches) else DRAIN
+        for row in rows[number]:
+            if row["step"] not in (None, planned):
+                raise NotDriven(
+                    f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}"
+                )
+            if row["nonce"] in seen:
+                raise NotDriven(f"an output row of micro-batch {number} (step {planned}) was read twice")
+            seen.add(row["nonce"])
+            if row["received"] is not None:
+                received[planned] += row["received"]
+                partitions.setdefault(planned, set()).update(json.loads(row["partitions"]))
+            if row["value"] is not None:
+                value = json.loads(row["value"])
+                emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))
+    if scattered := [step for step, found in partitions.items() if len(found) > 1]:
+        raise NotDriven(f"the rows of step {scattered[0]} were read in several partitions, which scrambles their order")
+    late = {p["batchId"]: sum(o["numRowsDroppedByWatermark"] for o in p["stateOperators"]) for p in progress}
+    counts = tuple(
+        StepCount(batch.step, sum(1 for _ in pack.bundle(batch.step)), received[batch.step], late[number])
+        for number, batch in enumerate(batches)
+        if batch.bundle
+    )
+    return {case: Trace.collect(found) for case, found in emissions.items()}, counts

@@ -1,0 +1,167 @@
+package conformance.jvm;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
+import org.apache.spark.sql.streaming.ListState;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import scala.Tuple2;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The JVM's transformWithState (Spark 4.0 and later) over a Bridge. */
+public final class TwsBridge extends StatefulProcessor {
+  final Bridge bridge;
+  final List names;
+  final List kinds;
+  transient HashMap variables;
+
+  /** `names` and `kinds` declare the state variables: a kind is value, list or map. */
+  public TwsBridge(Bridge bridge, List names, List kinds) {
+    this.bridge = bridge;
+    this.names = new ArrayList(names);
+    this.kinds = new ArrayList(kinds);
+  }
+
+  public void init(OutputMode mode, TimeMode time) {
+    variables = new HashMap();
+    StatefulProcessorHandle handle = getHandle();
+    for (int i = 0; i < names.size(); i++) {
+      String name = (String) names.get(i);
+      if (kinds.get(i).equals("list")) {
+        variables.put(name, handle.getListState(name, Encoders.STRING(), TTLConfig.NONE()));
+      } else if (kinds.get(i).equals("map")) {
+        variables.put(name, handle.getMapState(name, Encoders.STRING(), Encoders.STRING(), TTLConfig.NONE()));
+      } else {
+        variables.put(name, handle.getValueState(name, Encoders.STRING(), TTLConfig.NONE()));
+      }
+    }
+  }
+
+  /** The calls on the state variables and the timers of the key at hand. */
+  static final class OnHandle implements Bridge.Operations {
+    final StatefulProcessorHandle handle;
+    final HashMap variables;
+
+    OnHandle(StatefulProcessorHandle handle, HashMap variables) {
+      this.handle = handle;
+      this.variables = variables;
+    }
+
+    public Object perform(String target, String method, List arguments) {
+      if (method.equals("registerTimer")) {
+        handle.registerTimer(((Number) arguments.get(0)).longValue());
+        return null;
+      }
+      if (method.equals("deleteTimer")) {
+        handle.deleteTimer(((Number) arguments.get(0)).longValue());
+        return null;
+      }
+      Object variable = variables.get(target);
+      if (variable instanceof ValueState) {
+        return value((ValueState) variable, method, arguments);
+      }
+      return variable instanceof ListState
+          ? list((ListState) variable, method, arguments)
+          : map((MapState) variable, method, arguments);
+    }
+
+    static Object value(ValueState state, String method, List arguments) {
+      if (method.equals("get")) {
+        return state.exists() ? state.get() : null;
+      }
+      if (method.equals("update")) {
+        state.update(arguments.get(0));
+      } else {
+        state.clear();
+      }
+      return null;
+    }
+
+    static Object list(ListState state, String method, List arguments) {
+      if (method.equals("get")) {
+        ArrayList found = new ArrayList();
+        scala.collection.Iterator values = state.get();
+        while (values.hasNext()) {
+          found.add(values.next());
+        }
+        return found;
+      }
+      if (method.equals("appendValue")) {
+        state.appendValue(arguments.get(0));
+      } else {
+        state.clear();
+      }
+      return null;
+    }
+
+    static Object map(MapState state, String method, List arguments) {
+      if (method.equals("getValue")) {
+        return state.containsKey(arguments.get(0)) ? state.getValue(arguments.get(0)) : null;
+      }
+      if (method.equals("iterator")) {
+        ArrayList found = new ArrayList();
+        scala.collection.Iterator entries = state.iterator();
+        while (entries.hasNext()) {
+          Tuple2 entry = (Tuple2) entries.next();
+          ArrayList pair = new ArrayList();
+          pair.add(entry._1());
+          pair.add(entry._2());
+          found.add(pair);
+        }
+        return found;
+      }
+      if (method.equals("updateValue")) {
+        state.updateValue(arguments.get(0), arguments.get(1));
+      } else if (method.equals("removeKey")) {
+        state.removeKey(arguments.get(0));
+      } else {
+        state.clear();
+      }
+      return null;
+    }
+  }
+
+  private scala.collection.Iterator call(Object key, HashMap request) {
+    try {
+      List out = bridge.call("tws", key, request, new OnHandle(getHandle(), variables));
+      return CollectionConverters.asScala(out.iterator());
+    } catch (RuntimeException error) {
+      throw error;
+    } catch (Exception error) {
+      throw new RuntimeException(error);
+    }
+  }
+
+  public scala.collection.Iterator handleInputRows(Object key, scala.collection.Iterator given, TimerValues times) {
+    HashMap request = new HashMap();
+    ArrayList rows = new ArrayList();
+    while (given.hasNext()) {
+      rows.add(Bridge.input((Row) given.next()));
+    }
+    request.put("rows", rows);
+    return call(key, request);
+  }
+
+  public scala.collection.Iterator handleExpiredTimer(Object key, TimerValues times, ExpiredTimerInfo timer) {
+    HashMap request = new HashMap();
+    request.put("time", Long.valueOf(timer.getExpiryTimeInMs()));
+    return call(key, request);
+  }
+
+  public static Dataset transformWithState(Dataset rows, TwsBridge processor) {
+    return Bridge.grouped(rows)
+        .transformWithState(
+            (StatefulProcessor) processor, TimeMode.EventTime(), OutputMode.Append(), processor.bridge.outputEncoder());
+  }
+}

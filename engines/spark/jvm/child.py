@@ -1,0 +1,211 @@
+"""The Python process beside an executor that runs neutral programs for Bridge.java: ``python -m engines.spark.jvm.child``.
+
+Frames (length, bytes) come on standard input and go to standard output; all but a job's programs are JSON. Within a call the
+process may ask for calls on Spark's state, and waits for each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterable
+from typing import Any, BinaryIO
+
+from engines.spark.groups_operator import GroupsOperator
+from engines.spark.operator import In, Out, nonce
+from engines.spark.tws_operator import TwsOperator
+
+KEPT = 8
+"""How many jobs' programs are kept: some jobs run side by side, and none comes back."""
+
+
+class Pipe:
+    """Frames to and from the JVM."""
+
+    def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
+        self._source, self._sink = source, sink
+
+    def read(self) -> bytes:
+        """The next frame. Raises EOFError where the JVM has gone."""
+        head = self._source.read(4)
+        if len(head) < 4:
+            raise EOFError
+        (length,) = struct.unpack(">i", head)
+        return self._source.read(length)
+
+    def write(self, answer: Any) -> None:
+        frame = json.dumps(answer).encode()
+        self._sink.write(struct.pack(">i", len(frame)) + frame)
+        self._sink.flush()
+
+    def ask(self, target: str, method: str, *arguments: Any) -> Any:
+        """Have the JVM call a method of its state. Raises RuntimeError with what the JVM's call failed with."""
+        self.write({"do": [target, method, *arguments]})
+        answer = json.loads(self.read())
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["result"]
+
+
+class Variable:
+    """A state variable behind the pipe, with the methods of PySpark's; texts travel bare, PySpark's are tuples of one."""
+
+    def __init__(self, pipe: Pipe, name: str) -> None:
+        self._pipe, self._name = pipe, name
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*arguments: tuple[str]) -> Any:
+            result = self._pipe.ask(self._name, method, *(text for (text,) in arguments))
+            if method == "iterator":
+                return iter([((key,), (value,)) for key, value in result])
+            if isinstance(result, list):
+                return iter([(text,) for text in result])
+            return result if result is None else (result,)
+
+        return call
+
+
+class Handle:
+    """A StatefulProcessorHandle behind the pipe. The JVM declares the variables itself."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    def getValueState(self, name: str, *schemas: str) -> Variable:
+        return Variable(self._pipe, name)
+
+    getListState = getMapState = getValueState
+
+    def registerTimer(self, time: int) -> None:
+        self._pipe.ask("", "registerTimer", time)
+
+    def deleteTimer(self, time: int) -> None:
+        self._pipe.ask("", "deleteTimer", time)
+
+
+class Group:
+    """A GroupState behind the pipe."""
+
+    def __init__(self, pipe: Pipe, request: dict[str, Any]) -> None:
+        self._pipe, self._state, self._watermark = pipe, request["state"], request["watermark"]
+        self.hasTimedOut = request["timed_out"]
+
+    @property
+    def exists(self) -> bool:
+        return self._state is not None
+
+    @property
+    def get(self) -> tuple[str]:
+        return (self._state,)
+
+    def getCurrentWatermarkMs(self) -> int:
+        now: int = self._watermark
+        return now
+
+    def update(self, value: tuple[str]) -> None:
+        self._pipe.ask("", "update", value[0])
+
+    def remove(self) -> None:
+        self._pipe.ask("", "remove")
+
+    def setTimeoutTimestamp(self, time: int) -> None:
+        self._pipe.ask("", "setTimeoutTimestamp", time)
+
+
+class Server:
+    """Serves calls, of one task at a time."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._jobs: dict[str, Any] = {}
+        self._task: tuple[str, int] | None = None
+        self._operator: Any = None
+
+    def serve(self, request: dict[str, Any]) -> list[Out]:
+        named = json.loads(request["key"])
+        key = named["program"], named["case"], named["key"], named["window"]
+        operator = self._operator_of(request)
+        if request["kind"] == "tws" and "time" in request:
+            return list(operator.on_timer(key, request["time"]))
+        rows = [In(*row) for row in request["rows"]]
+        if request["kind"] == "tws":
+            return list(operator.on_rows(key, rows))
+        outputs = list(operator.on_call(key, rows, Group(self._pipe, request)))
+        return outputs if request["kind"] == "groups" else [_one(outputs)]
+
+    def _operator_of(self, request: dict[str, Any]) -> Any:
+        """The operator of the task that asks: what an attempt has written is known by it."""
+        task = request["job"], request["task"]
+        if task != self._task:
+            programs, failure = self._programs(request["job"])
+
+            def attempt() -> tuple[int, int]:
+                return request["partition"], request["attempt"]
+
+            if request["kind"] == "tws":
+                self._operator = TwsOperator(programs, failure, Handle(self._pipe), attempt)
+            else:
+                self._operator = GroupsOperator(programs, failure, attempt)
+            self._task = task
+        return self._operator
+
+    def _programs(self, job: str) -> Any:
+        if job not in self._jobs:
+            self._pipe.write({"load": True})
+            self._jobs[job] = pickle.loads(self._pipe.read())
+            for old in list(self._jobs)[:-KEPT]:
+                del self._jobs[old]
+        return self._jobs[job]
+
+
+def _one(outputs: Iterable[Out]) -> Out:
+    """What mapGroupsWithState puts out, a row per call: the last emission, with the receipt. Without any, an empty row."""
+    emission = receipt = None
+    for out in outputs:
+        if out.received is None:
+            emission = out
+        else:
+            receipt = out
+    if emission and receipt:
+        return emission._replace(received=receipt.received, partitions=receipt.partitions)
+    return emission or receipt or Out("", "", "", None, nonce=nonce())
+
+
+def _end_with_parent() -> None:
+    """An executor that is killed takes its programs along, even one that never returns."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    _end_with_parent()
+    pipe = Pipe(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
+    os.dup2(2, 1)  # what a program prints goes to the log
+    server = Server(pipe)
+    while True:
+        try:
+            request = json.loads(pipe.read())
+        except EOFError:
+            return
+        try:
+            pipe.write({"out": server.serve(request)})
+        except EOFError:
+            return
+        except Exception:
+            pipe.write({"error": traceback.format_exc()})
+
+
+if __name__ == "__main__":
+    main()

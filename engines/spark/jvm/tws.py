@@ -1,0 +1,39 @@
+"""spark-tws-jvm: ``transformWithState`` of the JVM's Dataset API, its processor a neutral program in a Python process beside the
+executor (TwsBridge.java)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.engine import Family
+from conformance.program import Program
+from engines.spark.column import SparkColumn, capabilities
+from engines.spark.tws import CHANGELOG, STATE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from engines.spark.operator import Failure
+
+
+class SparkTwsJvm(SparkColumn):
+    id = "spark-tws-jvm"
+    title = "Spark transformWithState (JVM)"
+    capabilities = capabilities(STATE)
+
+    def open(self, folder: Path) -> None:
+        from engines.spark.jvm import bridge
+
+        super().open(folder)
+        assert self._spark
+        bridge.install(self._spark)
+
+    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        from engines.spark.jvm import bridge
+
+        return bridge.transform_with_state(stream, programs, failure)
+
+
+FAMILY = Family(SparkTwsJvm, CHANGELOG)

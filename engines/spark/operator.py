@@ -1,0 +1,148 @@
+"""What the operators of all APIs do with a call: run the program that the row's key names, say what was received, and fail
+where that was asked for. Imported where Spark's Python workers run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from conformance.model import Event
+from conformance.program import EngineFault, Output, Program, State, Timer, Timers, call
+from engines.failing import INJECTED, SENTINEL
+
+HEARTBEAT = ""
+"""The program name of heartbeat rows: they bypass the programs."""
+
+Key = tuple[str, str, str, int]
+"""(program, case, key, window): what rows are grouped by."""
+
+
+class In(NamedTuple):
+    """An input row. ``time`` is ms since the epoch; ``partition`` is the input partition it was read in."""
+
+    step: int
+    id: str
+    value: str
+    time: int
+    partition: int
+
+
+class Out(NamedTuple):
+    """An output row: an emission (``value`` is JSON text), or how many rows of a step a call was handed (``received``) and
+    the input partitions that they came from, or both. ``step`` is None for a timer's output. ``nonce`` tells a row that was
+    put out once and read twice from one that was put out twice."""
+
+    program: str
+    case: str
+    key: str
+    step: int | None
+    value: str | None = None
+    emitted_at: int | None = None
+    error: str | None = None
+    received: int | None = None
+    partitions: str | None = None
+    nonce: str = ""
+
+
+OUTPUT = (
+    "program string, case string, key string, step long, value string, emitted_at long, error string, "
+    "received long, partitions string, nonce string"
+)
+"""The schema of ``Out``."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How sentinel rows of ``step`` fail: in the first attempt of their task, or in every one of this query. They leave
+    the cases that had written state in ``folder``."""
+
+    step: int
+    every_attempt: bool
+    folder: Path
+
+
+class Operator:
+    """Runs programs by name. ``attempt`` gives the partition and the number of the task's attempt at hand."""
+
+    def __init__(
+        self, programs: Mapping[str, Program], failure: Failure | None, attempt: Callable[[], tuple[int, int]]
+    ) -> None:
+        self.programs, self._failure, self._attempt = programs, failure, attempt
+        self._case, self._touched = "", set[str]()
+
+    def wrote(self) -> None:
+        """The case at hand has written state."""
+        self._touched.add(self._case)
+
+    def on_rows(self, key: Key, rows: Iterable[In], state: Any, timers: Any) -> Iterator[Out]:
+        """What a call with rows of one key puts out: emissions, and last the receipt for its rows."""
+        program, case, user_key, _ = key
+        if program == SENTINEL:
+            for row in rows:
+                self._fail(row.step)
+            return
+        received, step, partitions = 0, 0, set[int]()
+        for row in rows:
+            if program == HEARTBEAT:
+                continue
+            received, step = received + 1, row.step
+            partitions.add(row.partition)
+            event = Event(row.id, user_key, json.loads(row.value), row.time)
+            yield from self.outputs(key, row.step, self.call(key, "on_event", event, state, timers))
+        if received:
+            found = json.dumps(sorted(partitions))
+            yield Out(program, case, user_key, step, received=received, partitions=found, nonce=nonce())
+
+    def on_timer(self, key: Key, timer: Timer, state: Any, timers: Any) -> Iterator[Out]:
+        """What a timer's callback puts out."""
+        return self.outputs(key, None, self.call(key, "on_timer", timer, state, timers))
+
+    def call(self, key: Key, callback: str, subject: Event | Timer, state: State, timers: Timers) -> list[Output]:
+        program, self._case = key[0], key[1]
+        with faults_of(self._case):
+            return call(getattr(self.programs[program], callback), subject, state, timers)
+
+    def outputs(self, key: Key, step: int | None, outputs: Iterable[Output]) -> Iterator[Out]:
+        program, case, user_key, _ = key
+        for o in outputs:
+            yield Out(program, case, user_key, step, json.dumps(o.value), o.event_time, o.error, nonce=nonce())
+
+    def _fail(self, step: int) -> None:
+        failure = self._failure
+        if failure and failure.step == step:
+            partition, attempt = self._attempt()
+            if failure.every_attempt or attempt == 0:
+                failure.folder.mkdir(exist_ok=True)
+                (failure.folder / f"{partition}-{attempt}.json").write_text(json.dumps(sorted(self._touched)))
+                raise RuntimeError(INJECTED)
+
+
+class faults_of:
+    """Within this context, a fault of the engine names the case in whose call it happened."""
+
+    def __init__(self, case: str) -> None:
+        self._case = case
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, fault: BaseException | None, traceback: object) -> None:
+        if isinstance(fault, EngineFault) and not str(fault).startswith("[case "):
+            raise EngineFault(f"[case {self._case}] {fault}") from fault
+
+
+def task_attempt() -> tuple[int, int]:
+    """The partition and the attempt of the task that this Python worker serves."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context
+    return context.partitionId(), context.attemptNumber()
+
+
+def nonce() -> str:
+    """A text that no other row has."""
+    return os.urandom(8).hex()

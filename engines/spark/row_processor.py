@@ -1,0 +1,41 @@
+"""The StatefulProcessor of PySpark that runs neutral programs on rows. Imported where Spark's Python workers run, which is also
+once per query on the driver: an import of pandas here would cost each query a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from conformance.program import Program
+from engines.spark.operator import Failure, In, Out, task_attempt
+from engines.spark.tws_operator import TwsOperator
+
+OUT = Row(*Out._fields)
+
+
+class RowProcessor(StatefulProcessor):
+    """For ``transformWithState``."""
+
+    def __init__(
+        self,
+        programs: Mapping[str, Program],
+        failure: Failure | None = None,
+        attempt: Callable[[], tuple[int, int]] = task_attempt,
+    ) -> None:
+        self._programs, self._failure, self._attempt = programs, failure, attempt
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        return (OUT(*out) for out in self._operator.on_rows(key, map(_in, rows)))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        return (OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs()))
+
+
+def _in(row: Any) -> In:
+    return In(row.step, row.id, row.value, round(row.event_time.timestamp() * 1000), row.partition)

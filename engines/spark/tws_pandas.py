@@ -1,0 +1,36 @@
+"""spark-tws-pandas: ``transformWithStateInPandas`` of PySpark, event-time mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from conformance.engine import Family
+from conformance.program import Program
+from engines.spark.column import SparkColumn, capabilities
+from engines.spark.tws import CHANGELOG, STATE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from engines.spark.operator import Failure
+
+
+class SparkTwsPandas(SparkColumn):
+    id = "spark-tws-pandas"
+    title = "Spark transformWithStateInPandas (Python)"
+    capabilities = capabilities(STATE)
+
+    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        from engines.spark.frames import PandasProcessor
+        from engines.spark.operator import OUTPUT
+
+        return stream.groupBy("program", "case", "key", "window").transformWithStateInPandas(
+            statefulProcessor=PandasProcessor(programs, failure),
+            outputStructType=OUTPUT,
+            outputMode="Append",
+            timeMode="EventTime",
+        )
+
+
+FAMILY = Family(SparkTwsPandas, CHANGELOG)

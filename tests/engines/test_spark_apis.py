@@ -1,0 +1,178 @@
+"""The Spark columns on the real Spark: each is a true adapter, in every configuration, and hides nothing."""
+
+import os
+import subprocess
+import time
+
+import pytest
+from common import COUNTED, PROGRAMS, drawn, run, specified
+
+from conformance.engine import Feature
+from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
+from conformance.program import Cell, Program
+from conformance.registry import load_engine
+from conformance.testing import T, check_engine
+
+pytestmark = pytest.mark.engine
+
+APIS = ["spark-tws", "spark-tws-pandas", "spark-fmgws-pandas", "spark-mgws-jvm", "spark-fmgws-jvm", "spark-tws-jvm"]
+VARIANTS = ["spark-tws-jvm:rocksdb-changelog"] + [
+    f"spark-fmgws-jvm:{variant}" for variant in ("rocksdb", "rocksdb-changelog", "processing-time")
+]
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+
+
+@pytest.fixture(params=APIS)
+def api(request, spark, tmp_path):
+    engine = load_engine(request.param)
+    engine.open(tmp_path)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("name", [*APIS, *VARIANTS])
+def test_the_adapter_is_certified(spark, name):
+    report = check_engine(load_engine(name))
+    print(report)
+    assert not set(report.skipped) - {"event-time timers", "any number of emissions per call"}
+
+
+def test_a_configuration_is_what_it_says(spark, tmp_path):
+    engine = load_engine("spark-tws:rocksdb-changelog")
+    engine.open(tmp_path)
+    assert engine.environment()[CHANGELOG] == "true"
+    assert load_engine("spark-fmgws-jvm:rocksdb").store == "rocksdb"
+    engine.close()
+
+
+def test_late_rows_are_dropped_and_counted(api):
+    schedule = Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, tuple(Event(f"e{d}", key, None, T + d) for d, key in ((-1, "a"), (0, "b"), (1, "c")))),
+            Advance(2, T + 5),
+            Deliver(3, (Event("e9", "d", None, T + 5), Event("e8", "e", None, T + 6))),
+            Advance(4, T + 90),
+        )
+    )
+    case = Case("late-data", "global", schedule)
+    result = api.run(Pack((case,)), PROGRAMS)
+    assert [e.value["processed"] for e in result.traces[case.id].emissions] == ["e1", "e8"]
+    assert [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts] == [(1, 3, 1, 2), (3, 2, 1, 1)]
+
+
+def test_packed_and_alone_give_the_same_traces(api):
+    """The isolation that packing relies on, with all scenarios in one pack."""
+    cases = drawn(api, 3)
+    clock = next(case.schedule.clock for case in cases if len(case.schedule.bundles) > 1)
+    cases = [case for case in cases if case.schedule.clock == clock]
+    packed = run(api, cases)
+    for case in cases[:: len(cases) // 3]:
+        assert api.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
+
+
+def test_map_groups_with_state_puts_out_the_last_emission_of_a_call(spark, tmp_path):
+    engine = load_engine("spark-mgws-jvm")
+    engine.open(tmp_path)
+    counts = [e.value["count"] for e in run(engine, [COUNTED])[COUNTED.id].emissions]
+    assert [e.value["count"] for e in specified(engine, [COUNTED])[COUNTED.id].emissions] == [1, 2, 3]
+    assert counts == [2, 3]
+    engine.close()
+
+
+def test_a_processing_time_timeout_has_no_late_rows_and_no_timers_in_event_time(spark):
+    can = load_engine("spark-fmgws-jvm:processing-time").capabilities
+    assert can.features[Feature.EVENT_TIMERS].how == "unsupported"
+    assert load_engine("spark-fmgws-jvm").capabilities.features[Feature.EVENT_TIMERS].how == "emulated"
+
+
+class Misbehaves(Program):
+    """Does to its process what the event's value says, when its key is "bad"."""
+
+    cells = {"count": Cell.COMBINING}
+
+    def on_event(self, event, state, timers, emit):
+        state.count.add(1)
+        if event.key == "bad":
+            if event.value == "crash":
+                os._exit(7)
+            while event.value == "hang":
+                time.sleep(0.1)
+            print("a flood " * 20_000)
+        emit({"count": state.count.get()})
+
+
+MISBEHAVES = {"test/misbehaves": Misbehaves()}
+
+
+def misbehaving(key, value):
+    steps = (Advance(0, T), Deliver(1, (Event("e1", key, value, T + 1),)), Advance(2, T + 9))
+    return Case("test", "misbehaves", Schedule(steps))
+
+
+@pytest.fixture(params=["spark-fmgws-jvm", "spark-tws-jvm"])
+def jvm(request, spark, tmp_path):
+    from pyspark import cloudpickle
+
+    module = __import__(__name__)
+    cloudpickle.register_pickle_by_value(module)  # the processes of programs do not see the tests
+    engine = load_engine(request.param)
+    engine.open(tmp_path)
+    yield engine
+    engine.close()
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.mark.parametrize(
+    ("what", "says"), [("crash", "ended in the middle"), ("hang", "gave no answer within 3000 ms")]
+)
+def test_a_program_that_takes_its_process_down_is_named(jvm, monkeypatch, what, says):
+    """So that the pack can be run again without its case; the query does not hang, and the session lives on."""
+    from engines.spark.jvm import bridge
+
+    monkeypatch.setattr(bridge, "PATIENCE", 3_000)
+    bad, good = misbehaving("bad", what), misbehaving("good", None)
+    with pytest.raises(RuntimeError, match=f"case {bad.id}.*{says}"):
+        jvm.run(Pack((bad, good)), MISBEHAVES)
+    assert [e.value for e in jvm.run(Pack((good,)), MISBEHAVES).traces[good.id].emissions] == [{"count": 1}]
+
+
+def test_what_a_program_prints_is_no_answer(jvm):
+    loud = misbehaving("bad", "print")
+    assert [e.value for e in jvm.run(Pack((loud,)), MISBEHAVES).traces[loud.id].emissions] == [{"count": 1}]
+
+
+def test_no_process_of_a_program_outlives_its_session(tmp_path):
+    """Not even one that never returns, when its JVM is killed."""
+    script = tmp_path / "one.py"
+    script.write_text(
+        "import os, signal, sys, threading, time\n"
+        f"sys.path[:0] = {[os.path.dirname(__file__)]!r}\n"
+        "from pathlib import Path\n"
+        "from pyspark import SparkContext, cloudpickle\n"
+        "import test_spark_apis as tests\n"
+        "from conformance.model import Pack\n"
+        "cloudpickle.register_pickle_by_value(tests)\n"
+        "engine = tests.load_engine('spark-fmgws-jvm')\n"
+        f"engine.open(Path({str(tmp_path)!r}))\n"
+        "bad = tests.misbehaving('bad', 'hang')\n"
+        "threading.Thread(target=lambda: engine.run(Pack((bad,)), tests.MISBEHAVES), daemon=True).start()\n"
+        "time.sleep(12)\n"
+        "print(SparkContext._gateway.proc.pid, flush=True)\n"
+        "os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)\n"
+        "time.sleep(4)\n"
+        "os._exit(0)\n"
+    )
+    import sys
+
+    before = _children()
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.strip().isdigit(), done.stderr[-2000:]
+    assert _children() <= before
+
+
+def _children():
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return {
+        line.split()[0] for line in listed.splitlines() if "engines.spark.jvm.child" in line and "ps -eo" not in line
+    }
