@@ -18,8 +18,8 @@ from pathlib import Path
 
 from conformance.engine import CannotRun, Engine, case_needs
 from conformance.generation import draw_clocks, examples, schedules
-from conformance.guarantees import program_ref, programs_of
-from conformance.model import Case, Pack, PackRun
+from conformance.guarantees import programs_of
+from conformance.model import Case, Pack, PackRun, program_ref
 from conformance.packing import packs_of
 from conformance.registry import engine_ids, load_engine, load_scenarios
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from conformance.coverage import counters
 from conformance.engine import EngineInfo, Feature, program_needs
 from conformance.equivalence import alike, first_difference
-from conformance.guarantees import Guarantee, Observation, Scenario, program_ref
-from conformance.model import Case, Pack, PackRun, Trace
+from conformance.guarantees import Guarantee, Observation, Scenario
+from conformance.model import Case, Pack, PackRun, Trace, program_ref
 from conformance.perturbation import BY_ID, PERTURBATIONS, Perturbation
 from conformance.program import Program
 from conformance.results import AS_DRAWN, Cell, Verdict, held
@@ -249,7 +249,11 @@ def not_expressible(
     scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo
 ) -> Cell | None:
     """The unsupported cell of a guarantee that the engine cannot be asked, None where it can."""
-    needs = _needs(scenario, guarantee, perturbation)
+    idiom = engine.capabilities.idiom
+    if idiom and guarantee.id in idiom.silent:
+        reason = f"{idiom.words} says nothing of it: {idiom.silent[guarantee.id]}"
+        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
+    needs = _needs(scenario, guarantee, perturbation, engine)
     missing = engine.capabilities.first_missing(needs)
     if missing is None:
         return None
@@ -259,8 +263,12 @@ def not_expressible(
     return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
 
 
-def _needs(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None) -> frozenset[Feature]:
-    needs = guarantee.needs | program_needs(scenario.programs[guarantee.program])
+def _needs(
+    scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo
+) -> frozenset[Feature]:
+    needs = guarantee.needs
+    if not engine.capabilities.idiom:
+        needs |= program_needs(scenario.programs[guarantee.program])
     return needs | (perturbation.needs if perturbation else frozenset())
 
 
@@ -272,7 +280,7 @@ def _cell(
     verdict: Verdict,
     reason: str,
 ) -> Cell:
-    needs = _needs(scenario, guarantee, perturbation)
+    needs = _needs(scenario, guarantee, perturbation, engine)
     return Cell(
         scenario=scenario.id,
         program=guarantee.program,
@@ -286,10 +294,14 @@ def _cell(
     )
 
 
-def cells_asked(scenarios: Iterable[Scenario]) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None]]:
+def cells_asked(
+    scenarios: Iterable[Scenario], engine: EngineInfo
+) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None]]:
     """Every cell that an engine is asked for, in a fixed order."""
     for scenario in scenarios:
         for guarantee in scenario.guarantees:
+            if not engine.capabilities.runs(program_ref(scenario.id, guarantee.program)):
+                continue
             for perturbation in perturbations_of(guarantee):
                 yield scenario, guarantee, perturbation
 
@@ -301,7 +313,7 @@ def judge(
     by_program: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         by_program.setdefault((case.scenario, case.program), []).append(case)
-    for scenario, guarantee, perturbation in cells_asked(scenarios):
+    for scenario, guarantee, perturbation in cells_asked(scenarios, engine):
         evidence = Evidence()
         cell = not_expressible(scenario, guarantee, perturbation, engine)
         if cell is None:

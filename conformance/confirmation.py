@@ -13,9 +13,9 @@ from typing import Any
 
 from conformance import checking
 from conformance.checking import Against, Runs, Unjudgeable
-from conformance.engine import Capabilities, EngineInfo, Feature, NotDriven, case_needs, schedule_needs
-from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
-from conformance.model import Case, Json, Pack, PackRun, Trace
+from conformance.engine import Capabilities, EngineInfo, Feature, NotDriven, program_needs, schedule_needs
+from conformance.guarantees import Guarantee, Scenario, programs_of
+from conformance.model import Case, Json, Pack, PackRun, Trace, program_ref
 from conformance.packing import packs_of
 from conformance.perturbation import BY_ID, RARE
 from conformance.process import EngineDown
@@ -86,7 +86,10 @@ def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: C
     guarantee = next(g for g in scenario.guarantees if g.id == witness.guarantee)
     program = scenario.programs[witness.case.program]
     subject = Subject(witness.case, witness.base)
-    needs = guarantee.needs.union(*(case_needs(case, program) for case in subject.cases))
+    if not can.runs(ref := program_ref(witness.case.scenario, witness.case.program)):
+        return Replay(witness, NOT_EXPRESSIBLE, f"it does not run {ref}")
+    needs = guarantee.needs.union(*(schedule_needs(case.schedule) for case in subject.cases))
+    needs |= frozenset() if can.idiom else program_needs(program)
     if missing := can.first_missing(needs):
         return Replay(witness, NOT_EXPRESSIBLE, can.why_not(missing))
     runs: dict[str, PackRun] = {}
@@ -227,7 +230,11 @@ class Confirmer:
         ref = program_ref(case.scenario, case.program)
         program = self._programs[ref]
 
+        within = self._within(subjects[0])
+
         def fails(subject: Subject, traces: Mapping[str, Trace]) -> bool:
+            if not within(subject):
+                return False
             if any(traces[case.id].error for case in subject.cases):
                 return False
             if guarantee.same_under:
@@ -242,6 +249,14 @@ class Confirmer:
 
         return Target(program, guarantee, subjects[0], fails, self._domains[ref].values[0])
 
+    def _within(self, begun: Subject) -> Callable[[Subject], bool]:
+        """Whether a simplification of a subject stays in the domain that it began in: a case with elements on time alone must
+        not turn into one about late elements."""
+        case = begun.case
+        domain = self._domains[program_ref(case.scenario, case.program)]
+        inside = all(case in domain for case in begun.cases)
+        return lambda subject: not inside or all(case in domain for case in subject.cases)
+
     # Running
 
     def _engine(self) -> Any:
@@ -254,7 +269,7 @@ class Confirmer:
         answer."""
         found: dict[str, Trace] = {}
         can = self._info.capabilities
-        cases = [case for case in cases if can.first_missing(case_needs(case, self._program(case))) is None]
+        cases = [case for case in cases if can.takes(case, self._program(case))]
         for pack in packs_of(cases, can.largest_pack):
             try:
                 run = self._engine().run(pack)
@@ -279,7 +294,7 @@ class Confirmer:
             Unjudgeable, NotDriven, EngineDown: alone, it gave nothing to judge.
         """
         relation = bool(target.guarantee.same_under)
-        for subject in _with_tighter_clocks(target.subject):
+        for subject in filter(self._within(target.subject), _with_tighter_clocks(target.subject)):
             runs = self._run_alone(subject)
             message = failure(target.program, target.guarantee, subject, runs)
             if message:

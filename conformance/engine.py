@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from conformance.model import Advance, Case, FailOnce, Pack, PackRun, Partitions, Restart, Schedule
+from conformance.model import Advance, Case, FailOnce, Pack, PackRun, Partitions, Restart, Schedule, program_ref
 from conformance.program import FixedWindows, Program
 
 
@@ -85,6 +85,22 @@ def unsupported(reason: str) -> Support:
 
 
 @dataclass(frozen=True)
+class Idiom:
+    """An engine's own operator, or a user's, that does the job of one program. It runs in the program's place, and its output
+    is judged by the program's guarantees.
+
+    Attributes:
+        program: "scenario/program".
+        words: what it is called, ``dropDuplicatesWithinWatermark()``.
+        silent: guarantees (ids) that its output says nothing of -> why not.
+    """
+
+    program: str
+    words: str
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """An engine's abilities as data: what ``conformance list engines`` prints and what cells call unsupported.
 
@@ -93,6 +109,8 @@ class Capabilities:
         parallel: how many packs it runs at a time.
         heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
         host: engines of one host share a process, one after the other, and with it what is slow to start (a JVM).
+        idiom: what it runs instead of programs; such an engine takes the cases of one program alone.
+        ahead: how far (ms) an event may lie ahead of the watermark that it meets.
     """
 
     features: Mapping[Feature, Support]
@@ -101,6 +119,8 @@ class Capabilities:
     parallel: int = 1
     heavy: bool = False
     host: str = ""
+    idiom: Idiom | None = None
+    ahead: int = 10**15
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:
@@ -110,6 +130,19 @@ class Capabilities:
         """The first of ``needs`` (in the order of Feature) that the engine cannot express."""
         needs = set(needs)
         return next((f for f in Feature if f in needs and self.features[f].how == "unsupported"), None)
+
+    def runs(self, program: str) -> bool:
+        """Whether it runs the program "scenario/program" at all."""
+        return self.idiom is None or self.idiom.program == program
+
+    def takes(self, case: Case, program: Program) -> bool:
+        """Whether it can be given a case of this program."""
+        if not self.runs(program_ref(case.scenario, case.program)):
+            return False
+        if any(a.event.event_time > a.watermark + self.ahead for a in case.schedule.arrivals):
+            return False
+        needs = schedule_needs(case.schedule)
+        return self.first_missing(needs if self.idiom else needs | program_needs(program)) is None
 
     def why_not(self, feature: Feature) -> str:
         """Why a feature is missing, in a line."""
@@ -205,11 +238,13 @@ class Engine(Protocol):
 @dataclass(frozen=True)
 class Family:
     """Engines that one entry point stands for: ``id`` alone, where ``alone`` says so, and ``id:variant``. ``variants``
-    says of each what it is, in words; ``make("")`` makes the plain one."""
+    says of each what it is, in words; ``make("")`` makes the plain one. ``all`` says that the variants are run by default,
+    too."""
 
     make: Callable[[str], Engine]
     variants: Mapping[str, str]
     alone: bool = True
+    all: bool = False
 
 
 @dataclass

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.model import Arrival, Case, Emission, Json, PackRun, Trace
+from conformance.model import Arrival, Case, Emission, Json, PackRun, Trace, program_ref
 from conformance.perturbation import Perturbation
 from conformance.program import Program
 
@@ -136,6 +136,10 @@ class Domain:
     values: tuple[Json, ...] = (None,)
     events: int = 8
 
+    def __contains__(self, case: Case) -> bool:
+        """Whether a case's events are on time where that is asked for."""
+        return not self.on_time or all(arrival.on_time for arrival in case.schedule.arrivals)
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -171,11 +175,6 @@ class Scenario:
     @property
     def id(self) -> str:
         return slug(self.name)
-
-
-def program_ref(scenario: str, program: str) -> str:
-    """How packs, engines and files name a program."""
-    return f"{scenario}/{program}"
 
 
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:

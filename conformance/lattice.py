@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.checking import Reference, Runs, Traces
-from conformance.engine import EngineInfo, program_needs
+from conformance.engine import EngineInfo, Feature, program_needs
 from conformance.equivalence import Equivalence, alike, grades, maximal
 from conformance.guarantees import Scenario
-from conformance.model import Case, Json, Trace
+from conformance.model import Case, Json, Trace, program_ref
 from conformance.perturbation import PERTURBATIONS
 from conformance.program import Program
 
@@ -105,11 +105,13 @@ def survey(
             found.append((by_id[case.base], case))
     for scenario in scenarios:
         for name, program in scenario.programs.items():
+            if not engine.capabilities.runs(program_ref(scenario.id, name)):
+                continue
             for perturbation in PERTURBATIONS:
                 mine = pairs.get((scenario.id, name, perturbation.id), [])
                 promised = scenario.survives.get(name, {}).get(perturbation.id)
                 known: dict[str, Any] = {"scenario": scenario.id, "program": name, "perturbation": perturbation.id}
-                missing = engine.capabilities.first_missing(program_needs(program) | perturbation.needs)
+                missing = engine.capabilities.first_missing(perturbation.needs | _program_needs(engine, program))
                 if missing:
                     reason = engine.capabilities.why_not(missing)
                     yield Survival(**known, engine=engine.id, promised=promised, pairs=0, grades=(), unsupported=reason)
@@ -120,6 +122,10 @@ def survey(
                 yield Survival(
                     **known, engine=engine.id, promised=promised, pairs=len(mine), grades=graded, traces=shown
                 )
+
+
+def _program_needs(engine: EngineInfo, program: Program) -> frozenset[Feature]:
+    return frozenset() if engine.capabilities.idiom else program_needs(program)
 
 
 def _grades(program: Program, pairs: list[Pair], traces: Traces, specified: Traces) -> tuple[Grade, ...]:

@@ -333,6 +333,11 @@ class Case:
             raise InvalidSchedule(f"not a case: {error!r} in {str(data)[:80]}") from None
 
 
+def program_ref(scenario: str, program: str) -> str:
+    """How packs, engines and files name a program."""
+    return f"{scenario}/{program}"
+
+
 DRAIN = -1
 """The step of what comes out after the last step of a schedule (Beam's end of stream): recorded, never judged."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from inspect import getsourcefile
 from pathlib import Path
@@ -22,15 +22,23 @@ def _registered(group: str) -> dict[str, EntryPoint]:
 
 
 def engine_ids() -> list[str]:
-    """The engines that run by default: those that an entry point names, without their variants; the reference first."""
-    names = [name for name in _registered("engines") if _family(name).alone]
-    return sorted(names, key=lambda name: (name != "reference", name))
+    """The engines that run by default; the reference first."""
+    return sorted(_listed(lambda family: family.all), key=lambda name: (name != "reference", name))
 
 
 def variant_ids() -> list[str]:
     """The engines that run when they are asked for: other configurations of those above. Mutants are left out."""
-    names = [name for name in _registered("engines") if name != "mutant"]
-    return [f"{name}:{variant}" for name in names for variant in _family(name).variants]
+    default = engine_ids()
+    return [name for name in _listed(lambda family: True) if name not in default and not name.startswith("mutant:")]
+
+
+def _listed(with_variants: Callable[[Family], bool]) -> list[str]:
+    found = []
+    for name in _registered("engines"):
+        family = _family(name)
+        found += [name] if family.alone else []
+        found += [f"{name}:{variant}" for variant in family.variants if with_variants(family)]
+    return found
 
 
 def load_engine(name: str) -> Engine:

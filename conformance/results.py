@@ -149,6 +149,14 @@ class Results:
         with_cells = {cell.engine for cell in self.cells}
         return [engine for engine in self.environment if engine in with_cells]
 
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """Column -> the engines in it: one, or all of one framework that run an idiom in place of a program."""
+        found: dict[str, list[str]] = {}
+        for engine in self.engines:
+            found.setdefault(self.environment[engine]["column"], []).append(engine)
+        return found
+
     def folded(self) -> dict[tuple[str, str], dict[str, Cell]]:
         """(scenario, guarantee) -> engine -> one cell over all perturbations."""
         groups: dict[tuple[str, str], dict[str, list[Cell]]] = {}

@@ -23,11 +23,11 @@ from conformance import checking
 from conformance.agreement import agreements
 from conformance.checking import Runs, Traces
 from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
-from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, case_needs
+from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven
 from conformance.generation import Exercised, draw_cases
-from conformance.guarantees import Scenario, program_ref, programs_of
+from conformance.guarantees import Scenario, programs_of
 from conformance.lattice import Survival, survey
-from conformance.model import Case, Pack, Trace, canonical
+from conformance.model import Case, Pack, Trace, canonical, program_ref
 from conformance.model import digest as digest_of
 from conformance.packing import packs_of
 from conformance.process import EngineDown, Host, OpenEngine
@@ -336,7 +336,7 @@ class Run:
         replays = [replay(engine, witness, self.options.scenarios, info.capabilities) for witness in stored]
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         can = info.capabilities
-        mine = [c for c in cases if can.first_missing(case_needs(c, self._program(c))) is None]
+        mine = [case for case in cases if can.takes(case, self._program(case))]
         packs = packs_of(mine, can.largest_pack)
         self.on_event(EngineReady(info.id, len(packs)))
         runs = Runs()
@@ -413,7 +413,7 @@ class Run:
             self.on_event(CellDone(cell))
 
     def _agreements(self, cases: list[Case], outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
-        answered = [outcome for outcome in outcomes if outcome.runs.traces]
+        answered = [o for o in outcomes if o.runs.traces and not o.info.capabilities.idiom]
         references = {o.info.id: reference_traces(self.programs, o.info.capabilities.lateness) for o in answered}
         traces = {outcome.info.id: outcome.runs.traces for outcome in answered}
         return [found.to_json() for found in agreements(self.options.scenarios, cases, traces, references)]
@@ -455,6 +455,8 @@ def environment(info: EngineInfo) -> dict[str, Any]:
     lateness = info.capabilities.lateness
     return {
         "title": info.title,
+        "column": info.id.partition(":")[0] if info.capabilities.idiom else info.id,
+        "idiom": info.capabilities.idiom.words if info.capabilities.idiom else "",
         "versions": info.environment,
         "lateness": {"global window": lateness.global_window.value, "fixed windows": lateness.fixed_windows.value},
         "features": {

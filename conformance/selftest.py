@@ -11,8 +11,8 @@ from conformance import checking
 from conformance.checking import Evidence, Runs, Traces
 from conformance.engine import Engine, EngineInfo
 from conformance.generation import draw_cases
-from conformance.guarantees import Guarantee, Scenario, program_ref, programs_of
-from conformance.model import Case, digest
+from conformance.guarantees import Guarantee, Scenario, programs_of
+from conformance.model import Case, digest, program_ref
 from conformance.packing import packs_of
 from conformance.perturbation import Perturbation
 from conformance.registry import UnknownName, load_engine

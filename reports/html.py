@@ -48,7 +48,10 @@ def render(results: Results) -> str:
                 {
                     "id": row[1],
                     **texts["guarantees"][row[1]],
-                    "cells": [_entry(results, cell, witnesses) for cell in cells.values()],
+                    "columns": [
+                        [_entry(results, cells[engine], witnesses) for engine in engines if engine in cells]
+                        for engines in results.columns.values()
+                    ],
                 }
                 for row, cells in folded.items()
                 if row[0] == scenario
@@ -67,6 +70,7 @@ def render(results: Results) -> str:
     return TEMPLATES.get_template("matrix.html.j2").render(
         run=results.run,
         engines=results.engines,
+        columns=list(results.columns),
         scenarios=scenarios,
         totals=totals,
         survivals=_survivals(results),
@@ -115,6 +119,7 @@ def _entry(results: Results, cell: Cell, witnesses: dict[str, Witness]) -> dict[
     return {
         "anchor": "cell-" + "-".join(slug(part) for part in (cell.engine, cell.scenario, cell.guarantee)),
         "cell": cell,
+        "idiom": results.environment[cell.engine]["idiom"],
         "symbol": SYMBOLS[cell.verdict],
         "word": cell.verdict.value,
         "parts": [(part, SYMBOLS[part.verdict]) for part in results.of(cell.row, cell.engine)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.results import Results, Verdict
+from conformance.results import Cell, Results, Verdict
 from reports.words import SYMBOLS, agreed, claim, counted, differing, not_run, replay_command, replayed
 
 
@@ -30,12 +30,13 @@ def render(results: Results) -> str:
         lines += [f"- **{engine}**: {_text(claim(results, row))}", f"  - {_text(cell.reason)}"]
         lines += [f"  - `{replay_command(cell.witness)}`"] if cell.witness else []
     lines += ["", *(f"- {_text(line)}" for line in replayed(results))] if results.replays else []
-    lines += ["", "## All guarantees", "", "| guarantee | " + " | ".join(results.engines) + " |"]
-    lines += ["|---|" + "---|" * len(results.engines)]
+    columns = results.columns
+    lines += ["", "## All guarantees", "", "| guarantee | " + " | ".join(columns) + " |"]
+    lines += ["|---|" + "---|" * len(columns)]
     for row, by_engine in folded.items():
-        cells = [by_engine.get(engine) for engine in results.engines]
         shown = [
-            f"{SYMBOLS[c.verdict]} {c.verdict.value}" + (f" ({c.cases})" if c.cases else "") if c else "" for c in cells
+            "<br>".join(_verdict(results, by_engine[engine]) for engine in engines if engine in by_engine)
+            for engines in columns.values()
         ]
         name = results.scenarios[row[0]]["name"]
         lines.append(f"| {_text(name)}: {_text(claim(results, row))} | " + " | ".join(shown) + " |")
@@ -71,3 +72,9 @@ def _text(text: str) -> str:
     for char in "\\`*_{}[]<>#|":
         text = text.replace(char, "\\" + char)
     return " ".join(text.split())
+
+
+def _verdict(results: Results, cell: Cell) -> str:
+    idiom = results.environment[cell.engine]["idiom"]
+    counted = f" ({cell.cases})" if cell.cases else ""
+    return f"{SYMBOLS[cell.verdict]} {cell.verdict.value}{counted}" + (f" {_text(idiom)}" if idiom else "")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from conformance.results import Results, Verdict
+from conformance.results import Cell, Results, Verdict
 from conformance.runner import CellDone, Confirming, EngineDone, EngineReady, Event, PackDone, RunStarted
 from reports.words import SYMBOLS, claim, counted, not_run, replayed
 
@@ -73,19 +73,19 @@ def summary(results: Results, console: Console) -> None:
     folded = results.folded()
     table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
     table.add_column("guarantee", overflow="fold")
-    for engine in results.engines:
-        table.add_column(engine, no_wrap=True)
+    columns = results.columns
+    short = len(columns) > 6  # then a symbol has to do
+    for column in columns:
+        table.add_column(column.replace("-", "-\n") if short else column, no_wrap=True)
     for scenario, texts in results.scenarios.items():
         rows = [row for row in folded if row[0] == scenario]
         if rows:
             table.add_section()
             table.add_row(f"[bold]{escape(texts['name'])}[/bold]")
         for row in rows:
-            cells = [folded[row].get(engine) for engine in results.engines]
-            table.add_row(
-                "  " + escape(claim(results, row)),
-                *(f"[{COLOURS[c.verdict]}]{SYMBOLS[c.verdict]} {c.verdict.value}[/]" if c else "" for c in cells),
-            )
+            cells = [[folded[row][e] for e in engines if e in folded[row]] for engines in columns.values()]
+            shown = ("\n".join(_verdict(cell, short) for cell in found) for found in cells)
+            table.add_row("  " + escape(claim(results, row)), *shown)
     console.print(table)
     for row, by_engine in folded.items():
         for engine, cell in by_engine.items():
@@ -113,3 +113,8 @@ def summary(results: Results, console: Console) -> None:
         )
     if results.run["partial"]:
         console.print("The run was cut short: these results are partial.", style="yellow")
+
+
+def _verdict(cell: Cell, short: bool) -> str:
+    words = SYMBOLS[cell.verdict] if short else f"{SYMBOLS[cell.verdict]} {cell.verdict.value}"
+    return f"[{COLOURS[cell.verdict]}]{words}[/]"

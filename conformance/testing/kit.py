@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.engine import CannotRun, Capabilities, Engine, Feature, LatenessProfile, Support, case_needs
-from conformance.guarantees import program_ref
-from conformance.model import DRAIN, Case, Deliver, FailOnce, Pack, PackRun, Trace
+from conformance.model import DRAIN, Case, Deliver, FailOnce, Pack, PackRun, Trace, program_ref
 from conformance.packing import packs_of
 from conformance.testing.calls import reference
 from conformance.testing.comparison import Difference, difference, elements, in_order, short, stray

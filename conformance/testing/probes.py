@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from conformance.guarantees import program_ref
 from conformance.model import (
     Advance,
     Case,
@@ -18,6 +17,7 @@ from conformance.model import (
     Restart,
     Schedule,
     Step,
+    program_ref,
     renumbered,
 )
 from conformance.program import Program

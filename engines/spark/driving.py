@@ -24,8 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.engine import NotDriven
-from conformance.guarantees import program_ref
-from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Step
+from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Step, program_ref
 from engines.failing import SENTINEL
 from engines.spark import session
 from engines.spark.operator import HEARTBEAT

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NotDriven
-from conformance.guarantees import program_ref
-from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace
+from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace, program_ref
 from conformance.program import FixedWindows, Program
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session

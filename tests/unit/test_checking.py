@@ -19,7 +19,7 @@ from conformance.checking import (
     pair_differs,
     perturbations_of,
 )
-from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature, emulated, unsupported
+from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature, Idiom, emulated, unsupported
 from conformance.equivalence import Equivalence
 from conformance.guarantees import Guarantee, Scenario, Source
 from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, PackRun, Schedule, StepCount, Trace
@@ -90,7 +90,7 @@ def test_a_predicate_is_asked_of_cases_as_drawn_and_of_every_perturbation():
 
 
 def test_every_guarantee_is_asked_under_each_of_its_perturbations():
-    asked = [(s.id, g.id, p and p.id) for s, g, p in cells_asked([SCENARIO])]
+    asked = [(s.id, g.id, p and p.id) for s, g, p in cells_asked([SCENARIO], _info())]
     assert len(asked) == 1 + len(PERTURBATIONS) + 2 + 1 + 1
     assert asked[0] == ("s", CHECKED.id, None)
     assert asked[-2:] == [("s", LOOSE.id, "restart"), ("s", COUNTED.id, None)]
@@ -331,7 +331,7 @@ def test_a_verdict_on_every_cell_with_the_evidence_behind_it():
     info = _info({Feature.RETRY: unsupported("none")})
     judged = list(judge([SCENARIO], [BASE, foreign, TWIN], runs, info, lambda cases: {c.id: _trace() for c in cases}))
     assert [(c.guarantee, c.perturbation) for c, _, _ in judged] == [
-        (g.id, p.id if p else AS_DRAWN) for _, g, p in cells_asked([SCENARIO])
+        (g.id, p.id if p else AS_DRAWN) for _, g, p in cells_asked([SCENARIO], info)
     ]
     by_cell = {(g.id, cell.perturbation): (cell, evidence) for cell, g, evidence in judged}
     cell, evidence = by_cell[CHECKED.id, AS_DRAWN]
@@ -341,3 +341,28 @@ def test_a_verdict_on_every_cell_with_the_evidence_behind_it():
     cell, evidence = by_cell[CHECKED.id, "retry"]
     assert (cell.verdict, evidence) == (Verdict.UNSUPPORTED, Evidence())
     assert by_cell[CHECKED.id, "restart"][0].verdict is Verdict.HOLDS
+
+
+def test_an_idiom_is_asked_for_its_program_alone_and_not_for_what_it_is_silent_of():
+    """What its program's state and timers need of an engine, an idiom does not."""
+    idiom = Idiom("s/p", "count()", {COUNTED.id: "it has no counter"})
+    info = _info({feature: unsupported("none") for feature in (Feature.VALUE, Feature.COMBINING, Feature.RETRY)})
+    info = replace(info, capabilities=replace(info.capabilities, idiom=idiom))
+    cell = not_expressible(SCENARIO, COUNTED, None, info)
+    assert (cell.verdict, cell.reason) == (Verdict.UNSUPPORTED, "count() says nothing of it: it has no counter")
+    assert not_expressible(SCENARIO, CHECKED, None, info) is None
+    assert not_expressible(SCENARIO, CHECKED, RETRY, info).verdict is Verdict.UNSUPPORTED
+    elsewhere = replace(info, capabilities=replace(info.capabilities, idiom=replace(idiom, program="s/q")))
+    assert list(cells_asked([SCENARIO], elsewhere)) == []
+    program = SCENARIO.programs["p"]
+    assert info.capabilities.takes(BASE, program)
+    assert not elsewhere.capabilities.takes(BASE, program)
+    ahead = max(a.event.event_time - a.watermark for a in BASE.schedule.arrivals)
+    assert replace(info.capabilities, ahead=ahead).takes(BASE, program)
+    assert not replace(info.capabilities, ahead=ahead - 1).takes(BASE, program)
+
+
+def test_a_note_of_a_run_is_in_the_cells_of_its_program():
+    runs = Runs({BASE.id: _trace(1)}, notes={"s/p": "ran on another runner"})
+    judged = list(judge([SCENARIO], [BASE], runs, _info(), lambda cases: {}))
+    assert all(cell.notes[-1:] == ("ran on another runner",) for cell, _, _ in judged)

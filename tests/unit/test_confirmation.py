@@ -224,7 +224,8 @@ def test_a_stop_of_the_watermark_can_flip_it():
         return replace(run, traces=traces)
 
     _, witness, _ = confirm(spoil, case=case, guarantee=guarantee, scenario=scenario)
-    assert witness.flip.change == "the watermark at 11000 first: the claim stands"
+    assert witness.flip.change == "the watermark at 11001 first: the claim stands"
+    assert witness.case.schedule.arrivals[0].on_time  # as the domain asks
 
 
 def test_a_stored_witness_keeps_its_confirmation():

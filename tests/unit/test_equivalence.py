@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from conformance.equivalence import IMPLIES, Equivalence, alike, correspondences, first_difference, grades
 from conformance.generation import draw_clocks, schedules
-from conformance.guarantees import program_ref, programs_of
-from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, Schedule, Trace, renumbered
+from conformance.guarantees import programs_of
+from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, Schedule, Trace, program_ref, renumbered
 from conformance.perturbation import (
     ALONE,
     EMPTY_BUNDLE,

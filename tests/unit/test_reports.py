@@ -56,6 +56,7 @@ def results():
         ]
     ]
     entry = {"title": EVIL, "versions": {"x": EVIL}, "lateness": {"global window": EVIL, "fixed windows": EVIL}}
+    entry |= {"idiom": EVIL}
     feature = {"how": "emulated", "note": EVIL, "evidence": EVIL}
     run = {
         "harness": "0",
@@ -70,7 +71,9 @@ def results():
     }
     return Results(
         run=run,
-        environment={c.engine: {**entry, "features": {EVIL: feature}, "failure": EVIL} for c in cells},
+        environment={
+            c.engine: {**entry, "column": c.engine, "features": {EVIL: feature}, "failure": EVIL} for c in cells
+        },
         scenarios={
             "s": {
                 "name": EVIL,
