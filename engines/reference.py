@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile
-from conformance.guarantees import program_ref
 from conformance.model import (
     Advance,
     Case,
@@ -29,6 +28,7 @@ from conformance.model import (
     Step,
     StepCount,
     Trace,
+    program_ref,
 )
 from conformance.program import Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 

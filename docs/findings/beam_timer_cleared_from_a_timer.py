@@ -1,10 +1,13 @@
-"""Beam 2.77.0, both local runners: a timer that another timer's callback clears fires all the same, where one advance
-of the watermark makes both due."""
+"""Beam 2.77.0, all local runners: a timer that another timer's callback clears fires all the same, where one advance
+of the watermark makes both due. With arguments (--prism_location=PATH) it runs on PrismRunner as well."""
+
+import sys
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
+from apache_beam.runners.portability.prism_runner import PrismRunner
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
@@ -25,11 +28,15 @@ class OneClearsTheOther(beam.DoFn):
         yield f"the {tag} timer fired"
 
 
-stream = TestStream().add_elements([TimestampedValue(("key", 1), 1)]).advance_watermark_to(100)
+def stream():
+    return TestStream().add_elements([TimestampedValue(("key", 1), 1)]).advance_watermark_to(100)
+
+
 bounded = beam.Create([("key", 1)])
 for runner, source, options in (
-    (BundleBasedDirectRunner(), stream, ["--streaming"]),
+    (BundleBasedDirectRunner(), stream(), ["--streaming"]),
     (FnApiRunner(), bounded, []),
+    *([(PrismRunner(), stream(), ["--streaming", *sys.argv[1:]])] if sys.argv[1:] else []),
 ):
     print(type(runner).__name__)
     pipeline = beam.Pipeline(runner=runner, options=PipelineOptions(options))

@@ -24,7 +24,6 @@ from conformance.engine import (
     emulated,
     unsupported,
 )
-from conformance.guarantees import program_ref
 from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace
 from conformance.program import Program
 from engines.beam import environment
@@ -34,6 +33,7 @@ STATE = {
     Feature.BAG: NATIVE,
     Feature.SET: NATIVE,
     Feature.COMBINING: NATIVE,
+    Feature.EMISSIONS: NATIVE,
     Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
@@ -82,11 +82,11 @@ class BeamDirect:
         from engines.beam import probes
 
         return {
-            Feature.LATE_COUNTER: probes.counters_on_bundle_based_runner(),
-            Feature.RESTART: probes.options_of_direct_runners(),
-            Feature.RESUME: probes.options_of_direct_runners(),
-            Feature.PARTITIONS: probes.options_of_direct_runners(),
-            Feature.COALESCED: probes.an_advance_before_a_bundle(),
+            Feature.LATE_COUNTER: probes.counters_after_a_late_element(probes.bundle_based()),
+            Feature.RESTART: probes.options_of_local_runners(),
+            Feature.RESUME: probes.options_of_local_runners(),
+            Feature.PARTITIONS: probes.options_of_local_runners(),
+            Feature.COALESCED: probes.an_advance_before_a_bundle(probes.bundle_based()),
         }
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -99,7 +99,7 @@ class BeamDirect:
         from engines.beam import pipeline as shared
 
         dofn.attempts.failed.clear()
-        mine = {name: programs[name] for name in sorted({program_ref(c.scenario, c.program) for c in pack.cases})}
+        mine = shared.programs_of(pack, programs)
         seen = sink.Collected()
         with sink.collecting(seen):
             # Without --streaming, Beam 2.77.0 runs another, batch GroupByKey under TestStream.
@@ -110,8 +110,10 @@ class BeamDirect:
                 output = shared.run_programs(elements, windowing, programs_of_it)
                 output | f"time {windowing}" >> PairWithTiming() | f"see {windowing}" >> beam.ParDo(sink.Outputs())
             pipeline.run(test_runner_api=False).wait_until_finish()
-        steps = _prove(pack, seen.inputs)
-        return replace(_collect(pack, seen.outputs, steps), untouched=_untouched(pack, dofn.attempts.failed))
+        steps = _prove(pack, seen.of(sink.Kind.INPUT))
+        return replace(
+            _collect(pack, seen.of(sink.Kind.OUTPUT), steps), untouched=_untouched(pack, dofn.attempts.failed)
+        )
 
 
 def _untouched(pack: Pack, failed: Mapping[tuple[int, int], set[str]]) -> frozenset[str]:

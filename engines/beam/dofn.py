@@ -7,6 +7,7 @@ bundle, and a copy of a class built at run time would drag the globals of its mo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from apache_beam.utils.timestamp import Timestamp
 
 from conformance.model import Event, Json
 from conformance.program import Cell, EngineFault, Output, Program, State, Timer, call, check_timer
+from engines.beam import sink
 
 Key = tuple[str, str, str]
 """(program, case, key): what state is kept by."""
@@ -136,12 +138,13 @@ CELLS: Mapping[Cell, tuple[type, Callable[[str], Any]]] = {
 class TaggedTimers:
     """One Beam timer, its dynamic tag made of the neutral timer's name and tag."""
 
-    def __init__(self, timer: Any, declared: tuple[str, ...]) -> None:
-        self._timer, self._declared = timer, declared
+    def __init__(self, timer: Any, declared: tuple[str, ...], key: Key) -> None:
+        self._timer, self._declared, self._key = timer, declared, key
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         check_timer(self._declared, name)
         guarded_write(lambda: self._timer.set(Timestamp(micros=time * 1000), dynamic_timer_tag=f"{name}/{tag}"))
+        sink.note(sink.Kind.TIMER_SET, self._key)
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._declared, name)
@@ -149,6 +152,7 @@ class TaggedTimers:
 
 
 _BUILT: dict[int, type] = {}
+_bundles = itertools.count()
 
 
 def _rebuild(number: int) -> Any:
@@ -175,7 +179,7 @@ def build(programs: Mapping[str, Program]) -> Any:
     ) -> Iterator[Emitted]:
         program, case, user_key = key
         attempts.case = case
-        timers = TaggedTimers(given["timer_"], programs[program].timers)
+        timers = TaggedTimers(given["timer_"], programs[program].timers, key)
         try:
             outputs = call(getattr(programs[program], callback), subject, state_of(program, given), timers)
         except EngineFault as fault:
@@ -185,6 +189,7 @@ def build(programs: Mapping[str, Program]) -> Any:
 
     def start_bundle(self: Any) -> None:
         attempts.touched.clear()
+        self.bundle = next(_bundles)
 
     def process(self: Any, element: Any, **given: Any) -> Iterator[Emitted]:
         key, (step, event_id, value) = element
@@ -193,6 +198,7 @@ def build(programs: Mapping[str, Program]) -> Any:
                 attempts.failed[step, number] = set(attempts.touched)
                 raise RuntimeError(INJECTED)
             return iter(())
+        sink.note(sink.Kind.HANDED, sink.Handed(number, self.bundle, key, step, event_id))
         event = Event(event_id, key[2], value, given["time_"].micros // 1000)
         return run(key, step, "on_event", event, given)
 

@@ -10,8 +10,7 @@ import apache_beam as beam
 from apache_beam.transforms import trigger, window
 from apache_beam.utils.timestamp import Duration, Timestamp
 
-from conformance.guarantees import program_ref
-from conformance.model import Case, Event
+from conformance.model import Case, Event, Pack, program_ref
 from conformance.program import FixedWindows, Program, Windowing
 from engines.beam import dofn
 
@@ -47,6 +46,11 @@ def window_into(windowing: Windowing) -> Any:
         accumulation_mode=trigger.AccumulationMode.DISCARDING,
         allowed_lateness=Duration(micros=windowing.allowed_lateness * 1000),
     )
+
+
+def programs_of(pack: Pack, programs: Mapping[str, Program]) -> dict[str, Program]:
+    """Those of the programs that a pack has cases of, in order of their names."""
+    return {name: programs[name] for name in sorted({program_ref(c.scenario, c.program) for c in pack.cases})}
 
 
 def by_windowing(programs: Mapping[str, Program]) -> dict[Windowing, dict[str, Program]]:

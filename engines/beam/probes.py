@@ -6,30 +6,103 @@ import argparse
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
-from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PrismRunnerOptions
+from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner, DirectRunner
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
+from apache_beam.runners.portability.prism_runner import PrismRunner
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
+from conformance.engine import Feature
+from engines.beam.checkpointing import SelfCheckpointing
 
-def counters_on_bundle_based_runner() -> str:
+Runner = dict[str, Any]
+"""Keyword arguments of a pipeline."""
+
+
+def bundle_based() -> Runner:
+    return {"runner": BundleBasedDirectRunner(), "options": PipelineOptions(["--streaming"])}
+
+
+def of_prism(options: list[str]) -> dict[Feature, str]:
+    """What Prism answers, given the options that lead to it."""
+
+    def prism() -> Runner:
+        return {"runner": PrismRunner(), "options": PipelineOptions(options)}
+
+    return {
+        Feature.RETRY: a_failing_bundle(prism()),
+        Feature.COALESCED: an_advance_before_a_bundle(prism()),
+        Feature.LATE_COUNTER: counters_after_a_late_element(prism()),
+        Feature.PARTITIONS: options_of_local_runners(),
+        Feature.RESTART: options_of_local_runners(),
+        Feature.RESUME: options_of_local_runners(),
+    }
+
+
+def of_direct_runner(options: list[str]) -> dict[Feature, str]:
+    """What the switch answers, given the options for bounded input."""
+    from engines.beam.auto import ran_on
+
+    def direct() -> Runner:
+        return {"runner": DirectRunner(), "options": PipelineOptions(options)}
+
+    seen.clear()
+    pipeline = beam.Pipeline(**direct())
+    pipeline | beam.Create([("k", "first"), ("k", "second"), ("k", "third")], reshuffle=False) | beam.ParDo(_Bundles())
+    pipeline.run().wait_until_finish()
+    streaming = beam.Pipeline(runner=DirectRunner(), options=PipelineOptions(["--streaming"]))
+    streaming | TestStream().add_elements([1]).advance_watermark_to_infinity()
+    result = streaming.run()
+    result.wait_until_finish()
+    stream = f"a TestStream ran on {ran_on(result)}"
+    return {
+        Feature.SEVERAL_BUNDLES: f"3 elements came in {seen.count('bundle')} bundle",
+        Feature.WATERMARK: stream,
+        Feature.COALESCED: stream,
+        Feature.RETRY: a_failing_bundle(direct()),
+        Feature.LATE_COUNTER: counters_after_bounded_input(direct()),
+        Feature.PARTITIONS: options_of_local_runners(),
+        Feature.RESTART: options_of_local_runners(),
+        Feature.RESUME: options_of_local_runners(),
+    }
+
+
+class _Bundles(beam.DoFn):
+    """Stateful, and counts its bundles."""
+
+    LAST = userstate.ReadModifyWriteStateSpec("last", beam.coders.StrUtf8Coder())
+
+    def start_bundle(self) -> None:
+        seen.append("bundle")
+
+    def process(self, element: Any, last: Any = beam.DoFn.StateParam(LAST)) -> None:  # noqa: B008
+        last.write(element[1])
+
+
+def counters_after_a_late_element(runner: Runner) -> str:
     """The names of all counters after a late element reached an expired window and a GroupByKey."""
-    pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=PipelineOptions(["--streaming"]))
     stream = TestStream().advance_watermark_to(100).add_elements([TimestampedValue(("k", 1), 5)])
-    return "after a late element, " + _counters(pipeline, stream)
+    typed = beam.Map(_same).with_output_types(tuple[str, int])
+    return "after a late element, " + _counters(beam.Pipeline(**runner), stream, typed)
 
 
-def counters_on_fn_api_runner() -> str:
-    """The names of all counters after a GroupByKey; no element can be late on this runner's bounded input."""
-    pipeline = beam.Pipeline(runner=FnApiRunner())
-    return "after bounded input, " + _counters(pipeline, beam.Create([("k", 1)]))
+def counters_after_bounded_input(runner: Runner) -> str:
+    """The names of all counters after a GroupByKey; no element can be late on bounded input."""
+    return "after bounded input, " + _counters(beam.Pipeline(**runner), beam.Create([("k", 1)]))
 
 
-def _counters(pipeline: beam.Pipeline, source: beam.PTransform) -> str:
-    pipeline | source | beam.WindowInto(FixedWindows(10)) | beam.GroupByKey()
+def _same(element: Any) -> Any:
+    return element
+
+
+def _counters(pipeline: beam.Pipeline, *source: beam.PTransform) -> str:
+    elements = pipeline
+    for transform in source:
+        elements = elements | transform
+    elements | beam.WindowInto(FixedWindows(10)) | beam.GroupByKey()
     result = pipeline.run()
     result.wait_until_finish()
     names = sorted({counter.key.metric.name for counter in result.metrics().query()["counters"]})
@@ -55,16 +128,19 @@ seen: list[str] = []
 """What the probes' DoFns saw, in order."""
 
 
-def an_advance_before_a_bundle() -> str:
+def an_advance_before_a_bundle(runner: Runner) -> str:
     """The order of a timer that an advance makes due, and of the element right after that advance."""
     seen.clear()
-    pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=PipelineOptions(["--streaming"]))
+    pipeline = beam.Pipeline(**runner)
     stream = TestStream().add_elements([TimestampedValue(("k", "first"), 1)])
     stream.advance_watermark_to(20).add_elements([TimestampedValue(("k", "second"), 30)]).advance_watermark_to(40)
-    typed = beam.Map(lambda pair: pair).with_output_types(tuple[str, str])
-    pipeline | stream | typed | beam.ParDo(_TimerAndElement())
-    pipeline.run(test_runner_api=False).wait_until_finish()
+    pipeline | stream | _typed() | beam.ParDo(_TimerAndElement())
+    pipeline.run().wait_until_finish()
     return f"the order was: {', '.join(seen)}"
+
+
+def _typed() -> beam.PTransform:
+    return beam.Map(_same).with_output_types(tuple[str, str])
 
 
 class _FailsOnce(beam.DoFn):
@@ -74,10 +150,10 @@ class _FailsOnce(beam.DoFn):
             raise RuntimeError("the first attempt fails")
 
 
-def a_failing_bundle_on_fn_api_runner() -> str:
-    """What FnApiRunner does with a bundle whose first attempt fails."""
+def a_failing_bundle(runner: Runner) -> str:
+    """What a runner does with a bundle whose first attempt fails."""
     seen.clear()
-    pipeline = beam.Pipeline(runner=FnApiRunner())
+    pipeline = beam.Pipeline(**runner)
     pipeline | beam.Create([1]) | beam.ParDo(_FailsOnce())
     try:
         pipeline.run().wait_until_finish()
@@ -97,9 +173,36 @@ def test_stream_on_fn_api_runner() -> str:
     return "no error"
 
 
-def options_of_direct_runners() -> str:
+def a_source_of_two_bundles_on_fn_api_runner() -> str:
+    """What becomes of two bundles of a source that reports the watermark 1 s, on the way to a stateful DoFn that sets a
+    timer for 10 s: directly, and behind a side input that keeps it out of the source's stage."""
+    bundles = [(1, [(("k", "first"), 1)]), (1, [(("k", "second"), 2)])]
+    orders = []
+    for apart in (False, True):
+        seen.clear()
+        pipeline = beam.Pipeline(runner=FnApiRunner())
+        elements = pipeline | beam.Create([bundles], reshuffle=False) | beam.ParDo(SelfCheckpointing()) | _typed()
+        if apart:
+            nothing = beam.pvalue.AsIter(elements | beam.Filter(_never))
+            elements = elements | "apart" >> beam.Map(_first, nothing).with_output_types(tuple[str, str])
+        elements | beam.ParDo(_TimerAndElement())
+        pipeline.run().wait_until_finish()
+        orders.append(", ".join(seen))
+    return f"the order was: {orders[0]}; in a stage of its own: {orders[1]}"
+
+
+def _never(element: Any) -> bool:
+    return False
+
+
+def _first(element: Any, nothing: Any) -> Any:
+    return element
+
+
+def options_of_local_runners() -> str:
     """The options of Beam's local runners: none of them names a checkpoint to write or to resume from."""
     parser = argparse.ArgumentParser(add_help=False)
-    DirectOptions._add_argparse_args(parser)
+    for options in (DirectOptions, PrismRunnerOptions):
+        options._add_argparse_args(parser)
     names = sorted(name for action in parser._actions for name in action.option_strings)
     return f"the options of its local runners are: {', '.join(names)}"

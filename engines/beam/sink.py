@@ -1,22 +1,47 @@
-"""Where the in-process runners leave what they saw. A separate DoFn behind the stateful one gets committed bundles
-only; one pipeline runs at a time in a process."""
+"""Where pipelines leave what was seen of them, in one order: all their DoFns run in this process (on Prism with the
+environment LOOPBACK, Beam 2.77.0). A separate DoFn behind the stateful one gets committed bundles only on the bundle-based
+runner; one pipeline runs at a time in a process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 
 
+class Kind(Enum):
+    """What was seen."""
+
+    INPUT = "an element before it reached any program"
+    HANDED = "an element that a stateful DoFn was handed"
+    TIMER_SET = "the key that a stateful DoFn set a timer for"
+    OUTPUT = "an emission"
+    HEARTBEAT = "a step's last element"
+    WATERMARK = "a time (ms) that the watermark has reached"
+
+
+class Handed(NamedTuple):
+    """``bundle`` is a number that no other bundle of the process has; ``step`` is the one that delivered the event."""
+
+    dofn: int
+    bundle: int
+    key: tuple[str, str, str]
+    step: int
+    event: str
+
+
 @dataclass
 class Collected:
-    """Elements in the order in which they came in and out."""
+    """Everything in the order in which it was seen."""
 
-    inputs: list[Any] = field(default_factory=list)
-    outputs: list[Any] = field(default_factory=list)
+    seen: list[tuple[Kind, Any]] = field(default_factory=list)
+
+    def of(self, kind: Kind) -> list[Any]:
+        return [what for seen, what in self.seen if seen is kind]
 
 
 _current = Collected()
@@ -33,11 +58,15 @@ def collecting(into: Collected) -> Iterator[None]:
         _current = Collected()
 
 
+def note(kind: Kind, what: Any) -> None:
+    _current.seen.append((kind, what))
+
+
 class Inputs(beam.DoFn):
     def process(self, element: Any) -> None:
-        _current.inputs.append(element)
+        note(Kind.INPUT, element)
 
 
 class Outputs(beam.DoFn):
     def process(self, element: Any) -> None:
-        _current.outputs.append(element)
+        note(Kind.OUTPUT, element)

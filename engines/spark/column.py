@@ -15,7 +15,7 @@ from conformance.program import Program
 from engines.spark import session
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from engines.spark.operator import Failure
 
@@ -53,18 +53,20 @@ def capabilities(features: Mapping[Feature, Support], largest_pack: int = 2_000)
 
 
 class SparkColumn:
-    """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator."""
+    """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator. ``chains`` says that a timer set by
+    a timer takes another micro-batch to fire."""
 
     id: str
     title: str
     capabilities: Capabilities
     mode = "append"
     store = "rocksdb"
+    chains = True
 
     def __init__(self, variant: str = "") -> None:
         if variant:
             self.id, self.store = f"{self.id}:{variant}", variant
-        self._spark: SparkSession | None = None
+        self._spark: Any = None
         self._numbers = itertools.count()
 
     def check(self) -> None:
@@ -80,8 +82,7 @@ class SparkColumn:
         self._spark = None
 
     def environment(self) -> dict[str, str]:
-        assert self._spark
-        return session.environment(self._session())
+        return session.environment(self._session({}))
 
     def evidence(self) -> dict[Feature, str]:
         return {}
@@ -91,24 +92,23 @@ class SparkColumn:
 
         folder = self._folder / f"job-{next(self._numbers)}"
         folder.mkdir()
+        spark = None
         try:
-            own = self._session()
-            own.conf.set("spark.sql.shuffle.partitions", str(driving.partitions_of(pack)))
-            return job.run(own, folder, pack, programs, self.apply, self.mode)
+            spark = self._session({"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))})
+            return job.run(spark, folder, pack, programs, self.apply, self.mode, self.chains)
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None
             raise
         finally:
+            if spark and session.remote():
+                spark.stop()
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _session(self) -> Any:
-        """A session with settings of its own: packs that run at the same time differ in some."""
-        assert self._spark
-        own = self._spark.newSession()
-        for name, value in STORES[self.store].items():
-            own.conf.set(f"spark.sql.streaming.stateStore.{name}", value)
-        return own
+    def _session(self, settings: Mapping[str, str]) -> Any:
+        """A session with these settings and those of this configuration."""
+        store = {f"spark.sql.streaming.stateStore.{name}": value for name, value in STORES[self.store].items()}
+        return session.own(self._spark, {**store, **settings})
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         raise NotImplementedError

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -217,14 +218,19 @@ def run_query(
     Rows of a batch that is run again replace those of its first run.
     """
     rows: dict[int, list[Any]] = {}
+    out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
 
-    def keep(frame: DataFrame, batch: int) -> None:
+    def collect(frame: DataFrame, batch: int) -> None:
         rows[batch] = frame.toArrow().to_pylist()
 
+    def write(frame: DataFrame, batch: int) -> None:
+        frame.write.mode("overwrite").parquet(f"{out}/{batch}")
+
+    # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
     query = (
         output.writeStream.outputMode(mode)
         .option("checkpointLocation", str(checkpoint))
-        .foreachBatch(keep)
+        .foreachBatch(write if session.remote() else collect)
         .trigger(availableNow=True)
         .start()
     )
@@ -235,4 +241,7 @@ def run_query(
         failure = error
     finally:
         query.stop()
+    for batch in Path(out).glob("*"):
+        files = sorted(batch.glob("*.parquet"))  # by partition
+        rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
     return rows, [json.loads(p.json) for p in query.recentProgress], failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ class GroupsColumn(SparkColumn):
     """Base of these columns. ``timeout`` is Spark's name for the kind of timeout."""
 
     store = "hdfs"
+    chains = False  # one call fires all that are due
     timeout = "EventTimeTimeout"
 
     def __init__(self, variant: str = "") -> None:
@@ -44,9 +46,8 @@ class GroupsColumn(SparkColumn):
             lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
         )
 
-    def _session(self) -> Any:
-        own = super()._session()
+    def _session(self, settings: Mapping[str, str]) -> Any:
         if self.timeout == "ProcessingTimeTimeout":
             # Its empty micro-batches would never end (Spark 4.3.0).
-            own.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
-        return own
+            settings = {**settings, "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+        return super()._session(settings)

@@ -27,15 +27,22 @@ Apply = Callable[["DataFrame", Mapping[str, Program], "Failure | None"], "DataFr
 
 
 def run(
-    spark: SparkSession, folder: Path, pack: Pack, programs: Mapping[str, Program], apply: Apply, mode: str
+    spark: SparkSession,
+    folder: Path,
+    pack: Pack,
+    programs: Mapping[str, Program],
+    apply: Apply,
+    mode: str,
+    chains: bool = True,
 ) -> PackRun:
-    """Run a pack in a session of its own, in the output mode ``mode``.
+    """Run a pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes
+    another micro-batch to fire.
 
     Raises:
         NotDriven: the engine's own progress does not match the schedule.
         RuntimeError: a query failed that was not to.
     """
-    return _Job(spark, folder, pack, programs, apply, mode).run()
+    return _Job(spark, folder, pack, programs, apply, mode, chains).run()
 
 
 class _Job:
@@ -47,10 +54,12 @@ class _Job:
         programs: Mapping[str, Program],
         apply: Apply,
         mode: str,
+        chains: bool,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
-        self.settling = 1 + max(program.timer_chain for program in self.programs.values())
+        chain = max(program.timer_chain for program in self.programs.values())
+        self.settling = 1 + chain * chains
         self.batches = driving.plan(pack.clock, self.settling)
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []

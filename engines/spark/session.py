@@ -7,14 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from conformance.engine import CannotRun
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 PARTITIONS = 2
 
@@ -23,12 +21,16 @@ STORE = "org.apache.spark.sql.execution.streaming.state.{}"
 FASTER = {
     # The default manager forks a process for every chmod and link on a local file system without native code.
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
     "spark.sql.shuffle.partitions": str(PARTITIONS),
+}
+"""Settings of a session that only make it faster (measured on Spark 4.3.0)."""
+
+FASTER_JVM = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""Settings that only make it faster or quieter (measured on Spark 4.3.0)."""
+"""Those of an embedded Spark (measured on Spark 4.3.0)."""
 
 NEEDED = {
     "spark.sql.session.timeZone": "UTC",
@@ -42,7 +44,7 @@ def check() -> None:
     """Raise CannotRun where PySpark or Java is missing."""
     if find_spec("pyspark") is None:
         raise CannotRun("PySpark is not installed: pip install 'conformance[spark]'")
-    if java() is None:
+    if java() is None and not remote():
         raise CannotRun("no Java found: install a Java 17 runtime and put it on PATH, or set JAVA_HOME")
 
 
@@ -61,25 +63,78 @@ def java_version() -> str:
     return found.group(1) if found else "unknown"
 
 
+MASTER = "CONFORMANCE_SPARK_MASTER"
+"""The environment variable that says which Spark to use."""
+
+
+def master() -> str:
+    return os.environ.get(MASTER, "local[2,4]")
+
+
 _open = 0
 """How many engines of this process use its session."""
 
 
-def start(folder: Path) -> SparkSession:
-    """This process' session: local, with two cores, and trying a failed task again up to three times, as a cluster does (a
-    plain ``local[2]`` does not). The first caller starts it; temporary files go below its ``folder``."""
+def remote() -> bool:
+    """Whether Spark is reached through Spark Connect."""
+    return master().startswith("sc://")
+
+
+def start(folder: Path) -> Any:
+    """This process' session. The first caller starts it, with temporary files below its ``folder``. The default is an
+    embedded one with two cores, which tries a failed task again up to three times, as a cluster does (a plain ``local[2]``
+    does not).
+
+    Raises:
+        CannotRun: there is nothing at the master that was asked for.
+    """
     global _open
-    _open += 1
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        spark = _connected() if remote() else _embedded(folder)
+    except Exception as error:
+        raise CannotRun(f"no Spark session with the master {master()}: {cause(error)}") from error
+    _open += 1
+    return spark
+
+
+def _connected() -> Any:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2,4]").appName("conformance")
-    for name, value in {**FASTER, **NEEDED, "spark.local.dir": str(folder)}.items():
+    return SparkSession.builder.remote(master()).getOrCreate()
+
+
+def _embedded(folder: Path) -> Any:
+    """A session with its driver in a JVM of this process. Executors of a cluster take their jars from PySpark's own."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    builder = SparkSession.builder.master(master()).appName("conformance")
+    for name, value in {**FASTER, **FASTER_JVM, **NEEDED, "spark.local.dir": str(folder)}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    if _open == 0:
+        from engines.spark.jvm import library
+
+        spark.sparkContext.setLogLevel("ERROR")
+        library.install(spark, folder)
     return spark
+
+
+def own(spark: Any, settings: Mapping[str, str]) -> Any:
+    """Another session, with settings of its own: packs that run at the same time differ in some."""
+    if remote():
+        from pyspark.sql import SparkSession
+
+        made = SparkSession.builder.remote(master()).create()
+        settings = {**FASTER, **NEEDED, **settings}
+    else:
+        made = spark.newSession()
+    for name, value in settings.items():
+        made.conf.set(name, value)
+    return made
 
 
 def stop() -> None:
@@ -102,7 +157,7 @@ def gone() -> str:
     return "" if code is None else f"Spark's JVM ended with code {code}"
 
 
-def environment(spark: SparkSession) -> dict[str, str]:
+def environment(spark: Any) -> dict[str, str]:
     """Versions, and the settings that can change an answer."""
     asked = [
         "spark.sql.streaming.stateStore.providerClass",
@@ -113,7 +168,7 @@ def environment(spark: SparkSession) -> dict[str, str]:
         "spark": spark.version,
         "java": java_version(),
         "python": sys.version.split()[0],
-        "master": spark.sparkContext.master,
+        "master": master(),
         **{name: str(spark.conf.get(name)) for name in asked},
     }
 

@@ -25,8 +25,18 @@ from conformance.model import DRAIN, Advance, FailOnce, Pack
 pytestmark = pytest.mark.engine
 
 
-@pytest.fixture(params=["beam", "fnapi"])
+@pytest.fixture(params=["beam", "fnapi", "prism", "auto"])
 def any_beam(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=["beam", "prism"])
+def streaming(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=["fnapi", "auto"])
+def bounded(request):
     return request.getfixturevalue(request.param)
 
 
@@ -36,9 +46,9 @@ def test_state_calls_do_what_the_reference_does(any_beam):
     assert run(any_beam, cases, CALLS) == specified(any_beam, cases, CALLS)
 
 
-def test_state_lives_over_bundles(beam):
+def test_state_lives_over_bundles(streaming):
     cases = [calls_case([[("a", calls) for calls in STATE], [("b", STATE[0])], [("a", calls) for calls in STATE]])]
-    assert run(beam, cases, CALLS) == specified(beam, cases, CALLS)
+    assert run(streaming, cases, CALLS) == specified(streaming, cases, CALLS)
 
 
 def test_timers_fire_with_their_names(any_beam):
@@ -69,12 +79,20 @@ def test_packed_and_alone_give_the_same_traces(any_beam):
     cases = drawn(any_beam, 4)
     packed = run(any_beam, cases)
     for case in cases[::20][:10]:
-        assert any_beam.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
+        alone = any_beam.run(Pack((case,)), PROGRAMS).traces[case.id]
+        assert comparable(any_beam, alone) == comparable(any_beam, packed[case.id]), case.schedule.to_json()
 
 
-def test_a_timer_beyond_the_last_advance_is_drained_not_judged(beam):
+def comparable(engine, trace):
+    """Prism fires timers of one instant in another order in each run (Beam 2.77.0, docs/findings.md)."""
+    if engine.id in ("beam-direct", "beam-fnapi"):
+        return trace
+    return sorted((e.key, e.step, str(e.value), str(e.error)) for e in trace.emissions)
+
+
+def test_a_timer_beyond_the_last_advance_is_drained_not_judged(streaming):
     case = calls_case([[("a", [["timers", "set", "one", T + 900_000]])]])
-    trace = run(beam, [case], CALLS)[case.id]
+    trace = run(streaming, [case], CALLS)[case.id]
     assert [e.step for e in trace.emissions] == [DRAIN]
     assert trace.judged == ()
 
@@ -138,9 +156,9 @@ def test_a_failure_that_does_not_happen_is_an_error(beam, monkeypatch):
         beam.run(Pack((with_steps(FailOnce(0)),)), PROGRAMS)
 
 
-def test_fnapi_takes_one_bundle_only(fnapi):
+def test_bounded_input_takes_one_bundle_only(bounded):
     with pytest.raises(NotDriven, match="cannot be driven on bounded input"):
-        fnapi.run(Pack((COUNTED,)), PROGRAMS)
+        bounded.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_evidence_is_what_the_runner_answered(any_beam):
@@ -148,4 +166,4 @@ def test_evidence_is_what_the_runner_answered(any_beam):
     missing = {f for f, support in any_beam.capabilities.features.items() if support.how == "unsupported"}
     assert set(evidence) == missing
     if Feature.WATERMARK in missing:
-        assert "teststream" in evidence[Feature.WATERMARK]
+        assert "teststream" in evidence[Feature.WATERMARK].lower()

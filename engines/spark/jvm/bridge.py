@@ -1,17 +1,13 @@
-"""The driver's side of the bridge: compile its Java, and put operators of the JVM's Dataset API on a stream.
+"""The driver's side of the bridge: operators of the JVM's Dataset API on a stream of PySpark.
 
-A Java runtime is enough: the compiler is the Janino that Spark's own jars hold. Works in classic mode only, since it calls the
-JVM's API (Spark 4.3.0).
+Works in classic mode only, since it calls the JVM's API (Spark 4.3.0).
 """
 
 from __future__ import annotations
 
 import sys
-import tempfile
 import uuid
-import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.program import Cell, Program
@@ -21,39 +17,10 @@ from engines.spark.tws_operator import variables
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SOURCES = ("Bridge.java", "TwsBridge.java")
-
 PATIENCE = 60_000
 """How many ms one call of a program may take."""
 
 KINDS = {Cell.BAG: "list", Cell.MAP: "map", Cell.SET: "map"}
-
-
-def install(spark: SparkSession) -> None:
-    """Make the bridge's classes known to the driver and to executors, once per session."""
-    context: Any = spark.sparkContext
-    jvm = context._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    try:
-        loader.loadClass("conformance.jvm.Bridge")
-        return
-    except Exception as error:
-        if "ClassNotFoundException" not in str(error):
-            raise
-    with tempfile.TemporaryDirectory() as classes:
-        compiler = jvm.org.codehaus.janino.Compiler()
-        compiler.setDestinationDirectory(jvm.java.io.File(classes), False)
-        compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
-        files = context._gateway.new_array(jvm.java.io.File, len(SOURCES))
-        for number, name in enumerate(SOURCES):
-            files[number] = jvm.java.io.File(str(Path(__file__).parent / name))
-        compiler.compile(files)
-        jar = Path(tempfile.mkdtemp()) / "conformance-bridge.jar"
-        with zipfile.ZipFile(jar, "w") as archive:
-            for found in sorted(Path(classes).rglob("*.class")):
-                archive.write(found, found.relative_to(classes))
-    loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
-    context._jsc.addJar(str(jar))
 
 
 def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failure | None) -> Any:

@@ -7,7 +7,6 @@ mapGroupsWithState puts out one row per key and micro-batch, by design (Spark 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.engine import Family, Feature, emulated
@@ -30,13 +29,6 @@ class SparkFmgwsJvm(GroupsColumn):
     title = "Spark flatMapGroupsWithState (JVM)"
     capabilities = capabilities(STATE)
     method = "flatMapGroupsWithState"
-
-    def open(self, folder: Path) -> None:
-        from engines.spark.jvm import bridge
-
-        super().open(folder)
-        assert self._spark
-        bridge.install(self._spark)
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.jvm import bridge

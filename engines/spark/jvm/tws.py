@@ -4,7 +4,6 @@ executor (TwsBridge.java)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.engine import Family
@@ -22,13 +21,6 @@ class SparkTwsJvm(SparkColumn):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     capabilities = capabilities(STATE)
-
-    def open(self, folder: Path) -> None:
-        from engines.spark.jvm import bridge
-
-        super().open(folder)
-        assert self._spark
-        bridge.install(self._spark)
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.jvm import bridge

@@ -21,7 +21,6 @@ from conformance.engine import (
     emulated,
     unsupported,
 )
-from conformance.guarantees import program_ref
 from conformance.model import (
     DRAIN,
     Advance,
@@ -36,6 +35,7 @@ from conformance.model import (
     Restart,
     StepCount,
     Trace,
+    program_ref,
 )
 from conformance.program import Cell, EngineFault, FixedWindows, Output, Program, State, Timer, call, check_timer
 

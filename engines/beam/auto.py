@@ -1,0 +1,119 @@
+"""beam-auto: a stateful DoFn over bounded input on plain ``DirectRunner``, as users write it.
+
+It is a switch: Prism first, FnApiRunner for what Prism is not trusted with, such as combining state (Beam 2.77.0).
+
+Each program has a pipeline of its own, because the switch looks at the whole pipeline; which runner it took is told by
+the class of the result.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engine import CannotRun, Capabilities, Feature, Lateness, LatenessProfile, unsupported
+from conformance.model import Pack, PackRun
+from conformance.program import Program
+from engines.beam import environment, prism_binary, prism_server
+from engines.beam.direct import STATE
+
+if TYPE_CHECKING:
+    import apache_beam as beam
+
+CAPABILITIES = Capabilities(
+    features={
+        **STATE,
+        Feature.SEVERAL_BUNDLES: unsupported("DirectRunner runs a bounded input as one bundle (Beam 2.77.0)"),
+        Feature.WATERMARK: unsupported(
+            "DirectRunner takes the bundle-based runner for a TestStream, which is the column beam-direct (Beam 2.77.0)"
+        ),
+        Feature.RETRY: unsupported("Prism and FnApiRunner end the job at a bundle's first failure (Beam 2.77.0)"),
+    },
+    lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
+    largest_pack=500,
+)
+
+NO_PRISM = "no-binary-of-prism"
+"""A place without a binary: Beam 2.77.0 gives up on it at once, and downloads one where no place is named."""
+
+
+class BeamAuto:
+    id = "beam-auto"
+    title = "Beam DirectRunner (Python, bounded)"
+    capabilities = CAPABILITIES
+
+    def __init__(self) -> None:
+        self._server: prism_server.PrismServer | None = None
+
+    def check(self) -> None:
+        environment.check()
+
+    def open(self, folder: Path) -> None:
+        logging.getLogger().setLevel(logging.ERROR)
+        try:
+            self._server = prism_server.PrismServer(prism_binary.obtain())
+        except CannotRun as missing:
+            logging.getLogger().error("without Prism: %s", missing)
+
+    def close(self) -> None:
+        if self._server:
+            self._server.close()
+
+    def environment(self) -> dict[str, str]:
+        return environment.environment("DirectRunner") | (
+            prism_server.environment(self._server) or {"prism": "no binary"}
+        )
+
+    def evidence(self) -> dict[Feature, str]:
+        from engines.beam import probes
+
+        options = self._options()
+        evidence: dict[Feature, str] = self._within(lambda: probes.of_direct_runner(options))
+        return evidence
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        from engines.beam import bounded
+        from engines.beam import pipeline as shared
+
+        mine = shared.programs_of(pack, programs)
+        return bounded.run(pack, [{name: program} for name, program in mine.items()], self._finish)
+
+    def _finish(self, build: Callable[[beam.Pipeline], None]) -> str:
+        import apache_beam as beam
+        from apache_beam.options.pipeline_options import PipelineOptions
+        from apache_beam.runners.direct.direct_runner import DirectRunner
+
+        pipeline = beam.Pipeline(runner=DirectRunner(), options=PipelineOptions(self._options()))
+        build(pipeline)
+        results: list[Any] = []
+
+        def run() -> None:
+            results.append(pipeline.run())
+            results[0].wait_until_finish()
+
+        self._within(run)
+        return f"ran on {ran_on(results[0])}"
+
+    def _options(self) -> list[str]:
+        return self._server.options() if self._server else [f"--prism_location={NO_PRISM}"]
+
+    def _within(self, call: Callable[[], Any]) -> Any:
+        return self._server.within(call) if self._server else call()
+
+
+def ran_on(result: Any) -> str:
+    """The runner that a result of DirectRunner is from. Its only portable runner is Prism (Beam 2.77.0)."""
+    from apache_beam.runners.direct.direct_runner import DirectPipelineResult
+    from apache_beam.runners.portability.fn_api_runner.fn_runner import RunnerResult
+    from apache_beam.runners.portability.portable_runner import PipelineResult
+
+    runners = {
+        DirectPipelineResult: "BundleBasedDirectRunner",
+        RunnerResult: "FnApiRunner",
+        PipelineResult: "PrismRunner",
+    }
+    return runners.get(
+        type(result), f"a runner whose result is a {type(result).__module__}.{type(result).__qualname__}"
+    )

@@ -1,0 +1,82 @@
+"""Bounded input of one bundle, for the runners that get no TestStream: the watermark is at -infinity until the input
+ends, then it goes to +infinity and every timer fires.
+
+So the schedules are those of one bundle: the first advance is the state before any input, the last is the end of the
+input.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+import apache_beam as beam
+
+from conformance.engine import NotDriven
+from conformance.model import Emission, Pack, PackRun, StepCount, Trace, program_ref
+from conformance.program import Program
+from engines.beam import pipeline as shared
+from engines.beam import sink
+from engines.beam.sink import Kind
+
+Finish = Callable[[Callable[[beam.Pipeline], None]], str]
+"""Is given what builds a pipeline, runs it to its end, and returns a note on how it ran (none: "")."""
+
+
+def run(pack: Pack, groups: Iterable[Mapping[str, Program]], finish: Finish) -> PackRun:
+    """Run a pack in a pipeline for each group of programs, which are of one windowing.
+
+    Raises:
+        NotDriven: the schedule is not of one bundle, or its elements did not come in as it has them.
+    """
+    if len(pack.clock) != 3:
+        raise NotDriven(f"a schedule of {len(pack.clock)} steps cannot be driven on bounded input; it takes one bundle")
+    emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
+    notes: dict[str, str] = {}
+    for group in groups:
+        cases = Pack(tuple(case for case in pack.cases if program_ref(case.scenario, case.program) in group))
+        seen = sink.Collected()
+        with sink.collecting(seen):
+            note = finish(partial(_build, cases, group))
+        notes |= dict.fromkeys(group, note) if note else {}
+        for case, emission in _emissions(cases, seen):
+            emissions[case].append(emission)
+    bundle = pack.clock[1].id
+    rows = sum(1 for _ in pack.bundle(bundle))
+    counts = (StepCount(bundle, rows, rows, None),)
+    return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts, notes=notes)
+
+
+def _build(pack: Pack, programs: Mapping[str, Program], pipeline: beam.Pipeline) -> None:
+    (windowing,) = {program.windowing for program in programs.values()}
+    bundle = pack.clock[1].id
+    rows = [shared.element(case, event, bundle) for case, event in pack.bundle(bundle)]
+    created = pipeline | beam.Create([(row.value, row.timestamp) for row in rows], reshuffle=False)
+    elements = created | beam.MapTuple(beam.window.TimestampedValue) | shared.typed()
+    elements | "see inputs" >> beam.ParDo(sink.Inputs())
+    shared.run_programs(elements, windowing, programs) | "see outputs" >> beam.ParDo(sink.Outputs())
+
+
+def _emissions(pack: Pack, seen: sink.Collected) -> Iterator[tuple[str, Emission]]:
+    """(case, emission) of everything that came out, in order."""
+    _, bundle, end = (step.id for step in pack.clock)
+    wanted = [(case.id, event.id) for case, event in pack.bundle(bundle)]
+    rows = [(element[0][1], element[1][1]) for element in seen.of(Kind.INPUT)]
+    if rows != wanted:
+        raise NotDriven(f"{len(wanted)} elements were to be delivered in order, {len(rows)} came in")
+    handed = seen.of(Kind.HANDED)
+    if Counter((element.key[1], element.event) for element in handed) != Counter(wanted):
+        raise NotDriven(f"the stateful DoFn was handed {len(handed)} elements, the bundle has {len(wanted)}")
+    if len(bundles := {element.bundle for element in handed}) > 1:
+        raise NotDriven(f"the stateful DoFn was handed one bundle in {len(bundles)}")
+    to_come = len(wanted)
+    for kind, what in seen.seen:
+        if kind is Kind.HANDED:
+            to_come -= 1
+        elif kind is Kind.OUTPUT:
+            _, case, key, caused_in, output = what
+            if caused_in is None and to_come:
+                raise NotDriven(f"a timer fired with {to_come} elements to come")
+            step = end if caused_in is None else caused_in
+            yield case, Emission(key, output.value, step, output.event_time, output.error)

@@ -1,0 +1,98 @@
+"""A TestStream whose elements are whole steps, for Prism: what takes them apart, and what shows the watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.coders import FastPrimitivesCoder
+from apache_beam.testing.test_stream import TestStream
+from apache_beam.transforms import userstate
+from apache_beam.transforms.timeutil import TimeDomain
+from apache_beam.transforms.window import TimestampedValue
+from apache_beam.utils.timestamp import Timestamp
+
+from conformance.model import Advance, Pack
+from conformance.program import Program
+from engines.beam import pipeline as shared
+from engines.beam import sink
+from engines.beam.checkpointing import SelfCheckpointing
+from engines.beam.sink import Kind
+
+START = -1
+"""The step of the first element; it sets the timers that show the watermark."""
+
+
+def marks(pack: Pack) -> list[int]:
+    """The times (ms) of those timers: each watermark, to be reached, and the next millisecond, not to be."""
+    watermarks = [step.watermark for step in pack.clock if isinstance(step, Advance)]
+    return sorted({*watermarks, *(watermark + 1 for watermark in watermarks)})
+
+
+def stream(pack: Pack) -> TestStream:
+    """For each step, what it does and a heartbeat. An element is (step, rows); a heartbeat has no rows."""
+    events = TestStream(coder=FastPrimitivesCoder())
+    events.add_elements([_carrier(START, marks(pack), 0)])
+    watermark = 0
+    for step in pack.clock:
+        if isinstance(step, Advance):
+            watermark = step.watermark
+            events.advance_watermark_to(Timestamp(micros=watermark * 1000))
+        else:
+            rows = [shared.element(case, event, step.id) for case, event in pack.bundle(step.id)]
+            events.add_elements([_carrier(step.id, [(row.value, row.timestamp.micros) for row in rows], watermark)])
+        events.add_elements([_carrier(step.id, None, watermark)])
+    return events
+
+
+def _carrier(step: int, rows: Any, watermark: int) -> TimestampedValue:
+    return TimestampedValue(("", (step, rows)), Timestamp(micros=watermark * 1000))
+
+
+def build(pipeline: beam.Pipeline, pack: Pack, programs: Mapping[str, Program]) -> None:
+    idle = pipeline | beam.Create([[(0, []), (0, [])]], reshuffle=False)
+    idle | "checkpoints itself" >> beam.ParDo(SelfCheckpointing())
+    steps = pipeline | "schedule" >> stream(pack)
+    keyed = steps | "keyed" >> beam.Map(_same).with_output_types(tuple[str, Any])
+    keyed | "show the watermark" >> beam.ParDo(ShowWatermark())
+    elements = steps | "take apart" >> beam.ParDo(TakeApart()).with_output_types(shared.ELEMENT)
+    elements | "see inputs" >> beam.ParDo(sink.Inputs())
+    for windowing, programs_of_it in shared.by_windowing(programs).items():
+        output = shared.run_programs(elements, windowing, programs_of_it)
+        output | f"see {windowing}" >> beam.ParDo(sink.Outputs())
+
+
+def _same(element: Any) -> Any:
+    return element
+
+
+class TakeApart(beam.DoFn):
+    """The elements of a bundle, in order."""
+
+    def process(self, element: Any) -> Iterator[TimestampedValue]:
+        _, (step, rows) = element
+        if step == START:
+            return
+        if rows is None:
+            sink.note(Kind.HEARTBEAT, step)
+            return
+        for value, micros in rows:
+            yield TimestampedValue(value, Timestamp(micros=micros))
+
+
+class ShowWatermark(beam.DoFn):
+    """Says which of the times that it was given the watermark has reached."""
+
+    TIMER = userstate.TimerSpec("timer", TimeDomain.WATERMARK)
+
+    def process(self, element: Any, timer: Any = beam.DoFn.TimerParam(TIMER)) -> None:  # noqa: B008
+        _, (step, times) = element
+        if step == START:
+            for time in times:
+                timer.set(Timestamp(micros=time * 1000), dynamic_timer_tag=str(time))
+
+    @userstate.on_timer(TIMER)  # type: ignore[untyped-decorator]
+    def reached(self, tag: Any = beam.DoFn.DynamicTimerTagParam) -> Iterable[Any]:
+        sink.note(Kind.WATERMARK, int(tag))
+        return ()

@@ -1,0 +1,172 @@
+"""beam-prism: a stateful DoFn under TestStream on Prism, the runner that ``DirectRunner`` tries first (Beam 2.77.0).
+
+An element of the TestStream is a whole bundle, taken apart in the pipeline: Prism keeps the elements of one event of the
+stream in no order. The stream waits until the pipeline is at rest before its next event, so an advance settles by itself;
+a heartbeat after each step tells in which step something came out. A stateful DoFn with timers on both sides of each
+watermark of the schedule shows where the watermark stood. What Prism makes of the bundles before a program is its own:
+it hands out a key's elements in order of event time, and holds those that are later than a timer of the key.
+
+Beside it stands a splittable DoFn that checkpoints itself once, as an unbounded source would. Without one, Prism keeps
+elements from a stateful DoFn until the watermark moves on (docs/findings.md), and no bundle could be driven.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engine import (
+    NATIVE,
+    Capabilities,
+    Feature,
+    Lateness,
+    LatenessProfile,
+    NotDriven,
+    emulated,
+    unsupported,
+)
+from conformance.model import DRAIN, Advance, Deliver, Emission, Pack, PackRun, Step, StepCount, Trace
+from conformance.program import Program
+from engines.beam import environment, prism_binary, prism_server
+from engines.beam.direct import STATE
+
+if TYPE_CHECKING:
+    from engines.beam.sink import Collected, Kind
+
+CAPABILITIES = Capabilities(
+    features={
+        **STATE,
+        Feature.SEVERAL_BUNDLES: emulated("beside a source that checkpoints itself"),
+        Feature.WATERMARK: NATIVE,
+        Feature.RETRY: unsupported("Prism ends the job at a bundle's first failure (Beam 2.77.0)"),
+    },
+    lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
+    largest_pack=500,
+)
+
+
+class BeamPrism:
+    id = "beam-prism"
+    title = "Beam PrismRunner (Python, TestStream)"
+    capabilities = CAPABILITIES
+
+    def __init__(self) -> None:
+        self._server: prism_server.PrismServer | None = None
+
+    def check(self) -> None:
+        environment.check()
+        prism_binary.check()
+
+    def open(self, folder: Path) -> None:
+        logging.getLogger().setLevel(logging.ERROR)
+        self._server = prism_server.PrismServer(prism_binary.obtain())
+
+    def close(self) -> None:
+        if self._server:
+            self._server.close()
+
+    def environment(self) -> dict[str, str]:
+        return environment.environment("PrismRunner") | prism_server.environment(self._server)
+
+    def evidence(self) -> dict[Feature, str]:
+        from engines.beam import probes
+
+        assert self._server
+        options = ["--streaming", *self._server.options()]
+        evidence: dict[Feature, str] = self._server.within(lambda: probes.of_prism(options))
+        return evidence
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        import apache_beam as beam
+        from apache_beam.options.pipeline_options import PipelineOptions
+        from apache_beam.runners.portability.prism_runner import PrismRunner
+
+        from engines.beam import carried, sink
+        from engines.beam import pipeline as shared
+
+        assert self._server
+        seen = sink.Collected()
+        with sink.collecting(seen):
+            options = PipelineOptions(["--streaming", *self._server.options()])
+            pipeline = beam.Pipeline(runner=PrismRunner(), options=options)
+            carried.build(pipeline, pack, shared.programs_of(pack, programs))
+            self._server.within(lambda: pipeline.run().wait_until_finish())
+        return _proved(pack, seen)
+
+
+def _proved(pack: Pack, seen: Collected) -> PackRun:
+    """The traces, from what was seen between the heartbeats.
+
+    Raises:
+        NotDriven: a step had other elements, another watermark, or no heartbeat in its turn.
+    """
+    from engines.beam.sink import Kind
+
+    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in pack.clock]:
+        raise NotDriven(f"the schedule has {len(pack.clock)} steps, the heartbeats were {beats}")
+    emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
+    before = watermark = -1
+    for step, kinds in zip([*pack.clock, None], _between_heartbeats(seen), strict=True):
+        if step:
+            before, watermark = watermark, step.watermark if isinstance(step, Advance) else watermark
+            _prove(pack, step, before, watermark, kinds)
+        elif kinds[Kind.INPUT]:
+            raise NotDriven(f"{len(kinds[Kind.INPUT])} elements came in after the last step")
+        number = step.id if step else DRAIN
+        for _, case, key, _, output in kinds[Kind.OUTPUT]:
+            emissions[case].append(Emission(key, output.value, number, output.event_time, output.error))
+    _prove_handed(pack, seen)
+    bundles = [step.id for step in pack.clock if isinstance(step, Deliver)]
+    counts = tuple(StepCount(step, n := sum(1 for _ in pack.bundle(step)), n, None) for step in bundles)
+    return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts)
+
+
+def _between_heartbeats(seen: Collected) -> Iterator[dict[Kind, list[Any]]]:
+    """What was seen up to each heartbeat, by kind; then what was seen after the last."""
+    from engines.beam.sink import Kind
+
+    found: dict[Kind, list[Any]] = {kind: [] for kind in Kind}
+    for kind, what in seen.seen:
+        if kind is Kind.HEARTBEAT:
+            yield found
+            found = {kind: [] for kind in Kind}
+        else:
+            found[kind].append(what)
+    yield found
+
+
+def _prove(pack: Pack, step: Step, before: int, watermark: int, kinds: Mapping[Kind, list[Any]]) -> None:
+    """Compare what was seen of one step with the schedule; the watermark (ms) went from ``before`` to ``watermark``."""
+    from engines.beam import carried
+    from engines.beam.sink import Kind
+
+    wanted = [(case.id, event.id) for case, event in pack.bundle(step.id)]
+    rows = [(element[0][1], element[1][1]) for element in kinds[Kind.INPUT]]
+    if rows != wanted:
+        raise NotDriven(f"step {step.id} took in {len(rows)} elements, the schedule has {len(wanted)}")
+    reached, times = [t for t in carried.marks(pack) if before < t <= watermark], sorted(kinds[Kind.WATERMARK])
+    if times != reached:
+        raise NotDriven(f"step {step.id} did not run at watermark {watermark}: timers for {times} fired, not {reached}")
+
+
+def _prove_handed(pack: Pack, seen: Collected) -> None:
+    """Every element reached its program, and did so in its step. Later is Prism's own doing where the key has set a
+    timer: it holds a key's elements behind the timers that are before them in event time (docs/findings.md)."""
+    from engines.beam.sink import Kind
+
+    wanted = Counter((case.id, event.id) for step in pack.clock for case, event in pack.bundle(step.id))
+    handed = Counter((element.key[1], element.event) for element in seen.of(Kind.HANDED))
+    if handed != wanted:
+        raise NotDriven(f"programs were handed {handed.total()} elements, the schedule has {wanted.total()}")
+    steps, with_timers = iter([*(step.id for step in pack.clock), DRAIN]), set()
+    now = next(steps)
+    for kind, what in seen.seen:
+        if kind is Kind.HEARTBEAT:
+            now = next(steps)
+        elif kind is Kind.TIMER_SET:
+            with_timers.add(what)
+        elif kind is Kind.HANDED and what.step != now and (what.key not in with_timers or DRAIN < now < what.step):
+            raise NotDriven(f"an element of step {what.step} reached its program in step {now}")

@@ -1,0 +1,73 @@
+"""spark-tws-tester: the processor of ``spark-tws`` on PySpark's TwsTester, the in-memory stand-in for unit tests. No JVM.
+
+It answers whether one can trust tests that are written with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from conformance.engine import NATIVE, CannotRun, Capabilities, Feature, emulated, unsupported
+from conformance.model import Pack, PackRun
+from conformance.program import Program
+from engines.spark.column import ROW_FILTER
+from engines.spark.tws import STATE
+
+CAPABILITIES = Capabilities(
+    features={
+        **STATE,
+        Feature.SEVERAL_BUNDLES: emulated("a bundle is one call of test() for each of its keys"),
+        Feature.WATERMARK: NATIVE,
+        Feature.FIXED_WINDOWS: emulated("window in key"),
+        Feature.COALESCED: unsupported("setWatermark fires at once what is due (PySpark 4.3.0)"),
+        Feature.PARTITIONS: unsupported("TwsTester keeps its state in one process, without partitions (PySpark 4.3.0)"),
+        Feature.RESTART: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
+        Feature.RETRY: unsupported("a failure ends the call of TwsTester and stays half done (PySpark 4.3.0)"),
+        Feature.RESUME: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
+        Feature.LATE_COUNTER: unsupported("TwsTester drops late rows without a word (PySpark 4.3.0)"),
+        Feature.EMISSIONS: NATIVE,
+    },
+    lateness=ROW_FILTER,
+    # A case with a call that the tester refuses costs another run of its pack.
+    largest_pack=500,
+)
+
+
+class SparkTwsTester:
+    id = "spark-tws-tester"
+    title = "Spark TwsTester (Python, rows, no JVM)"
+    capabilities = CAPABILITIES
+
+    def check(self) -> None:
+        pyspark = find_spec("pyspark")
+        if pyspark is None:
+            raise CannotRun("PySpark is not installed: pip install 'conformance[spark]'")
+        if not any(
+            (Path(folder) / "sql/streaming/tws_tester.py").exists()
+            for folder in pyspark.submodule_search_locations or ()
+        ):
+            raise CannotRun("this PySpark has no TwsTester: pip install 'pyspark>=4.2'")
+
+    def open(self, folder: Path) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def environment(self) -> dict[str, str]:
+        import pyspark
+
+        return {"spark": pyspark.__version__, "python": sys.version.split()[0]}
+
+    def evidence(self) -> dict[Feature, str]:
+        from engines.spark import tester_job
+
+        return tester_job.evidence()
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        from engines.spark import tester_job
+
+        return tester_job.run(pack, programs)
