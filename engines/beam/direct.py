@@ -25,7 +25,7 @@ from conformance.engine import (
     unsupported,
 )
 from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace
-from conformance.program import Program
+from conformance.program import Program, Windowing
 from engines.beam import environment
 
 STATE = {
@@ -107,13 +107,19 @@ class BeamDirect:
             elements = pipeline | "schedule" >> _stream(pack) | shared.typed()
             elements | "time inputs" >> PairWithTiming() | "see inputs" >> beam.ParDo(sink.Inputs())
             for windowing, programs_of_it in shared.by_windowing(mine).items():
-                output = shared.run_programs(elements, windowing, programs_of_it)
+                output = self.apply(elements, windowing, programs_of_it)
                 output | f"time {windowing}" >> PairWithTiming() | f"see {windowing}" >> beam.ParDo(sink.Outputs())
             pipeline.run(test_runner_api=False).wait_until_finish()
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
         return replace(
             _collect(pack, seen.of(sink.Kind.OUTPUT), steps), untouched=_untouched(pack, dofn.attempts.failed)
         )
+
+    def apply(self, elements: Any, windowing: Windowing, programs: Mapping[str, Program]) -> Any:
+        """What the programs of one windowing put out."""
+        from engines.beam import pipeline as shared
+
+        return shared.run_programs(elements, windowing, programs)
 
 
 def _untouched(pack: Pack, failed: Mapping[tuple[int, int], set[str]]) -> frozenset[str]:

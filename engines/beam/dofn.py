@@ -209,9 +209,9 @@ def build(programs: Mapping[str, Program]) -> Any:
 
     common = {"time_": beam.DoFn.TimestampParam, "timer_": beam.DoFn.TimerParam(timer)}
     common |= {variable: beam.DoFn.StateParam(spec) for variable, spec in specs.items()}
-    process = _with_defaults(process, ["self", "element"], common)
+    process = with_defaults(process, ["self", "element"], common)
     fired = {"key_": beam.DoFn.KeyParam, "tag_": beam.DoFn.DynamicTimerTagParam}
-    on_timer = userstate.on_timer(timer)(_with_defaults(on_timer, ["self"], {**fired, **common}))
+    on_timer = userstate.on_timer(timer)(with_defaults(on_timer, ["self"], {**fired, **common}))
     members = {
         "start_bundle": start_bundle,
         "process": process,
@@ -222,7 +222,7 @@ def build(programs: Mapping[str, Program]) -> Any:
     return _BUILT[number]()
 
 
-def _with_defaults(function: Any, positional: list[str], defaults: Mapping[str, Any]) -> Any:
+def with_defaults(function: Any, positional: list[str], defaults: Mapping[str, Any]) -> Any:
     """``function(*positional, **given)`` behind the signature that Beam looks for: a named parameter with a default
     for everything it is to hand in."""
     names = list(defaults)

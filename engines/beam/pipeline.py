@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -62,12 +62,22 @@ def by_windowing(programs: Mapping[str, Program]) -> dict[Windowing, dict[str, P
 
 def run_programs(elements: Any, windowing: Windowing, programs: Mapping[str, Program]) -> Any:
     """The emissions of programs of one windowing on those of the elements that are for them."""
+    return run_dofn(elements, windowing, programs, dofn.build(programs))
+
+
+def run_dofn(elements: Any, windowing: Windowing, programs: Iterable[str], stateful: Any) -> Any:
+    """What a DoFn in the place of these programs puts out."""
     return (
-        elements
-        | f"for {windowing}" >> beam.Filter(_Among(frozenset(programs))).with_output_types(ELEMENT)
+        elements_of(elements, windowing, programs)
         | f"into {windowing}" >> window_into(windowing)
-        | f"programs of {windowing}" >> beam.ParDo(dofn.build(programs)).with_output_types(typing.Any)
+        | f"programs of {windowing}" >> beam.ParDo(stateful).with_output_types(typing.Any)
     )
+
+
+def elements_of(elements: Any, windowing: Windowing, programs: Iterable[str]) -> Any:
+    """Those of the elements that are for these programs."""
+    among = beam.Filter(_Among(frozenset(programs))).with_output_types(ELEMENT)
+    return elements | f"for {windowing}" >> among
 
 
 class _Among:

@@ -9,7 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engine import NATIVE, Capabilities, EngineGone, Feature, Lateness, LatenessProfile, Support, emulated
+from conformance.engine import (
+    NATIVE,
+    CannotRun,
+    Capabilities,
+    EngineGone,
+    Feature,
+    Lateness,
+    LatenessProfile,
+    Support,
+    emulated,
+)
 from conformance.model import Pack, PackRun
 from conformance.program import Program
 from engines.spark import session
@@ -46,15 +56,20 @@ STORES = {
 """State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
-def capabilities(features: Mapping[Feature, Support], largest_pack: int = 2_000) -> Capabilities:
+SLOW = 20
+"""How many packs the Python APIs run: a micro-batch of theirs takes two to three times that of the JVM's (Spark 4.3.0)."""
+
+
+def capabilities(features: Mapping[Feature, Support], packs: int = 10**6) -> Capabilities:
     """Those of a Spark column, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
-    return Capabilities({**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark")
+    return Capabilities({**DRIVEN, **features}, ROW_FILTER, parallel=2, heavy=True, host="spark", packs=packs)
 
 
 class SparkColumn:
     """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator. ``chains`` says that a timer set by
-    a timer takes another micro-batch to fire."""
+    a timer takes another micro-batch to fire. ``classic`` columns cannot run through Spark Connect. ``delay`` (ms) is that of
+    the watermark; None where the operator does not read it."""
 
     id: str
     title: str
@@ -62,6 +77,8 @@ class SparkColumn:
     mode = "append"
     store = "rocksdb"
     chains = True
+    classic = False
+    delay: int | None = None
 
     def __init__(self, variant: str = "") -> None:
         if variant:
@@ -71,6 +88,8 @@ class SparkColumn:
 
     def check(self) -> None:
         session.check()
+        if self.classic and session.remote():
+            raise CannotRun(f"{self.id}: the JVM's Dataset API cannot be reached through Spark Connect (Spark 4.3.0)")
 
     def open(self, folder: Path) -> None:
         self._folder = folder / self.id.replace(":", "-")
@@ -95,7 +114,8 @@ class SparkColumn:
         spark = None
         try:
             spark = self._session({"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))})
-            return job.run(spark, folder, pack, programs, self.apply, self.mode, self.chains)
+            delay = self.delay or driving.DELAY
+            return job.run(spark, folder, pack, programs, self.apply, self.mode, self.chains, delay)
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None

@@ -17,7 +17,7 @@ from conformance.program import FixedWindows, Program
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session
 from engines.spark.driving import MicroBatch, Row
-from engines.spark.operator import Failure
+from engines.spark.operator import HEARTBEAT, Failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,15 +34,16 @@ def run(
     apply: Apply,
     mode: str,
     chains: bool = True,
+    delay: int = driving.DELAY,
 ) -> PackRun:
     """Run a pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes
-    another micro-batch to fire.
+    another micro-batch to fire; ``delay`` (ms) is that of the watermark.
 
     Raises:
         NotDriven: the engine's own progress does not match the schedule.
         RuntimeError: a query failed that was not to.
     """
-    return _Job(spark, folder, pack, programs, apply, mode, chains).run()
+    return _Job(spark, folder, pack, programs, apply, mode, chains, delay).run()
 
 
 class _Job:
@@ -55,8 +56,10 @@ class _Job:
         apply: Apply,
         mode: str,
         chains: bool,
+        delay: int,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
+        self.delay = delay
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
         self.settling = 1 + chain * chains
@@ -77,18 +80,20 @@ class _Job:
         last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
         for number, batch in enumerate(self.batches):
             if batch.query == query or batch is last:
-                driving.write(self.folder / "input", number, batch, _rows(self.pack, batch, self.programs))
+                rows = _rows(self.pack, batch, self.programs)
+                driving.write(self.folder / "input", number, batch, rows, self.delay)
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
         failing = last or retried
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
-        output = self.apply(driving.read_stream(self.spark, self.folder / "input"), self.programs, failure)
-        rows, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode)
+        stream = driving.read_stream(self.spark, self.folder / "input", self.delay)
+        output = self.apply(stream, self.programs, failure)
+        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode)
         if last and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
         if error and not last:
             print(error, flush=True)
             raise RuntimeError(session.cause(error)) from None
-        self.rows |= rows
+        self.rows |= found
         self.progress += progress
 
 
@@ -107,7 +112,7 @@ def _collect(
     pack: Pack, batches: list[MicroBatch], rows: Mapping[int, Iterable[Any]], progress: list[dict[str, Any]]
 ) -> tuple[dict[str, Trace], tuple[StepCount, ...]]:
     """Traces and counts from output rows. An event's emission carries its step along, a timer's step is its
-    micro-batch's."""
+    micro-batch's. What an operator of Spark's own makes of heartbeats is left out."""
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     received = dict.fromkeys((batch.step for batch in batches), 0)
     partitions: dict[int, set[int]] = {}
@@ -115,6 +120,8 @@ def _collect(
     for number in sorted(rows):
         planned = batches[number].step if number < len(batches) else DRAIN
         for row in rows[number]:
+            if row["program"] == HEARTBEAT:
+                continue
             if row["step"] not in (None, planned):
                 raise NotDriven(
                     f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}"
@@ -124,6 +131,7 @@ def _collect(
             seen.add(row["nonce"])
             if row["received"] is not None:
                 received[planned] += row["received"]
+            if row["partitions"] is not None:
                 partitions.setdefault(planned, set()).update(json.loads(row["partitions"]))
             if row["value"] is not None:
                 value = json.loads(row["value"])

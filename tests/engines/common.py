@@ -5,8 +5,8 @@ from dataclasses import replace
 from conformance import testing
 from conformance.engine import case_needs
 from conformance.generation import draw_cases
-from conformance.guarantees import program_ref, programs_of
-from conformance.model import Advance, Case, Deliver, Event, Schedule, renumbered
+from conformance.guarantees import programs_of
+from conformance.model import Advance, Case, Deliver, Event, Schedule, program_ref, renumbered
 from conformance.registry import load_scenarios
 from conformance.runner import exercised_by_any_reading
 from conformance.testing import CALLS, FAILS, STATE, TIMERS, T, calls_case, traces_of  # noqa: F401

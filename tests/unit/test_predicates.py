@@ -4,12 +4,14 @@ import pytest
 
 from conformance.guarantees import Observation
 from conformance.model import Advance, Case, Deliver, Emission, Event, Trace, renumbered
+from scenarios import batching_per_key as batching
 from scenarios import dedup_within_watermark as dedup
 from scenarios import event_time_timers as timers
 from scenarios import index_assignment as index
 from scenarios import late_data as late
 from scenarios import session_timeout as sessions
 from scenarios import state_collections as collections
+from scenarios import windowed_counting as counting
 
 
 def _run(steps, *emitted):
@@ -477,4 +479,198 @@ def test_a_set_holds_the_names_that_were_put_since_it_was_cleared():
     assert _said(predicate, _maps(("clear", {}, {}, ""), ("clear", {}, {}, "x"))) == [
         True,
         "the set of key a holds ['x'] after it was cleared",
+    ]
+
+
+# Windowed counting
+
+
+def _counted(steps, *given):
+    """What came out are (key, window, count, step)."""
+    return _run(steps, *((key, {"window": window, "count": count}, step) for key, window, count, step in given))
+
+
+WINDOWS = [
+    1_000,
+    [("e1", "a", 2_000), ("e2", "a", 9_999), ("e3", "a", 10_000), ("e4", "b", 2_000)],
+    5_000,
+    [("behind", "a", 3_000)],
+    10_000,
+    90_000,
+]
+
+
+def test_on_time_elements_are_in_the_last_count_of_their_window():
+    predicate, said = counting.every_on_time_element_is_counted, "the window from 0 of key {} had {} on-time elements"
+    full = [("b", 0, 1, 4), ("a", 10_000, 1, 5)]
+    for count in (2, 3):  # the one behind the watermark may count
+        assert _said(predicate, _counted(WINDOWS, ("a", 0, count, 4), *full)) == [True] * 3
+    assert _said(predicate, _counted(WINDOWS, ("a", 0, 3, 4), ("a", 0, 1, 5), *full)) == [
+        f"{said.format('a', 2)}, its last count is 1",
+        True,
+        True,
+    ]
+    assert _said(predicate, _counted(WINDOWS, *full))[0] == f"{said.format('a', 2)}, its last count is 0"
+    assert _said(predicate, _run([5_000, [("late", "a", 3_000)], 90_000])) == []
+
+
+def test_a_window_has_no_elements_but_its_own():
+    run = _counted(WINDOWS, ("a", 0, 3, 4), ("a", 10_000, 4, 5), ("b", 0, 2, 4), ("b", 0, 1, 5))
+    assert _said(counting.no_more_than_it_got, run) == [
+        True,
+        "the window from 10000 of key a had 1 elements and counted 4",
+        "the window from 0 of key b had 1 elements and counted 2",
+    ]
+    # Key b has one window, so that there is none to share with.
+    assert _said(counting.windows_do_not_share_a_count, run) == [
+        True,
+        "the window from 10000 of key a counted 4, 1 of them its own",
+    ]
+
+
+def test_a_window_comes_out_once_where_no_element_was_late_for_it():
+    twice = [("a", 0, 3, 4), ("a", 0, 3, 5), ("b", 0, 1, 4)]
+    assert _said(counting.comes_out_once, _counted(WINDOWS, *twice)) == [
+        "the window from 0 of key a came out 2 times",
+        True,
+    ]
+    late = [*WINDOWS[:5], [("late", "a", 9_999)], 90_000]
+    assert _said(counting.comes_out_once, _counted(late, *twice)) == [True]
+    at_last = [*WINDOWS[:4], 9_999, [("in time", "a", 9_999)], 90_000]
+    assert len(_said(counting.comes_out_once, _counted(at_last, *twice))) == 2
+
+
+def test_a_window_comes_out_from_the_advance_on_that_reaches_its_end():
+    given = [("a", 0, 1, 2), ("a", 0, 1, 3), ("a", 0, 1, 4), ("a", 0, 1, 5)]
+    assert _said(counting.not_before_its_end, _counted(WINDOWS, *given)) == [
+        *["the window from 0 of key a came out at the watermark 5000"] * 2,
+        True,
+        True,
+    ]
+
+
+def test_the_last_count_of_a_window_is_of_the_first_advance_that_reaches_its_end():
+    predicate = counting.in_the_first_advance_that_reaches_its_end
+    said = "the window from 0 of key a is due in step 4, its last count is of "
+    for steps, found in [([4], True), ([1, 4], True), ([4, 5], f"{said}5"), ([3], f"{said}3")]:
+        assert _said(predicate, _counted(WINDOWS, *(("a", 0, 1, step) for step in steps))) == [found]
+    assert _said(predicate, _counted([1_000, [("e1", "a", 2_000)], 90_000], ("a", 0, 1, 1))) == []
+    assert _said(predicate, _counted([1_000, [("e1", "a", 2_000)], 9_000, 90_000], ("a", 0, 1, 3))) == [True]
+
+
+def test_a_late_element_does_not_bring_its_window_out_again():
+    predicate, late = counting.late_elements_do_not_bring_it_out_again, [*WINDOWS[:5], [("late", "a", 9_999)], 90_000]
+    assert _said(predicate, _counted(WINDOWS, ("a", 0, 1, 4), ("a", 0, 1, 5))) == []
+    assert _said(predicate, _counted(late, ("a", 0, 3, 4), ("a", 10_000, 1, 6), ("b", 0, 1, 6))) == [True]
+    for step in (5, 6):
+        assert _said(predicate, _counted(late, ("a", 0, 3, 4), ("a", 0, 1, step))) == [
+            f"late came after the window from 0 of key a, which came out in step {step}"
+        ]
+    assert _said(predicate, _run([*WINDOWS[:4], 9_999, [("in time", "a", 9_999)], 90_000])) == []
+    coalesced = [*WINDOWS[:4], Advance(0, 10_000, coalesced=True), [("not settled", "a", 9_999)], 90_000]
+    assert _said(predicate, _run(coalesced)) == []
+
+
+def test_windows_of_a_key_that_one_step_ends_come_out_in_order():
+    given = [("a", 20, 1, 2), ("a", 10, 1, 2), ("b", 0, 1, 2), ("a", 0, 1, 3), ("b", 30, 1, 4), ("b", 40, 1, 4)]
+    assert _said(counting.come_out_in_order, _counted(WINDOWS, *given)) == [
+        "in step 2 the windows of key a came out as [20, 10]",
+        True,
+    ]
+
+
+# Batching per key
+
+
+def _batched(steps, *given):
+    """What came out are (key, ids, step)."""
+    return _run(steps, *((key, {"batch": ids.split()}, step) for key, ids, step in given))
+
+
+BATCHED = [
+    1_000,
+    [("e1", "a", 2_000), ("e2", "a", 2_000), ("e3", "b", 2_000)],
+    [("e4", "a", 2_000), ("e5", "a", 12_000)],
+    10_000,
+    90_000,
+]
+
+
+def test_an_on_time_element_is_in_one_batch():
+    steps = [1_000, [("e1", "a", 2_000), ("e2", "a", 2_000), ("e3", "a", 2_000), ("behind", "a", 500)], 90_000]
+    assert _said(batching.in_exactly_one_batch, _batched(steps, ("a", "e1 e2", 1), ("a", "e2", 2))) == [
+        True,
+        "e2 is in batches 2 times",
+        "e3 is in batches 0 times",
+    ]
+
+
+def test_a_batch_has_the_size_at_most():
+    given = [("a", "e1 e2 e4", 2), ("a", "e1 e2 e4 e5", 2), ("a", "e1", 3)]
+    assert _said(batching.not_larger_than_the_size, _batched(BATCHED, *given)) == [
+        True,
+        "e1, e2, e4, e5 are one batch, the size is 3",
+        True,
+    ]
+
+
+def test_a_full_batch_is_of_the_step_of_its_last_element():
+    said = "the batch of e1, e2, e4 was full in step 2 and came out in step "
+    given = [("a", "e1 e2 e4", 1), ("a", "e1 e2 e4", 2), ("a", "e1 e2 e4", 3), ("a", "e5", 4)]
+    assert _said(batching.a_full_batch_comes_out_at_once, _batched(BATCHED, *given)) == [f"{said}1", True, f"{said}3"]
+
+
+def test_the_rest_is_of_the_step_that_ends_its_window():
+    predicate = batching.the_rest_comes_out_at_the_end
+    said = "the window of e1, e2 ends in step 3, they came out in step "
+    given = [("a", "e1 e2", step) for step in (2, 3, 4)] + [("a", "e1 e2 e4", 2), ("a", "e5", 4)]
+    assert _said(predicate, _batched(BATCHED, *given)) == [f"{said}2", True, f"{said}4", True]
+    assert _said(predicate, _batched([1_000, [("e1", "a", 2_000)], 90_000], ("a", "e1", 1))) == []
+    late = [*BATCHED[:4], [("late", "a", 2_000)], 90_000]
+    assert _said(predicate, _batched(late, ("a", "late", 4), ("a", "e1 late", 4))) == []
+
+
+def test_a_window_leaves_one_rest():
+    given = [("a", "e1", 3), ("a", "e2", 3), ("a", "e5", 4), ("b", "e3", 3)]
+    assert _said(batching.one_rest_in_a_window, _batched(BATCHED, *given)) == [
+        "2 batches of key a in the window from 0 are not full",
+        True,
+        True,
+    ]
+    assert _said(batching.one_rest_in_a_window, _batched(BATCHED, ("a", "e1 e2 e4", 2), ("a", "e1", 3))) == [True]
+
+
+def test_a_batch_is_in_the_order_of_arrival():
+    given = [("a", "e1 e2 e4", 2), ("a", "e2 e1", 3), ("a", "e5", 4), ("a", "e4 e2", 3)]
+    assert _said(batching.in_order_of_arrival, _batched(BATCHED, *given)) == [
+        True,
+        "the batch of e2, e1 is not in the order of their arrival",
+        "the batch of e4, e2 is not in the order of their arrival",
+    ]
+
+
+def test_a_batch_is_of_one_key_and_window():
+    given = [("a", "e1 e3", 2), ("a", "e1 e5", 3), ("b", "e3", 3), ("a", "e5", 4)]
+    run = _batched(BATCHED, *given)
+    assert _said(batching.keys_do_not_share_a_batch, run) == [
+        "the batch of e1, e3 is of key a, and e3 is not",
+        True,
+        True,
+        True,
+    ]
+    assert _said(batching.windows_do_not_share_a_batch, run) == [
+        True,
+        "e1, e5 are one batch, their windows are from [0, 10000]",
+        True,
+    ]
+    one = [1_000, [("e1", "a", 2_000)], 90_000]
+    assert _said(batching.keys_do_not_share_a_batch, _batched(one, ("a", "e1", 2))) == []
+    assert _said(batching.windows_do_not_share_a_batch, _batched(one, ("a", "e1", 2))) == []
+
+
+def test_an_element_past_its_window_is_in_no_batch():
+    steps = [*BATCHED[:4], [("late", "b", 9_999), ("open", "a", 10_000)], 90_000]
+    assert _said(batching.late_elements_are_in_no_batch, _batched(steps, ("a", "open", 4))) == [True]
+    assert _said(batching.late_elements_are_in_no_batch, _batched(steps, ("b", "late", 4))) == [
+        "late is in a batch, its window ended at 10000"
     ]

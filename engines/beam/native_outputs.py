@@ -1,0 +1,58 @@
+"""What Beam's own transforms put out, as emissions. The step of what an element did not cause itself is left to the timing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import apache_beam as beam
+
+from conformance.model import Json
+from conformance.program import Output
+from engines.beam.dofn import Emitted, Key
+
+
+def _emitted(key: Key, value: Json, step: int | None = None) -> Emitted:
+    program, case, user_key = key
+    return program, case, user_key, step, Output(value)
+
+
+def _ids(values: Any) -> list[str]:
+    return [event for _, event, _ in values]
+
+
+def _millis(time: Any) -> int:
+    millis: int = time.micros // 1000
+    return millis
+
+
+class Counts(beam.DoFn):
+    def process(self, element: Any) -> Iterator[Emitted]:
+        key, count = element
+        yield _emitted(key, {"count": count})
+
+
+class Accepted(beam.DoFn):
+    def process(self, element: Any) -> Iterator[Emitted]:
+        key, (step, event, _) = element
+        yield _emitted(key, {"accepted": event}, step)
+
+
+class Sessions(beam.DoFn):
+    """The program lists the ids of a session sorted: grouped values have no order of their own."""
+
+    def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
+        key, values = element
+        yield _emitted(key, {"start": _millis(window.start), "end": _millis(window.end), "ids": sorted(_ids(values))})
+
+
+class WindowCounts(beam.DoFn):
+    def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
+        key, count = element
+        yield _emitted(key, {"window": _millis(window.start), "count": count})
+
+
+class Batches(beam.DoFn):
+    def process(self, element: Any) -> Iterator[Emitted]:
+        key, values = element
+        yield _emitted(key, {"batch": _ids(values)})

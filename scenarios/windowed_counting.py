@@ -1,0 +1,319 @@
+"""Windowed counting: how many elements each key has in each fixed window, emitted when the watermark reaches the window's end.
+
+This is what an aggregation over ``window()`` does in Spark's append mode and ``FixedWindows`` with ``Count.PerKey`` in Beam,
+written as a stateful program. No lateness is allowed: a window is over at its end. A second program allows some, as Beam can: late
+elements that are allowed bring their window out again, with the new count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.equivalence import Equivalence
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model import Arrival, Emission, Event
+from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+
+WINDOW = FixedWindows(size=10_000)
+REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
+
+SPARK = "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html"
+BEAM = "https://beam.apache.org/documentation/programming-guide/"
+SPARK_COUNTED = Source(
+    "Spark Structured Streaming guide, Semantic guarantees of aggregation with watermarking",
+    "guarantees that the engine will never drop any data that is less than 2 hours delayed",
+    f"{SPARK}#semantic-guarantees-of-aggregation-with-watermarking",
+)
+SPARK_FINAL = Source(
+    "Spark Structured Streaming guide, Handling late data and watermarking",
+    "Append Mode, where only the final counts are written to sink",
+    f"{SPARK}#handling-late-data-and-watermarking",
+)
+SPARK_WINDOWS = Source(
+    "Spark Structured Streaming guide, Window operations on event time",
+    "aggregate values are maintained for each window the event-time of a row falls into",
+    f"{SPARK}#window-operations-on-event-time",
+)
+BEAM_AT_THE_END = Source(
+    "Beam programming guide, Event time triggers",
+    "only fires when the watermark passes the end of the window",
+    f"{BEAM}#event-time-triggers",
+)
+BEAM_ONCE = Source(
+    "Beam programming guide, Default trigger",
+    "the default trigger emits exactly once, and late data is discarded",
+    f"{BEAM}#default-trigger",
+)
+BEAM_LATE = Source(
+    "Beam Java API, Window.withAllowedLateness",
+    "Any elements that are later than this as decided by the system-maintained watermark will be dropped",
+    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/windowing/Window.html",
+)
+BEAM_REVISED = Source(
+    "Beam programming guide, Default trigger",
+    "emits the results of the window when the Beam's watermark passes the end of the window, and then fires each time late data arrives",
+    f"{BEAM}#default-trigger",
+)
+
+
+class CountPerWindow(Program):
+    cells = {"count": Cell.COMBINING}
+    timers = ("end",)
+    times = ("window",)
+    windowing = WINDOW
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        state.count.add(1)
+        timers.set("end", WINDOW.expiry(event.event_time))
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"window": timer.time - WINDOW.size, "count": state.count.get()})
+        state.count.clear()
+
+
+class RevisedCount(Program):
+    """The count at the window's end, and after that with every element until the allowed lateness is over."""
+
+    cells = {"count": Cell.COMBINING, "ended": Cell.VALUE}
+    timers = ("end", "expire")
+    times = ("window",)
+    windowing = REVISED
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        start = REVISED.start(event.event_time)
+        state.count.add(1)
+        if state.ended.get():
+            emit({"window": start, "count": state.count.get()})
+        else:
+            timers.set("end", start + REVISED.size)
+            timers.set("expire", REVISED.expiry(event.event_time))
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        if timer.name == "end":
+            state.ended.set(True)
+            emit({"window": timer.time - REVISED.size, "count": state.count.get()})
+        else:
+            state.count.clear()
+            state.ended.clear()
+
+
+Of = tuple[str, int]
+"""A window: its key and its start (ms)."""
+
+
+def windows(run: Observation) -> dict[Of, list[Arrival]]:
+    """The windows that elements arrived for, with these."""
+    found: dict[Of, list[Arrival]] = {}
+    for arrival in run.arrivals:
+        found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
+    return found
+
+
+def counts(run: Observation) -> dict[Of, list[Emission]]:
+    """What came out of each window, in order."""
+    found: dict[Of, list[Emission]] = {}
+    for emission, start in run.tagged("window"):
+        found.setdefault((emission.key, start), []).append(emission)
+    return found
+
+
+def past_its_end(arrival: Arrival) -> bool:
+    return WINDOW.expiry(arrival.event.event_time) <= arrival.settled
+
+
+def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
+    """The windows that no element was late for, with what came out of them."""
+    arrived = windows(run)
+    for of, emitted in counts(run).items():
+        if not any(map(past_its_end, arrived.get(of, []))):
+            yield of, emitted
+
+
+def every_on_time_element_is_counted(run: Observation) -> Iterator[Finding]:
+    emitted = counts(run)
+    for (key, start), arrivals in windows(run).items():
+        if wanted := sum(arrival.on_time for arrival in arrivals):
+            last = emitted[key, start][-1].value["count"] if (key, start) in emitted else 0
+            yield (
+                last >= wanted
+                or f"the window from {start} of key {key} had {wanted} on-time elements, its last count is {last}"
+            )
+
+
+def no_more_than_it_got(run: Observation) -> Iterator[Finding]:
+    arrived = windows(run)
+    for (key, start), emitted in counts(run).items():
+        had, highest = len(arrived.get((key, start), [])), max(e.value["count"] for e in emitted)
+        yield highest <= had or f"the window from {start} of key {key} had {had} elements and counted {highest}"
+
+
+def windows_do_not_share_a_count(run: Observation) -> Iterator[Finding]:
+    """Exercised where a key had elements in several windows."""
+    arrived, emitted = windows(run), counts(run)
+    for key in run.arrivals_by_key:
+        mine = [of for of in arrived if of[0] == key]
+        for of in mine if len(mine) > 1 else []:
+            for emission in emitted.get(of, []):
+                had, count = len(arrived[of]), emission.value["count"]
+                yield count <= had or f"the window from {of[1]} of key {key} counted {count}, {had} of them its own"
+
+
+def comes_out_once(run: Observation) -> Iterator[Finding]:
+    """Not asked of a window that an element was late for."""
+    for (key, start), emitted in in_time(run):
+        times = len(emitted)
+        yield times == 1 or f"the window from {start} of key {key} came out {times} times"
+
+
+def not_before_its_end(run: Observation) -> Iterator[Finding]:
+    for (key, start), emitted in counts(run).items():
+        for emission in emitted:
+            reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+            yield (
+                reached >= start + WINDOW.size
+                or f"the window from {start} of key {key} came out at the watermark {reached}"
+            )
+
+
+def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
+    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    if len(run.case.schedule.advances) < 3:
+        return
+    for (key, start), emitted in in_time(run):
+        due, last = run.case.schedule.due(start + WINDOW.size), emitted[-1].step
+        yield last == due or f"the window from {start} of key {key} is due in step {due}, its last count is of {last}"
+
+
+def late_elements_do_not_bring_it_out_again(run: Observation) -> Iterator[Finding]:
+    """Exercised where an element arrives for a window whose end has passed."""
+    emitted = counts(run)
+    for (key, start), arrivals in windows(run).items():
+        for arrival in filter(past_its_end, arrivals):
+            again = [e.step for e in emitted.get((key, start), []) if e.step >= arrival.step]
+            yield (
+                not again
+                or f"{arrival.event.id} came after the window from {start} of key {key}, which came out in step {again[0]}"
+            )
+
+
+def come_out_in_order(run: Observation) -> Iterator[Finding]:
+    """Windows of a key that one advance ends."""
+    ended: dict[tuple[str, int], list[int]] = {}
+    for emission, start in run.tagged("window"):
+        ended.setdefault((emission.key, emission.step), []).append(start)
+    for (key, step), starts in ended.items():
+        if len(starts) > 1:
+            yield starts == sorted(starts) or f"in step {step} the windows of key {key} came out as {starts}"
+
+
+def late_elements_revise_the_count(run: Observation) -> Iterator[Finding]:
+    """Exercised where an element comes after its window's end, within the allowed lateness, to a window that no element is too late
+    for: the window comes out in its step, and counts it and all that were in time before it."""
+    emitted = counts(run)
+    for (key, start), arrivals in windows(run).items():
+        if any(REVISED.expiry(arrival.event.event_time) <= arrival.watermark for arrival in arrivals):
+            continue
+        for arrival in arrivals:
+            if start + REVISED.size <= arrival.settled:
+                known = [a for a in arrivals if a.step <= arrival.step]
+                found = [e.value["count"] for e in emitted.get((key, start), []) if e.step == arrival.step]
+                yield found[-1:] == [len(known)] or (
+                    f"{arrival.event.id} is late for the window from {start} of key {key}, which had {len(known)} elements; its step gave the counts {found}"
+                )
+
+
+def too_late_elements_do_not_revise_the_count(run: Observation) -> Iterator[Finding]:
+    emitted = counts(run)
+    for (key, start), arrivals in windows(run).items():
+        for arrival in arrivals:
+            if REVISED.expiry(arrival.event.event_time) <= arrival.settled:
+                again = [e.step for e in emitted.get((key, start), []) if e.step >= arrival.step]
+                yield (
+                    not again
+                    or f"{arrival.event.id} came too late for the window from {start} of key {key}, which came out in step {again[0]}"
+                )
+
+
+DRIVEN = frozenset({Feature.WATERMARK})
+
+SCENARIO = Scenario(
+    name="windowed counting",
+    summary=f"Count the elements of a key in each window of {WINDOW.size} ms, and emit the count at the window's end.",
+    programs={"windows": CountPerWindow(), "revised": RevisedCount()},
+    domain={
+        "windows": Domain(
+            offsets=(1, 1, 500, 5_000, 9_999, 10_000, 10_000, 20_000, 0, -1, -5_000, -10_000, -20_000),
+            on_time=False,
+            keys=2,
+        ),
+        "revised": Domain(
+            offsets=(1, 1, 500, 9_999, 10_000, 0, -1, -1, -500, -4_999, -5_000, -10_000, -15_000, -20_000),
+            on_time=False,
+            keys=2,
+        ),
+    },
+    # Windows of a key keep an order of their own, not one among them.
+    survives={
+        "windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
+        "revised": promise((*RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
+    },
+    guarantees=(
+        Guarantee(
+            "every on-time element is counted in its window",
+            "windows",
+            every_on_time_element_is_counted,
+            source=SPARK_COUNTED,
+        ),
+        Guarantee("a window counts no more elements than it got", "windows", no_more_than_it_got),
+        Guarantee(
+            "windows of a key do not share a count", "windows", windows_do_not_share_a_count, source=SPARK_WINDOWS
+        ),
+        Guarantee("a window comes out once", "windows", comes_out_once, source=BEAM_ONCE),
+        Guarantee("a window does not come out before its end", "windows", not_before_its_end, source=BEAM_AT_THE_END),
+        Guarantee(
+            "the last count of a window comes out in the first advance that reaches its end",
+            "windows",
+            in_the_first_advance_that_reaches_its_end,
+            source=SPARK_FINAL,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "an element past the end of its window does not bring it out again",
+            "windows",
+            late_elements_do_not_bring_it_out_again,
+            source=BEAM_ONCE,
+            needs=DRIVEN,
+        ),
+        Guarantee("windows of a key that end at once come out in order", "windows", come_out_in_order),
+        Guarantee("window counts ignore order", "windows", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        Guarantee("window counts ignore bundling", "windows", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        Guarantee(
+            "window counts are the same after a restart",
+            "windows",
+            same_under=(RESTART,),
+            alike=Equivalence.SAME_MULTISET,
+        ),
+        Guarantee(
+            "window counts are the same after a failure in a bundle",
+            "windows",
+            same_under=(RETRY, RESUME),
+            alike=Equivalence.SAME_MULTISET,
+        ),
+        Guarantee(
+            "an element within the allowed lateness revises its window's count",
+            "revised",
+            late_elements_revise_the_count,
+            source=BEAM_REVISED,
+            needs=DRIVEN,
+        ),
+        Guarantee(
+            "an element past the allowed lateness does not revise its window's count",
+            "revised",
+            too_late_elements_do_not_revise_the_count,
+            source=BEAM_LATE,
+            needs=DRIVEN,
+        ),
+    ),
+)

@@ -1,0 +1,279 @@
+"""Operators of Spark's and transforms of Beam's own in the place of programs: what they put out on schedules that are small enough to
+follow by hand, and that they are driven as it says."""
+
+import pytest
+from common import PROGRAMS, T
+
+from conformance.engine import Feature, NotDriven
+from conformance.model import Advance, Case, Deliver, Event, Pack, Partitions, Restart, renumbered
+from conformance.registry import load_engine
+from engines.beam import native as beam_native
+from engines.spark import native as spark_native
+from scenarios import batching_per_key, dedup_within_watermark, session_timeout, windowed_counting
+
+pytestmark = pytest.mark.engine
+
+SPARK = sorted(spark_native.OPERATORS)
+BEAM = sorted(beam_native.TRANSFORMS)
+
+
+@pytest.fixture
+def native(request, tmp_path):
+    """An engine by its id. Spark's share the session of the fixture ``spark``."""
+    opened = []
+
+    def load(name):
+        if name.startswith("spark"):
+            request.getfixturevalue("spark")
+        engine = load_engine(name)
+        engine.open(tmp_path)
+        opened.append(engine)
+        return engine
+
+    yield load
+    for engine in opened:
+        engine.close()
+
+
+def case(engine, *steps):
+    """A case of the program in whose place the engine runs. Steps are watermarks, steps of the model, and bundles of (id, key, time);
+    times are in ms after T."""
+    made = []
+    for step in steps:
+        if isinstance(step, int):
+            made.append(Advance(0, T + step))
+        elif isinstance(step, list):
+            made.append(Deliver(0, tuple(Event(name, key, None, T + time) for name, key, time in step)))
+        else:
+            made.append(step)
+    return Case(*engine.capabilities.idiom.program.split("/"), renumbered(made))
+
+
+def came_out(engine, *steps):
+    """(step, key, value), by step and key; the order of a key's emissions in a step is the engine's. Times are after T."""
+    one = case(engine, *steps)
+    emissions = engine.run(Pack((one,)), PROGRAMS).traces[one.id].emissions
+
+    def after(value):
+        return {name: v - T if name in ("start", "end", "window") else v for name, v in value.items()}
+
+    return sorted(((e.step, e.key, after(e.value)) for e in emissions), key=lambda found: found[:2])
+
+
+@pytest.mark.parametrize("name", ["spark-native:count", "beam-native:count"])
+def test_counts_come_out_once_for_a_key_and_bundle(native, name):
+    steps = [0, [("e1", "a", 1), ("e2", "a", 2), ("e3", "b", 3)], [("e4", "a", 4)], 100_000]
+    assert came_out(native(name), *steps) == [
+        (1, "a", {"count": 2}),
+        (1, "b", {"count": 1}),
+        (2, "a", {"count": 3}),
+    ]
+
+
+TWICE = [
+    0,
+    [("e1", "a", 1), ("same", "a", 1), ("other", "a", 2), ("e2", "b", 1)],
+    5_000,
+    [("e3", "a", 5_001)],
+    20_000,
+    [("late", "a", 1), ("at", "b", 20_000), ("e5", "a", 21_000)],
+    100_000,
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted"),
+    [
+        # An id is known together with its time.
+        ("spark-native:drop-duplicates", ["e1", "other", "e2", "e3", "e5"]),
+        ("spark-native:drop-duplicates-within-watermark", ["e1", "e2", "e5"]),
+        # Nothing is late: "late" is the first of its id again, and "e5" its duplicate.
+        ("beam-native:deduplicate", ["e1", "e2", "late", "at"]),
+    ],
+)
+def test_duplicates(native, name, accepted):
+    found = came_out(native(name), *TWICE)
+    assert [value["accepted"] for _, _, value in found] == accepted
+    steps = {event: step for step, bundle in enumerate(TWICE) if isinstance(bundle, list) for event, _, _ in bundle}
+    assert [step for step, _, _ in found] == [steps[event] for event in accepted]
+
+
+def test_a_duplicate_is_known_up_to_its_horizon(native):
+    engine = native("spark-native:drop-duplicates-within-watermark")
+    for watermark, accepted in [(10_000, ["e1"]), (10_001, ["e1", "e2"])]:
+        found = came_out(engine, 0, [("e1", "a", 1)], watermark, [("e2", "a", 12_000)], 100_000)
+        assert [value["accepted"] for _, _, value in found] == accepted
+
+
+def test_an_event_that_would_move_the_watermark_is_not_taken(native):
+    """Within the watermark, the delay is the horizon: what lies further ahead than that would move it."""
+    engine = native("spark-native:drop-duplicates-within-watermark")
+    for ahead, taken in [(10_000, True), (10_002, False)]:
+        far = case(engine, 0, [("e1", "a", ahead)], 1, [("e2", "a", 2)], 100_000)
+        assert engine.capabilities.takes(far, PROGRAMS["dedup-within-watermark/dedup"]) is taken
+        if taken:
+            engine.run(Pack((far,)), PROGRAMS)
+        else:
+            with pytest.raises(NotDriven, match="at watermark"):
+                engine.run(Pack((far,)), PROGRAMS)
+
+
+@pytest.mark.parametrize("name", ["spark-native:session-window", "beam-native:sessions"])
+def test_sessions(native, name):
+    """The bridge comes last; another key's session is its own."""
+    found = came_out(
+        native(name),
+        0,
+        [("e1", "a", 1), ("e2", "a", 15_000), ("e3", "b", 2)],
+        [("bridge", "a", 8_000)],
+        12_000,
+        [("e4", "a", 40_000)],
+        100_000,
+    )
+    assert found == [
+        (3, "b", {"start": 2, "end": 10_002, "ids": ["e3"]}),
+        (5, "a", {"start": 1, "end": 25_000, "ids": ["bridge", "e1", "e2"]}),
+        (5, "a", {"start": 40_000, "end": 50_000, "ids": ["e4"]}),
+    ] or found == [
+        (3, "b", {"start": 2, "end": 10_002, "ids": ["e3"]}),
+        (5, "a", {"start": 40_000, "end": 50_000, "ids": ["e4"]}),
+        (5, "a", {"start": 1, "end": 25_000, "ids": ["bridge", "e1", "e2"]}),
+    ]
+
+
+WINDOWED = [
+    0,
+    [("e1", "a", 1), ("e2", "a", 9_999), ("e3", "a", 10_000), ("e4", "b", 5_000)],
+    5_000,
+    [("behind", "a", 4_000)],
+    12_000,
+    [("late", "a", 9_999), ("e5", "a", 12_001)],
+    100_000,
+]
+
+
+@pytest.mark.parametrize("name", ["spark-native:window", "beam-native:windows"])
+def test_windows_come_out_at_their_end(native, name):
+    """What is behind the watermark counts while its window is open, and not any more after that."""
+    assert came_out(native(name), *WINDOWED) == [
+        (4, "a", {"window": 0, "count": 3}),
+        (4, "b", {"window": 0, "count": 1}),
+        (6, "a", {"window": 10_000, "count": 2}),
+    ]
+
+
+def test_allowed_late_elements_bring_their_window_out_again(native):
+    """Two in one bundle bring it out once."""
+    found = came_out(
+        native("beam-native:late-windows"),
+        0,
+        [("e1", "a", 1), ("e2", "a", 9_999)],
+        12_000,
+        [("allowed", "a", 9_000), ("too", "a", 11), ("first", "b", 5)],
+        15_001,
+        [("too late", "a", 9_999)],
+        100_000,
+    )
+    assert found == [
+        (2, "a", {"window": 0, "count": 2}),
+        (3, "a", {"window": 0, "count": 4}),
+        (3, "b", {"window": 0, "count": 1}),
+    ]
+
+
+def test_windows_in_update_mode_come_out_whenever_they_change(native):
+    found = came_out(native("spark-native:window-update"), *WINDOWED)
+    assert sorted(found, key=str) == [
+        (1, "a", {"window": 0, "count": 2}),
+        (1, "a", {"window": 10_000, "count": 1}),
+        (1, "b", {"window": 0, "count": 1}),
+        (3, "a", {"window": 0, "count": 3}),
+        (5, "a", {"window": 10_000, "count": 2}),
+    ]
+
+
+def test_batches(native):
+    """Full ones at once, over bundles; the rest when the window ends; a late element in one of its own."""
+    steps = [
+        0,
+        [("e1", "a", 1), ("e2", "a", 2), ("e3", "b", 3)],
+        [("e4", "a", 4), ("e5", "a", 5)],
+        12_000,
+        [("late", "a", 6)],
+    ]
+    assert came_out(native("beam-native:batches"), *steps, 100_000) == [
+        (2, "a", {"batch": ["e1", "e2", "e4"]}),
+        (3, "a", {"batch": ["e5"]}),
+        (3, "b", {"batch": ["e3"]}),
+        (4, "a", {"batch": ["late"]}),
+    ]
+
+
+@pytest.mark.parametrize("variant", SPARK)
+def test_state_survives_a_restart_and_is_kept_in_as_many_partitions_as_asked_for(native, variant):
+    """The driving of such a query is proven like any other's."""
+    engine = native(f"spark-native:{variant}")
+    before, after = [0, [("e1", "a", 1), ("e2", "b", 2)]], [[("e3", "a", 3)], 100_000]
+    usual = came_out(engine, *before, *after)
+    moved = came_out(engine, Partitions(0, 5), *before, Restart(0), *after)
+    assert [found[1:] for found in moved] == [found[1:] for found in usual]
+    assert any(value != {"count": 1} for _, _, value in usual)
+
+
+@pytest.mark.parametrize("variant", SPARK)
+def test_a_heartbeat_off_by_one_is_an_error(native, monkeypatch, variant):
+    from engines.spark import driving
+
+    engine, true = native(f"spark-native:{variant}"), driving.heartbeat
+    monkeypatch.setattr(driving, "heartbeat", lambda watermark, *delay: true(watermark + 1, *delay))
+    with pytest.raises(NotDriven, match="at watermark"):
+        engine.run(Pack((case(engine, 0, [("e1", "a", 1)], 100_000),)), PROGRAMS)
+
+
+@pytest.mark.parametrize("variant", BEAM)
+def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant):
+    from engines.beam import direct
+
+    true = direct._stream
+
+    class Sabotaged:
+        def __init__(self, pack):
+            self.clock, self.bundle = [Advance(0, T + 1), *pack.clock[1:]], pack.bundle
+
+    engine = native(f"beam-native:{variant}")
+    monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
+    with pytest.raises(NotDriven, match="at watermark"):
+        engine.run(Pack((case(engine, 0, [("e1", "a", 2)], 100_000),)), PROGRAMS)
+
+
+@pytest.mark.parametrize("name", [*(f"spark-native:{v}" for v in SPARK), *(f"beam-native:{v}" for v in BEAM)])
+def test_packed_cases_do_not_see_each_other(native, name):
+    """Equal keys of two cases of one clock."""
+    engine = native(name)
+    steps = [0, [("e1", "a", 1), ("e2", "a", 2)], 5_000, [("e3", "a", 5_001)], 100_000]
+    one, two = case(engine, *steps), case(engine, *steps[:3], [("e4", "b", 5_001)], 100_000)
+    packed = engine.run(Pack((one, two)), PROGRAMS).traces
+    for alone in (one, two):
+        assert engine.run(Pack((alone,)), PROGRAMS).traces[alone.id] == packed[alone.id]
+        assert {e.key for e in packed[alone.id].emissions} == {a.event.key for a in alone.schedule.arrivals}
+
+
+def test_the_constants_of_idioms_are_those_of_the_scenarios():
+    assert spark_native.HORIZON == beam_native.HORIZON * 1_000 == dedup_within_watermark.HORIZON
+    assert spark_native.GAP == beam_native.GAP * 1_000 == session_timeout.GAP
+    assert spark_native.SIZE == beam_native.SIZE * 1_000 == windowed_counting.WINDOW.size
+    assert batching_per_key.WINDOW.size == beam_native.SIZE * 1_000
+    assert windowed_counting.REVISED.size == beam_native.SIZE * 1_000
+    assert windowed_counting.REVISED.allowed_lateness == beam_native.ALLOWED * 1_000
+    assert beam_native.BATCH == batching_per_key.SIZE
+
+
+@pytest.mark.parametrize("name", [*(f"spark-native:{v}" for v in SPARK), *(f"beam-native:{v}" for v in BEAM)])
+def test_an_idiom_names_a_program_and_guarantees_that_there_are(name):
+    from common import SCENARIOS
+
+    can = load_engine(name).capabilities
+    scenario, _, program = can.idiom.program.partition("/")
+    found = next(s for s in SCENARIOS if s.id == scenario)
+    assert set(can.idiom.silent) <= {g.id for g in found.guarantees if g.program == program}
+    assert can.features[Feature.RETRY].how == "unsupported"
