@@ -60,7 +60,8 @@ class Agreement:
         cases: how many cases as drawn both answered.
         not_on_time: how many of the cases that are not identical have an element that is not on time under every
             reading of the word.
-        smallest: the smallest case that refutes the strongest of the refuted equivalences.
+        smallest: the smallest case that refutes the strongest of the refuted equivalences, of those whose elements are all
+            on time if there are any: two engines may read *late* differently.
     """
 
     scenario: str
@@ -96,6 +97,7 @@ def agreements(
     cases: Iterable[Case],
     traces_by_engine: Mapping[str, Traces],
     references: Mapping[str, Reference],
+    stops: frozenset[str] = frozenset(),
 ) -> list[Agreement]:
     """For every program: each two engines in the order given, then each engine and the reference.
 
@@ -103,9 +105,10 @@ def agreements(
         cases: of all programs; only those as drawn are compared.
         traces_by_engine: what each engine answered, by case id; a trace that ends in an error is left out.
         references: for each engine, the reference that reads *late* as it does.
+        stops: engines for which a trace that ends in an error is an answer: what stopped is a user's operator.
     """
     drawn = [case for case in cases if not case.perturbation]
-    answered = {engine: _answers(drawn, traces) for engine, traces in traces_by_engine.items()}
+    answered = {engine: _answers(drawn, traces, engine in stops) for engine, traces in traces_by_engine.items()}
     sides = [((one, answered[one]), (two, answered[two])) for one, two in itertools.combinations(answered, 2)]
     for engine, traces in answered.items():
         if engine != REFERENCE:
@@ -122,8 +125,8 @@ def agreements(
     ]
 
 
-def _answers(cases: Iterable[Case], traces: Traces) -> Traces:
-    return {case.id: traces[case.id] for case in cases if case.id in traces and not traces[case.id].error}
+def _answers(cases: Iterable[Case], traces: Traces, stops: bool = False) -> Traces:
+    return {c.id: traces[c.id] for c in cases if c.id in traces and (stops or not traces[c.id].error)}
 
 
 Side = tuple[str, Traces]
@@ -139,7 +142,7 @@ def _agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, 
         how: [case for case, kept in zip(both, held, strict=True) if how not in kept] for how in grades(program)
     }
     refuting = next(filter(None, differing.values()), [])
-    case = min(refuting, key=lambda case: case.size, default=None)
+    case = min(refuting, key=lambda case: (not _on_time(case), case.size), default=None)
     return Agreement(
         scenario=scenario.id,
         program=name,
@@ -147,9 +150,13 @@ def _agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, 
         right=right,
         cases=len(both),
         grades=tuple(Grade(how, len(both) - len(against), len(against)) for how, against in differing.items()),
-        not_on_time=sum(not all(a.on_time for a in c.schedule.arrivals) for c in refuting),
+        not_on_time=sum(not _on_time(case) for case in refuting),
         smallest=Difference(case, seen[case.id], also_seen[case.id]) if case else None,
     )
+
+
+def _on_time(case: Case) -> bool:
+    return all(arrival.on_time for arrival in case.schedule.arrivals)
 
 
 def _alike(program: Program, case: Case, left: Trace, right: Trace) -> frozenset[Equivalence]:

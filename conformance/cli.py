@@ -4,6 +4,7 @@ could not be run to its end."""
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import signal
@@ -21,9 +22,21 @@ from conformance.confirmation import ERROR, STILL_FAILS
 from conformance.confirmation import replay as replay_witness
 from conformance.engine import CannotRun, Feature
 from conformance.guarantees import Guarantee, Scenario
+from conformance.loading import ask_for
 from conformance.model import InvalidSchedule
+from conformance.port import InvalidPort
 from conformance.process import Host
-from conformance.registry import UnknownName, engine_ids, load_engine, load_reports, load_scenarios, mutant_ids
+from conformance.registry import (
+    UnknownName,
+    engine_ids,
+    load_engine,
+    load_reports,
+    load_scenarios,
+    mutant_ids,
+    port_engines,
+    users,
+    users_scenarios,
+)
 from conformance.results import Results, UnreadableResults, fold
 from conformance.runner import Options, Run, UnusableCases, read_cases
 from conformance.selftest import selftest
@@ -31,7 +44,7 @@ from conformance.witnesses import UnreadableWitness, Witness
 
 QUICK = 40
 
-BAD_INPUT = (UnknownName, UnreadableResults, UnreadableWitness, UnusableCases, InvalidSchedule)
+BAD_INPUT = (UnknownName, InvalidPort, UnreadableResults, UnreadableWitness, UnusableCases, InvalidSchedule)
 
 
 class OneLine(click.Group):
@@ -46,6 +59,23 @@ class OneLine(click.Group):
             raise click.UsageError(f"{error.strerror}: {error.filename}") from None
 
 
+def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> None:
+    if names:
+        ask_for(names)
+    users()
+
+
+loading = click.option(
+    "--load",
+    metavar="FILE_OR_MODULE",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_load,
+    help="A Python file or module with ports of your own operators, or scenarios (repeat for several).",
+)
+
+
 @click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="conformance")
 def main() -> None:
@@ -56,6 +86,7 @@ def main() -> None:
 @main.command("list")
 @click.argument("what", type=click.Choice(["engines", "scenarios", "guarantees"]), default="scenarios")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@loading
 def list_(what: str, as_json: bool) -> None:
     """List engines with their capabilities, scenarios, or guarantees with their sources."""
     found = {"engines": _engines, "scenarios": _scenarios, "guarantees": _guarantees}[what]()
@@ -126,9 +157,16 @@ def doctor() -> None:
     "--engine",
     "engines",
     multiple=True,
-    help="An engine to run (repeat for several). Default: all that this machine can run.",
+    help="An engine to run (repeat for several). Default: all that this machine can run; with ports loaded, these and the "
+    "reference.",
 )
-@click.option("--scenario", "scenarios", multiple=True, help="A scenario to run (repeat for several). Default: all.")
+@loading
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    help="A scenario to run (repeat for several). Default: all, or what was loaded.",
+)
 @click.option(
     "--cases",
     "wanted",
@@ -154,6 +192,12 @@ def doctor() -> None:
     show_default=True,
     help="Folder of stored witnesses, replayed first; nothing is stored there.",
 )
+@click.option(
+    "--spark-master",
+    envvar="CONFORMANCE_SPARK_MASTER",
+    help="Which Spark to use: local[2,4], local-cluster[2,1,1024], spark://…, or sc://… for the Python APIs. "
+    "Default: an embedded one.",
+)
 @click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
 def run(
     engines: tuple[str, ...],
@@ -164,14 +208,18 @@ def run(
     out: Path,
     timeout: float,
     witnesses: Path,
+    spark_master: str | None,
     quick: bool,
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml and the witnesses."""
     console = _console()
-    asked = list(dict.fromkeys(engines)) or _runnable(console)
+    if spark_master:
+        os.environ["CONFORMANCE_SPARK_MASTER"] = spark_master  # engines run in processes of their own
+    ports = port_engines()
+    asked = list(dict.fromkeys(engines)) or _runnable(console, ["reference", *ports] if ports else engine_ids())
     options = Options(
         engines=tuple(asked),
-        scenarios=tuple(load_scenarios(scenarios)),
+        scenarios=tuple(load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()),
         out=out,
         wanted=QUICK if quick else wanted,
         seed=random.SystemRandom().randrange(10**6) if seed is None else seed,
@@ -216,10 +264,10 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _runnable(console: Console) -> list[str]:
-    """The engines that this machine can run; says in one line each why the others cannot."""
+def _runnable(console: Console, names: list[str]) -> list[str]:
+    """Those of the engines that this machine can run; says in one line each why the others cannot."""
     found = []
-    for name in engine_ids():
+    for name in names:
         try:
             load_engine(name).check()
         except CannotRun as error:
@@ -308,6 +356,7 @@ def explain(cell: str, results: Path) -> None:
 @click.option(
     "--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for the engine to answer."
 )
+@loading
 def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
     """Run a witness alone and print, step by step, what went in and what came out.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from inspect import getsourcefile
 from pathlib import Path
@@ -10,7 +12,9 @@ from typing import Any
 
 from conformance.engine import Engine, Family
 from conformance.guarantees import Scenario
+from conformance.loading import LOAD, Loaded, loaded, narrowed
 from conformance.model import digest
+from conformance.port import BeamPort, Port, SparkPort
 
 
 class UnknownName(ValueError):
@@ -54,8 +58,59 @@ def load_engine(name: str) -> Engine:
         # A pair of mutants is none of their list.
         if (variant in family.variants or (base == "mutant" and variant)) if colon else family.alone:
             return family.make(variant)
+        if family.ports:
+            raise UnknownName(f"unknown engine {name!r}: no such port is loaded; name its file with --load")
     there = [*engine_ids(), *variant_ids(), "mutant:NAME"]
     raise UnknownName(f"unknown engine {name!r}; there are: {', '.join(there)}")
+
+
+def port_engines() -> list[str]:
+    """The engines of the loaded ports, port by port."""
+    families = {name: family for name in _registered("engines") if (family := _family(name)).ports}
+    return [f"{name}:{p.name}" for p in users().ports for name, family in families.items() if p.name in family.variants]
+
+
+@dataclass(frozen=True)
+class PortNames(Mapping[str, str]):
+    """The variants of a family of ports: those of the loaded ports that have this ``side`` -> what it is called."""
+
+    side: Callable[[Port], SparkPort | BeamPort | None]
+
+    def __getitem__(self, name: str) -> str:
+        return self._there()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._there())
+
+    def __len__(self) -> int:
+        return len(self._there())
+
+    def _there(self) -> dict[str, str]:
+        return {port.name: mine.words for port in users().ports if (mine := self.side(port))}
+
+
+def users() -> Loaded:
+    """The ports and scenarios that were asked for with ``--load``.
+
+    Raises:
+        InvalidPort: they cannot be used.
+    """
+    if not os.environ.get(LOAD):
+        return Loaded()
+    return loaded({name: point.load() for name, point in _registered("scenarios").items()})
+
+
+def users_scenarios() -> list[Scenario]:
+    """What is run by default where something was loaded: the scenarios of the ports, with no other programs than theirs; all
+    of the loaded scenarios where there is no port."""
+    found = users()
+    wanted: dict[str, set[str]] = {}
+    for port in found.ports:
+        scenario, _, program = port.ref.partition("/")
+        wanted.setdefault(scenario, set()).add(program)
+    if not wanted:
+        return list(found.scenarios)
+    return [narrowed(scenario, wanted[scenario.id]) for scenario in load_scenarios(wanted)]
 
 
 def _family(name: str) -> Family:
@@ -66,7 +121,7 @@ def _family(name: str) -> Family:
 
 def adapter_digest(engine: Engine) -> str:
     """Twelve hex digits that identify the source of an engine's adapter: the Python and Java files beside its class and the
-    classes that it is made from."""
+    classes that it is made from, and the files that it says it has (``sources``)."""
     folders = {Path(source).parent for base in type(engine).__mro__[:-1] if (source := _source(base))}
     texts = {
         f"{folder.name}/{path.name}": path.read_text(encoding="utf-8")
@@ -74,7 +129,8 @@ def adapter_digest(engine: Engine) -> str:
         for path in folder.iterdir()
         if path.suffix in (".py", ".java")
     }
-    return digest(texts)
+    own: Iterable[Path] = getattr(engine, "sources", ())
+    return digest(texts | {path.name: path.read_text(encoding="utf-8") for path in own})
 
 
 def _source(kind: type) -> str | None:
@@ -96,10 +152,12 @@ def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:
         UnknownName: no such scenario.
     """
     registered = _registered("scenarios")
-    wanted = set(names) or set(registered)
-    if unknown := sorted(wanted - set(registered)):
-        raise UnknownName(f"unknown scenario {unknown[0]!r}; there are: {', '.join(registered)}")
-    return [registered[name].load() for name in registered if name in wanted]
+    own = {scenario.id: scenario for scenario in users().scenarios}
+    there = sorted({*registered, *own})
+    wanted = set(names) or set(there)
+    if unknown := sorted(wanted - set(there)):
+        raise UnknownName(f"unknown scenario {unknown[0]!r}; there are: {', '.join(there)}")
+    return [own[name] if name in own else registered[name].load() for name in there if name in wanted]
 
 
 def load_reports() -> dict[str, Any]:

@@ -29,7 +29,7 @@ from conformance.guarantees import Scenario, programs_of
 from conformance.lattice import Survival, survey
 from conformance.model import Case, Pack, Trace, canonical, program_ref
 from conformance.model import digest as digest_of
-from conformance.packing import packs_of
+from conformance.packing import chosen, packs_of
 from conformance.process import EngineDown, Host, OpenEngine
 from conformance.registry import adapter_digest, load_engine
 from conformance.results import AS_DRAWN, Cell, Results, Verdict
@@ -63,8 +63,11 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class EngineReady:
+    """``packs`` are to be run, of as many as were drawn."""
+
     engine: str
     packs: int
+    drawn: int
 
 
 @dataclass(frozen=True)
@@ -337,8 +340,11 @@ class Run:
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         can = info.capabilities
         mine = [case for case in cases if can.takes(case, self._program(case))]
-        packs = packs_of(mine, can.largest_pack)
-        self.on_event(EngineReady(info.id, len(packs)))
+        drawn = packs_of(mine, can.largest_pack)
+        packs = chosen(drawn, can.packs)
+        info.packs = len(packs), len(drawn)
+        mine = [case for pack in packs for case in pack.cases]
+        self.on_event(EngineReady(info.id, *info.packs))
         runs = Runs()
         with ThreadPoolExecutor(max_workers=can.parallel) as pool:
             for given, failure in pool.map(lambda pack: self._run_pack(engine, pack, info.id), packs):
@@ -413,10 +419,13 @@ class Run:
             self.on_event(CellDone(cell))
 
     def _agreements(self, cases: list[Case], outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
-        answered = [o for o in outcomes if o.runs.traces and not o.info.capabilities.idiom]
+        idioms = {o.info.id: idiom for o in outcomes if (idiom := o.info.capabilities.idiom)}
+        answered = [o for o in outcomes if o.runs.traces and (o.info.id not in idioms or idioms[o.info.id].compared)]
         references = {o.info.id: reference_traces(self.programs, o.info.capabilities.lateness) for o in answered}
         traces = {outcome.info.id: outcome.runs.traces for outcome in answered}
-        return [found.to_json() for found in agreements(self.options.scenarios, cases, traces, references)]
+        compared = agreements(self.options.scenarios, cases, traces, references, stops=frozenset(idioms))
+        # An idiom has no cases of programs that it does not do the job of.
+        return [found.to_json() for found in compared if found.cases or not {found.left, found.right} & idioms.keys()]
 
     def _results(self, cases: list[Case], clocks: int, digest: str, drawn: float, seconds: float) -> Results:
         options = self.options
@@ -452,17 +461,18 @@ class Run:
 
 def environment(info: EngineInfo) -> dict[str, Any]:
     """What results record of an engine."""
-    lateness = info.capabilities.lateness
+    lateness, idiom = info.capabilities.lateness, info.capabilities.idiom
     return {
         "title": info.title,
-        "column": info.id.partition(":")[0] if info.capabilities.idiom else info.id,
-        "idiom": info.capabilities.idiom.words if info.capabilities.idiom else "",
+        "column": info.id.partition(":")[0] if idiom and not idiom.compared else info.id,
+        "idiom": idiom.words if idiom else "",
         "versions": info.environment,
         "lateness": {"global window": lateness.global_window.value, "fixed windows": lateness.fixed_windows.value},
         "features": {
             feature.value: {"how": support.how, "note": support.note, "evidence": info.evidence.get(feature, "")}
             for feature, support in info.capabilities.features.items()
         },
+        "packs": {"run": info.packs[0], "drawn": info.packs[1]},
         "failure": info.failure,
     }
 

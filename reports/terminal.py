@@ -12,7 +12,7 @@ from rich.table import Table
 
 from conformance.results import Cell, Results, Verdict
 from conformance.runner import CellDone, Confirming, EngineDone, EngineReady, Event, PackDone, RunStarted
-from reports.words import SYMBOLS, claim, counted, not_run, replayed
+from reports.words import SYMBOLS, claim, compared_ports, counted, difference_lines, not_run, replayed, with_reference
 
 COLOURS = {
     Verdict.HOLDS: "green",
@@ -53,7 +53,8 @@ class Live:
             self._say(f"{event.cases} cases on {event.clocks} clocks")
         elif isinstance(event, EngineReady):
             self._bars[event.engine] = self._progress.add_task(event.engine, total=event.packs)
-            self._say(f"{event.engine}: up, {event.packs} packs to run")
+            which = f"{event.packs} packs" if event.packs == event.drawn else f"{event.packs} of {event.drawn} packs"
+            self._say(f"{event.engine}: up, {which} to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:
@@ -113,6 +114,15 @@ def summary(results: Results, console: Console) -> None:
         )
     if results.run["partial"]:
         console.print("The run was cut short: these results are partial.", style="yellow")
+    for sentence, agreement in compared_ports(results):
+        alike = not agreement["smallest"]
+        # What each gave is shown where two ports differ; the reference's is in the page.
+        told = not alike and not with_reference(agreement)
+        console.print(
+            escape(sentence + "; smallest:" * told), style="green" if alike else "red", highlight=False, soft_wrap=True
+        )
+        for line in difference_lines(agreement) if told else ():
+            console.print("    " + escape(line), highlight=False, soft_wrap=True)
 
 
 def _verdict(cell: Cell, short: bool) -> str:

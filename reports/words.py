@@ -194,6 +194,30 @@ def difference_lines(agreement: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"  {line}" for line in timeline(schedule, Trace.from_json(smallest[f"{side}_seen"])))
 
 
+def compared_ports(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(a closing sentence, what it is about) of users' own operators: first the two of one port, on two engines, then each
+    with the reference."""
+    ports = {name for name, entry in results.environment.items() if entry["idiom"] and entry["column"] == name}
+    for agreement in results.agreements:
+        left, right = agreement["left"], agreement["right"]
+        if {left, right} <= ports and left.partition(":")[2] == right.partition(":")[2]:
+            yield _compared(agreement, left, right), agreement
+    for agreement in results.agreements:
+        if agreement["left"] in ports and with_reference(agreement):
+            yield _compared(agreement, agreement["left"], "the reference"), agreement
+
+
+def _compared(agreement: Mapping[str, Any], left: str, right: str) -> str:
+    cases, differ = agreement["cases"], differing(agreement)
+    if not cases:
+        return f"{left} and {right} have no case in common"
+    if not differ:
+        return f"{left} and {right} agree on {_count(cases, 'case')}"
+    up_to = f", up to the {' and '.join(agreement['agreed'])} they agree on all" if agreement["agreed"] else ""
+    late = f", {agreement['not_on_time']} of them with an element that is not on time" * bool(agreement["not_on_time"])
+    return f"{left} and {right} differ on {differ} of {_count(cases, 'case')}{late}{up_to}"
+
+
 def shown(title: str, case: Case, trace: Trace | None) -> list[str]:
     return [f"{title}:", *("  " + line for line in timeline(case.schedule, trace))] if trace else []
 

@@ -1,0 +1,99 @@
+"""spark-port: a user's stateful operator in the place of a program: a StatefulProcessor on transformWithState (rows), or a
+state function on applyInPandasWithState. Driven and proved as the other columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.engine import NATIVE, CannotRun, Family, Feature, Idiom, Lateness, LatenessProfile
+from conformance.model import Pack, PackRun
+from conformance.port import TIME_MODES
+from conformance.program import GlobalWindow, Program
+from conformance.registry import PortNames, users
+from engines.spark.column import SparkColumn, capabilities
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from engines.spark.operator import Failure
+    from engines.spark.port_operator import Shape
+
+OWN = dict.fromkeys(Feature, NATIVE)
+"""An operator of its own keeps state, timers and windows as it likes."""
+
+NOTHING_LATE = LatenessProfile(Lateness.NEVER, Lateness.NEVER)
+"""Without event time no row is late (Spark 4.3.0)."""
+
+
+class SparkPortColumn(SparkColumn):
+    """The Spark side of a loaded port."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._loaded = users()
+        port = next(port for port in self._loaded.ports if port.name == name)
+        assert port.spark
+        self._port, self._name = port.spark, name
+        function = self._port.function is not None
+        api = "applyInPandasWithState (Python)" if function else "transformWithState (Python, rows)"
+        self.id, self.title = f"spark-port:{name}", f"{self._port.words} on Spark {api}"
+        self.mode, self.store = self._port.mode, "hdfs" if function else "rocksdb"
+        can = replace(capabilities(OWN), idiom=Idiom(port.ref, self._port.words, compared=True))
+        self.capabilities = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)
+        self.sources = self._loaded.sources
+
+    def open(self, folder: Path) -> None:
+        from pyspark import cloudpickle
+
+        for module in self._loaded.by_value:  # no import finds it where Python workers run
+            cloudpickle.register_pickle_by_value(module)
+        super().open(folder)
+        self._shape = self._shape_of_rows()
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        # What windows its state belongs to is the operator's own business: its key is the event's.
+        plain = {name: copy(program) for name, program in programs.items()}
+        for program in plain.values():
+            program.windowing = GlobalWindow()  # type: ignore[misc]
+        return super().run(pack, plain)
+
+    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        from engines.spark.operator import OUTPUT
+
+        groups = stream.groupBy("program", "case", "key", "window")
+        mode = self._port.mode.capitalize()
+        if self._port.function is not None:
+            from engines.spark.port_frames import state_function
+
+            timeout = TIME_MODES[self._port.time]
+            call = state_function(self._port, self._shape, failure)
+            return groups.applyInPandasWithState(call, OUTPUT, self._port.state, self._port.mode, timeout)
+        from engines.spark.port_processor import PortProcessor
+
+        processor = PortProcessor(self._port, self._shape, failure)
+        return groups.transformWithState(
+            statefulProcessor=processor, outputStructType=OUTPUT, outputMode=mode, timeMode=self._port.time
+        )
+
+    def _shape_of_rows(self) -> Shape:
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StructType
+
+        from engines.spark.port_operator import Shape
+
+        found = {}
+        for name in ("input", "output"):
+            ddl = getattr(self._port, name)
+            try:
+                found[name] = to_arrow_schema(StructType.fromDDL(ddl), timezone="UTC")
+            except Exception as error:
+                said = " ".join(str(error).split())[:200]
+                raise CannotRun(f"port {self._name}: {name} is not a schema: {ddl!r}: {said}") from error
+        return Shape(**found)
+
+
+FAMILY = Family(SparkPortColumn, PortNames(lambda port: port.spark), alone=False, all=True, ports=True)

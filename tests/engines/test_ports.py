@@ -1,0 +1,154 @@
+"""Users' own operators on the real engines: driven as programs are, kept apart by case, and compared."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from common import T, run, specified
+
+from conformance.generation import draw_cases
+from conformance.guarantees import programs_of
+from conformance.loading import LOAD
+from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
+from conformance.packing import packs_of
+from conformance.perturbation import RESTART, RESUME, RETRY
+from conformance.registry import load_engine, load_scenarios, users_scenarios
+from conformance.results import Results, Verdict
+from conformance.runner import exercised_by_any_reading, write_cases
+
+pytestmark = pytest.mark.engine
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "docs" / "examples"
+
+
+@pytest.fixture
+def idle(monkeypatch):
+    """The ports of idle_keys.py, loaded; the programs of their scenario, and some of its cases."""
+    monkeypatch.setenv(LOAD, str(HERE / "ports" / "idle_keys.py"))
+    monkeypatch.setenv("PYTHONPATH", "")
+    scenarios = users_scenarios()
+    return programs_of(scenarios), draw_cases(scenarios, 6, 3, exercised_by_any_reading(scenarios))
+
+
+@pytest.fixture
+def opened(spark, beam, tmp_path):
+    engines = []
+
+    def open_(name):
+        engine = load_engine(name)
+        engine.check()
+        engine.open(tmp_path)
+        engines.append(engine)
+        return engine
+
+    yield open_
+    for engine in engines:
+        engine.close()
+
+
+def runs(engine, cases, *perturbations):
+    """The cases that an engine takes: as drawn or under these perturbations, each on the clock that most of them have."""
+    found = []
+    for wanted in perturbations or ("",):
+        mine = [c for c in cases if c.perturbation == wanted and engine.capabilities.takes(c, None)]
+        clocks = Counter(case.schedule.clock for case in mine if len(case.schedule.bundles) > 1)
+        found += [case for case in mine if clocks and case.schedule.clock == clocks.most_common(1)[0][0]]
+    return found
+
+
+@pytest.mark.parametrize("name", ["beam-port:idle", "spark-port:idle"])
+def test_an_operator_that_does_the_programs_job_gives_what_the_reference_gives(idle, opened, name):
+    """On cases as drawn and perturbed, with restarts and failures where the engine has them."""
+    programs, cases = idle
+    engine = opened(name)
+    recoveries = [RETRY.id] if name.startswith("beam") else [RETRY.id, RESTART.id, RESUME.id]
+    mine = runs(engine, cases, "", *recoveries)
+    assert {case.perturbation for case in mine} == {"", *recoveries}
+    assert run(engine, mine, programs) == specified(engine, mine, programs)
+
+
+def test_a_state_function_gives_the_same_values(idle, opened):
+    """At other steps where its timeout is at the watermark: Spark times out what lies before it."""
+    programs, cases = idle
+    engine = opened("spark-port:function")
+    mine = runs(engine, cases)
+    seen, expected = run(engine, mine, programs), specified(engine, mine, programs)
+    for case in mine:
+        values = [(e.key, e.value) for e in seen[case.id].judged]
+        assert sorted(map(str, values)) == sorted(str((e.key, e.value)) for e in expected[case.id].judged)
+
+
+def test_a_timer_that_is_set_again_and_not_deleted_fires_too_soon(idle, opened):
+    programs, _ = idle
+    engine = opened("spark-port:pile-up")
+    first, second = Event("e1", "a", None, T + 1), Event("e2", "a", None, T + 9_000)
+    steps = Advance(0, T), Deliver(1, (first,)), Deliver(2, (second,)), Advance(3, T + 12_000), Advance(4, T + 90_000)
+    case = Case("idle-keys", "idle", Schedule(steps))
+    told = [(3, {"events": 2, "since": T + 9_000})]
+    assert [(e.step, e.value) for e in run(engine, [case], programs)[case.id].judged] == told
+    assert [(e.step, e.value) for e in specified(engine, [case], programs)[case.id].judged] == [(4, told[0][1])]
+
+
+@pytest.mark.parametrize("name", ["beam-port:attribute", "spark-port:attribute"])
+def test_what_an_operator_keeps_in_an_attribute_is_seen_by_the_keys_of_its_case_only(idle, opened, name):
+    """As it would be seen if the case ran alone."""
+    programs, cases = idle
+    engine = opened(name)
+    mine = sorted(runs(engine, cases), key=lambda case: -len(case.schedule.arrivals))[:4]
+    packed = engine.run(Pack(tuple(mine)), programs).traces
+    for case in mine[:1]:
+        assert engine.run(Pack((case,)), programs).traces[case.id] == packed[case.id]
+    counted = {e.value["events"] for trace in packed.values() for e in trace.emissions}
+    assert max(counted) > 1
+
+
+@pytest.mark.parametrize("name", ["beam-port:stops", "spark-port:stops"])
+def test_an_exception_of_the_operator_ends_its_case_and_no_other(idle, opened, name):
+    programs, cases = idle
+    engine = opened(name)
+
+    def with_b(pack):
+        return {case.id for case in pack.cases if any(a.event.key == "b" for a in case.schedule.arrivals)}
+
+    drawn = [case for case in cases if not case.perturbation]
+    pack = max(packs_of(drawn, 100), key=lambda pack: len(with_b(pack)))
+    stopped = with_b(pack)
+    assert 0 < len(stopped) < len(pack.cases)
+    traces = engine.run(pack, programs).traces
+    assert {name for name, trace in traces.items() if trace.error} == stopped
+    assert {trace.error for trace in traces.values()} - {None} == {"LookupError: no b"}
+
+
+def conformance(*arguments, cwd):
+    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_the_example_of_the_documentation(spark, beam, tmp_path):
+    """The bug in the port is found with a witness of two elements, the two ports differ, and the mended one is right."""
+    ported, mended = EXAMPLES / "port_index_assignment.py", EXAMPLES / "port_index_assignment_fixed.py"
+    scenarios = load_scenarios(["index-assignment"])
+    cases = draw_cases(scenarios, 6, 1, exercised_by_any_reading(scenarios))
+    few = [case for case in cases if case.program == "global" and not case.perturbation]
+    clock = Counter(case.schedule.clock for case in few).most_common(1)[0][0]
+    write_cases(tmp_path / "few.jsonl", [case for case in few if case.schedule.clock == clock])
+    done = conformance("run", "--load", ported, "--cases-from", "few.jsonl", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = Results.read(tmp_path / "out" / "results.json")
+    assert results.engines == ["reference", "beam-port:index", "spark-port:index"]
+    violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
+    assert {cell.engine for cell in violated} == {"spark-port:index"}
+    assert "no-index-is-given-twice" in {cell.guarantee for cell in violated}
+    sizes = {sum(len(step.get("deliver", [])) for step in w["schedule"]) for w in results.witnesses.values()}
+    assert sizes == {2}
+    assert re.search(r"^beam-port:index and spark-port:index differ on \d+ of \d+ cases", done.stdout, re.MULTILINE)
+    assert "beam-port:index and the reference agree on" in done.stdout
+    for witness in results.witnesses:
+        file = tmp_path / "out" / "witnesses" / f"{witness}.json"
+        again = conformance("replay", file, "--load", mended, cwd=tmp_path)
+        assert again.returncode == 0, again.stdout + again.stderr
+        assert "spark-port:index: FIXED" in again.stdout
