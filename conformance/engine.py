@@ -93,11 +93,13 @@ class Idiom:
         program: "scenario/program".
         words: what it is called, ``dropDuplicatesWithinWatermark()``.
         silent: guarantees (ids) that its output says nothing of -> why not.
+        compared: its output is meant to be the program's own, so it is compared with that of the reference and of others.
     """
 
     program: str
     words: str
     silent: Mapping[str, str] = field(default_factory=dict)
+    compared: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class Capabilities:
         parallel: how many packs it runs at a time.
         heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
         host: engines of one host share a process, one after the other, and with it what is slow to start (a JVM).
+        packs: bounds the packs of a run: a slow engine runs a choice of them.
         idiom: what it runs instead of programs; such an engine takes the cases of one program alone.
         ahead: how far (ms) an event may lie ahead of the watermark that it meets.
     """
@@ -119,6 +122,7 @@ class Capabilities:
     parallel: int = 1
     heavy: bool = False
     host: str = ""
+    packs: int = 10**6
     idiom: Idiom | None = None
     ahead: int = 10**15
 
@@ -239,17 +243,19 @@ class Engine(Protocol):
 class Family:
     """Engines that one entry point stands for: ``id`` alone, where ``alone`` says so, and ``id:variant``. ``variants``
     says of each what it is, in words; ``make("")`` makes the plain one. ``all`` says that the variants are run by default,
-    too."""
+    too. ``ports`` says that they are users' own operators, there when they are loaded."""
 
     make: Callable[[str], Engine]
     variants: Mapping[str, str]
     alone: bool = True
     all: bool = False
+    ports: bool = False
 
 
 @dataclass
 class EngineInfo:
-    """An engine as a run met it: what results record of it. ``adapter`` identifies the source of its adapter."""
+    """An engine as a run met it: what results record of it. ``adapter`` identifies the source of its adapter; ``packs`` is how
+    many it ran, of how many."""
 
     id: str
     title: str
@@ -258,3 +264,4 @@ class EngineInfo:
     evidence: dict[Feature, str] = field(default_factory=dict)
     failure: str = ""
     adapter: str = ""
+    packs: tuple[int, int] = (0, 0)

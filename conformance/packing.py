@@ -22,3 +22,30 @@ def packs_of(cases: Iterable[Case], largest: int) -> list[Pack]:
             before[mine] += 1
         groups.setdefault(group, []).append(case)
     return [Pack(tuple(group[i : i + largest])) for group in groups.values() for i in range(0, len(group), largest)]
+
+
+def chosen(packs: list[Pack], most: int) -> list[Pack]:
+    """At most ``most`` of the packs, for an engine that is slow: first those that bring the most pairs of a program and a
+    perturbation that are not among them yet, then those with the most cases. A twin's pack brings along its base's."""
+    where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
+    needs = [{number} | {where[c.base] for c in pack.cases if c.base} for number, pack in enumerate(packs)]
+    asks = [{(c.scenario, c.program, c.perturbation) for c in pack.cases} for pack in packs]
+    kept: set[int] = set()
+    while offers := {new for needed in needs if (new := frozenset(needed - kept)) and len(kept | new) <= most}:
+        seen = _union(asks[number] for number in kept)
+        best = max(offers, key=lambda new: (*_worth(new, packs, asks, seen), -min(new)))
+        kept |= best
+    return [packs[number] for number in sorted(kept)]
+
+
+Asked = set[tuple[str, str, str]]
+"""(scenario, program, perturbation) that packs have cases of."""
+
+
+def _worth(new: frozenset[int], packs: list[Pack], asks: list[Asked], seen: Asked) -> tuple[float, float]:
+    brings = _union(asks[number] for number in new) - seen
+    return len(brings) / len(new), sum(len(packs[number].cases) for number in new) / len(new)
+
+
+def _union(asked: Iterable[Asked]) -> Asked:
+    return set().union(*asked)

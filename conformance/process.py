@@ -36,6 +36,7 @@ class Host:
         self._answers: dict[int, queue.Queue[dict[str, Any] | None]] = {}
         self._ended_reading, self._asking = False, threading.Lock()
         self._closing, self._closed = threading.Lock(), False
+        self._gone = ""
         self._log = log.open("wb")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "conformance.worker", str(self._folder)],
@@ -43,7 +44,8 @@ class Host:
             stdout=subprocess.PIPE,
             stderr=self._log,
             start_new_session=True,
-            env=os.environ | {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(self._folder)},
+            env=os.environ
+            | {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(self._folder), "CONFORMANCE_RUNNER": str(os.getpid())},
         )
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -70,13 +72,16 @@ class Host:
             EngineDown: it gave no answer.
         """
         asked, out = (tempfile.mktemp(dir=self._folder, suffix=suffix) for suffix in (".pack", ".run"))
-        try:
-            Path(asked).write_text(json.dumps([case.to_json() for case in pack.cases]))
-        except OSError:  # it is gone, and its folder too
-            raise EngineDown(self._ended()) from None
+        cases = json.dumps([case.to_json() for case in pack.cases])
+        with self._closing:  # a file written while the folder is taken away would keep it
+            if self._closed:
+                raise EngineDown(self._ended())
+            Path(asked).write_text(cases)
         answer = self._answer(self._ask({"run": engine, "pack": asked, "out": out}))
         if "not_driven" in answer:
             raise NotDriven(answer["not_driven"])
+        if "gone" in answer:
+            raise EngineDown(self._ended())
         if "failed" in answer:
             raise EngineDown(answer["failed"])
         try:
@@ -126,6 +131,7 @@ class Host:
         try:
             for line in self._process.stdout:
                 answer = json.loads(line)
+                self._gone = answer.get("gone", "")
                 self._answers[answer["number"]].put(answer)
         except ValueError:
             pass  # half a line of a process that was killed
@@ -146,7 +152,8 @@ class Host:
         return answer
 
     def _ended(self) -> str:
-        return f"the engine's process ended with code {self._process.wait()}; the full log is in {self._log.name}"
+        how = f"the engine's process ended with code {self._process.wait()}"
+        return f"{self._gone or how}; the full log is in {self._log.name}"
 
 
 class OpenEngine:

@@ -72,7 +72,7 @@ class Worker:
             self._answer(number, not_driven=str(error))
         except EngineGone as error:
             traceback.print_exc()
-            self._answer(number, failed=str(error))
+            self._answer(number, gone=str(error))
             os._exit(1)  # the next engine gets another process
         except Exception as error:
             traceback.print_exc()

@@ -31,11 +31,11 @@ class RowProcessor(StatefulProcessor):
         self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._operator.on_rows(key, map(_in, rows)))
+        return (OUT(*out) for out in self._operator.on_rows(key, map(as_input, rows)))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
         return (OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs()))
 
 
-def _in(row: Any) -> In:
+def as_input(row: Any) -> In:
     return In(row.step, row.id, row.value, round(row.event_time.timestamp() * 1000), row.partition)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from conformance.engine import CannotRun
 
@@ -25,12 +27,8 @@ FASTER = {
 }
 """Settings of a session that only make it faster (measured on Spark 4.3.0)."""
 
-FASTER_JVM = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-"""Those of an embedded Spark (measured on Spark 4.3.0)."""
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -Djava.io.tmpdir={}"
+"""Options of the driver's JVM: fast to start (measured on Spark 4.3.0), and its temporary files are ours to delete."""
 
 NEEDED = {
     "spark.sql.session.timeZone": "UTC",
@@ -102,6 +100,9 @@ def start(folder: Path) -> Any:
 def _connected() -> Any:
     from pyspark.sql import SparkSession
 
+    where = urlsplit(master())
+    # The client tries for minutes to reach a server that is not there (Spark 4.3.0).
+    socket.create_connection((where.hostname or "localhost", where.port or 15002), timeout=10).close()
     return SparkSession.builder.remote(master()).getOrCreate()
 
 
@@ -112,7 +113,14 @@ def _embedded(folder: Path) -> Any:
 
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     builder = SparkSession.builder.master(master()).appName("conformance")
-    for name, value in {**FASTER, **FASTER_JVM, **NEEDED, "spark.local.dir": str(folder)}.items():
+    settings = {
+        "spark.driver.extraJavaOptions": JVM.format(folder),
+        "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
+        "spark.local.dir": str(folder),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for name, value in {**FASTER, **NEEDED, **settings}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     if _open == 0:
@@ -159,17 +167,15 @@ def gone() -> str:
 
 def environment(spark: Any) -> dict[str, str]:
     """Versions, and the settings that can change an answer."""
-    asked = [
-        "spark.sql.streaming.stateStore.providerClass",
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
-        "spark.sql.streaming.statefulOperator.allowMultiple",
-    ]
+    changelog = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+    asked = ["spark.sql.streaming.stateStore.providerClass", "spark.sql.streaming.statefulOperator.allowMultiple"]
     return {
         "spark": spark.version,
         "java": java_version(),
         "python": sys.version.split()[0],
         "master": master(),
         **{name: str(spark.conf.get(name)) for name in asked},
+        changelog: str(spark.conf.get(changelog, "false")),
     }
 
 

@@ -31,8 +31,6 @@ CAPABILITIES = Capabilities(
         Feature.EMISSIONS: NATIVE,
     },
     lateness=ROW_FILTER,
-    # A case with a call that the tester refuses costs another run of its pack.
-    largest_pack=500,
 )
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.engine
 def test_a_heartbeat_off_by_one_is_an_error(spark, monkeypatch, shift):
     """Never a verdict."""
     true = driving.heartbeat
-    monkeypatch.setattr(driving, "heartbeat", lambda watermark: true(watermark + shift))
+    monkeypatch.setattr(driving, "heartbeat", lambda watermark, *delay: true(watermark + shift, *delay))
     with pytest.raises(NotDriven, match="at watermark"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
@@ -40,8 +40,8 @@ def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
     true = driving.write
 
-    def sabotage(folder, number, batch, rows):
-        true(folder, number, batch, rows[1:])
+    def sabotage(folder, number, batch, rows, *delay):
+        true(folder, number, batch, rows[1:], *delay)
 
     monkeypatch.setattr(driving, "write", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
@@ -52,10 +52,10 @@ def test_rows_of_a_step_in_two_partitions_are_an_error(spark, monkeypatch):
     """They would arrive in an order that nobody chose."""
     true = driving.read_stream
 
-    def sabotage(session, folder):
+    def sabotage(session, folder, *delay):
         from pyspark.sql.functions import pmod, xxhash64
 
-        return true(session, folder).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
+        return true(session, folder, *delay).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
 
     monkeypatch.setattr(driving, "read_stream", sabotage)
     with pytest.raises(NotDriven, match="read in several partitions"):

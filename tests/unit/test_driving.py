@@ -36,7 +36,7 @@ def _progress(
         {
             "batchId": i,
             "runId": f"query {query}",
-            "numInputRows": n,
+            "sources": [{"numInputRows": n}],
             "eventTime": {"watermark": f"1970-01-01T00:00:{w // 1000:02d}.{w % 1000:03d}Z"},
             "stateOperators": [{"numShufflePartitions": partitions}],
         }

@@ -28,6 +28,7 @@ class SparkFmgwsJvm(GroupsColumn):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
     capabilities = capabilities(STATE)
+    classic = True
     method = "flatMapGroupsWithState"
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:

@@ -21,6 +21,7 @@ class SparkTwsJvm(SparkColumn):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     capabilities = capabilities(STATE)
+    classic = True
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.jvm import bridge

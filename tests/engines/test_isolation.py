@@ -1,0 +1,121 @@
+"""An engine that crashes, hangs or prints floods takes nothing else down: its own cells are unknown, with the cause."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.results import Results, Verdict
+
+pytestmark = pytest.mark.engine
+
+SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "40", "--seed", "1"]
+
+
+def started(tmp_path, *options, **environment):
+    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out"]
+    return subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
+def below(runner, needle):
+    """The processes of a runner's engines whose command has ``needle`` in it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            mine = f"CONFORMANCE_RUNNER={runner}\0".encode() in path.read_bytes()
+            if mine and needle in path.with_name("cmdline").read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def finished(process, printed=""):
+    rest = process.communicate(timeout=300)[0]
+    return printed + rest
+
+
+def verdicts(results, engine):
+    return {cell.verdict for cell in results.cells if cell.engine == engine}
+
+
+def test_a_jvm_that_is_killed_leaves_the_other_columns_complete(tmp_path):
+    pytest.importorskip("pyspark")
+    process = started(tmp_path, "--engine", "reference", "--engine", "spark-fmgws-jvm", "--engine", "beam-direct")
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        if line.startswith("spark-fmgws-jvm: up"):
+            break
+    time.sleep(4)
+    (jvm,) = below(process.pid, b"org.apache.spark.deploy.SparkSubmit")
+    os.kill(jvm, signal.SIGKILL)
+    printed = finished(process, printed)
+    assert process.returncode == 3, printed
+    results = Results.read(tmp_path / "out" / "results.json")
+    assert "JVM ended with code -9" in results.environment["spark-fmgws-jvm"]["failure"]
+    assert verdicts(results, "spark-fmgws-jvm") <= {Verdict.UNKNOWN, Verdict.UNSUPPORTED}
+    assert results.environment["beam-direct"]["failure"] == ""
+    assert {Verdict.HOLDS, Verdict.VIOLATED} <= verdicts(results, "beam-direct")
+    assert not results.run["partial"]
+    assert "JVM ended with code -9" in (tmp_path / "out" / "matrix.html").read_text()
+    assert (tmp_path / "out" / "logs" / "spark.log").stat().st_size
+    assert below(process.pid, b"") == []
+
+
+def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tmp_path):
+    """SIGSTOP makes the JVM of the first Spark column hang; the second one runs."""
+    pytest.importorskip("pyspark")
+    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "25"]
+    process = started(tmp_path, *engines)
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        if line.startswith("spark-fmgws-jvm: up"):
+            break
+    (jvm,) = below(process.pid, b"org.apache.spark.deploy.SparkSubmit")
+    os.kill(jvm, signal.SIGSTOP)
+    printed = finished(process, printed)
+    assert process.returncode == 3, printed
+    results = Results.read(tmp_path / "out" / "results.json")
+    assert results.environment["spark-fmgws-jvm"]["failure"].startswith("no answer within 25 s; the full log is in")
+    assert verdicts(results, "spark-fmgws-jvm") <= {Verdict.UNKNOWN, Verdict.UNSUPPORTED}
+    assert results.environment["spark-tws-jvm"]["failure"] == ""
+    assert Verdict.HOLDS in verdicts(results, "spark-tws-jvm")
+    assert below(process.pid, b"") == []
+
+
+def test_nothing_is_left_of_an_interrupted_run(tmp_path):
+    """No process, no temporary file."""
+    pytest.importorskip("pyspark")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    folders = [Path("/tmp"), Path("/dev/shm")]
+    before = {path for folder in folders if folder.exists() for path in folder.iterdir()}
+    process = started(tmp_path, "--engine", "spark-fmgws-jvm", TMPDIR=str(temporary))
+    for line in process.stdout:
+        if line.startswith("spark-fmgws-jvm: up"):
+            break
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 3
+    process.communicate()
+    time.sleep(2)
+    assert below(process.pid, b"") == []
+    assert list(temporary.iterdir()) == []
+    after = {path for folder in folders if folder.exists() for path in folder.iterdir()}
+    ours = ("conformance-", "spark-", "artifacts-", "librocksdb")
+    left = {str(path) for path in after - before if path.name.startswith(ours)}
+    commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert not {path for path in left if path not in commands}  # another run may be under way

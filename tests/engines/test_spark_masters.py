@@ -1,0 +1,101 @@
+"""The Spark columns on a cluster and through Spark Connect: the same cases give the same traces as embedded."""
+
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from common import SCENARIOS, drawn, run
+
+from conformance.engine import CannotRun
+from conformance.packing import packs_of
+from conformance.process import Host
+from conformance.registry import load_engine
+from engines.spark.session import MASTER
+
+pytestmark = pytest.mark.engine
+
+FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-counting", "session-timeout"}
+
+
+@pytest.fixture(scope="module")
+def connect_server(tmp_path_factory):
+    """The address of a Spark Connect server that this test starts."""
+    pyspark = pytest.importorskip("pyspark")
+    home = Path(pyspark.__file__).parent
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
+    command = [str(home / "bin" / "spark-submit"), "--master", "local[2,4]"]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    log = tmp_path_factory.mktemp("connect") / "server.log"
+    with log.open("wb") as out:
+        server = subprocess.Popen([*command, "spark-internal"], stdout=out, stderr=out, env=environment)
+    try:
+        for _ in range(600):
+            if b"Connect server started" in log.read_bytes():
+                break
+            assert server.poll() is None, log.read_text()[-2000:]
+            time.sleep(0.2)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+
+
+@pytest.fixture(params=["local-cluster[2,1,1024]", "sc"])
+def elsewhere(request, monkeypatch, tmp_path):
+    """A process whose Spark is not embedded."""
+    address = request.getfixturevalue("connect_server") if request.param == "sc" else request.param
+    monkeypatch.setenv(MASTER, address)
+    host = Host(tmp_path / "log", timeout=300)
+    monkeypatch.delenv(MASTER)  # this process has an embedded one
+    yield address, host
+    host.close()
+
+
+def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp_path):
+    """Those that need most: several bundles, a restart, a failed attempt, a failed query, other partitions."""
+    cases = [case for case in drawn(spark, 2) if case.scenario in FIVE]
+    wanted = {"", "restart", "retry", "resume", "partitions"}
+    packs = {}
+    for pack in sorted(packs_of(cases, 2_000), key=lambda pack: -len({case.scenario for case in pack.cases})):
+        kinds = {case.perturbation for case in pack.cases} & wanted
+        packs.update({kind: pack for kind in kinds if kind not in packs})
+    assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
+    address, host = elsewhere
+    for name in (
+        ("spark-fmgws-pandas", "spark-tws")
+        if address.startswith("sc://")
+        else ("spark-tws-jvm", "spark-mgws-jvm", "spark-tws")
+    ):
+        embedded = load_engine(name)
+        embedded.open(tmp_path)
+        engine = host.start(name)
+        assert engine.environment["master"] == address
+        for pack in {id(pack): pack for pack in packs.values()}.values():
+            assert engine.run(pack).traces == run(embedded, pack.cases), pack.clock
+        embedded.close()
+
+
+def test_what_needs_the_jvm_says_so_through_connect(monkeypatch):
+    monkeypatch.setenv(MASTER, "sc://127.0.0.1:1")
+    with pytest.raises(CannotRun, match="cannot be reached through Spark Connect"):
+        load_engine("spark-mgws-jvm").check()
+
+
+def test_a_master_that_is_not_there_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setenv(MASTER, "sc://127.0.0.1:1")
+    host = Host(tmp_path / "log", timeout=120)
+    with pytest.raises(CannotRun, match=r"no Spark session with the master sc://127\.0\.0\.1:1"):
+        host.start("spark-tws")
+    host.close()
