@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.checking import Reference, Traces
 from conformance.equivalence import Equivalence, alike, grades, maximal
@@ -41,6 +41,10 @@ class Difference:
     case: Case
     left: Trace
     right: Trace
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        return _rank(self.case)
 
     def to_json(self) -> Json:
         return {
@@ -77,6 +81,26 @@ class Agreement:
     def agreed(self) -> list[Equivalence]:
         """The strongest equivalences at which every case agrees."""
         return maximal(g.equivalence for g in self.grades if self.cases and not g.differ)
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        return self.scenario, self.program, self.left, self.right
+
+    def plus(self, other: Agreement) -> Agreement:
+        """With that of other cases."""
+        both = zip(self.grades, other.grades, strict=True)
+        added = tuple(Grade(a.equivalence, a.agree + b.agree, a.differ + b.differ) for a, b in both)
+        parts = [part for part in (self, other) if part.smallest]
+        refuted = next((grade.equivalence for grade in added if grade.differ), None)
+        strongest = [p for p in parts if any(g.equivalence is refuted and g.differ for g in p.grades)]
+        smallest = min((p.smallest for p in strongest if p.smallest), key=lambda found: found.rank, default=None)
+        return replace(
+            self,
+            cases=self.cases + other.cases,
+            grades=added,
+            not_on_time=sum(part.not_on_time for part in strongest),
+            smallest=smallest,
+        )
 
     def to_json(self) -> Json:
         return {
@@ -142,7 +166,7 @@ def _agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, 
         how: [case for case, kept in zip(both, held, strict=True) if how not in kept] for how in grades(program)
     }
     refuting = next(filter(None, differing.values()), [])
-    case = min(refuting, key=lambda case: (not _on_time(case), case.size), default=None)
+    case = min(refuting, key=_rank, default=None)
     return Agreement(
         scenario=scenario.id,
         program=name,
@@ -153,6 +177,11 @@ def _agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, 
         not_on_time=sum(not _on_time(case) for case in refuting),
         smallest=Difference(case, seen[case.id], also_seen[case.id]) if case else None,
     )
+
+
+def _rank(case: Case) -> tuple[object, ...]:
+    """What is shown first."""
+    return not _on_time(case), case.size
 
 
 def _on_time(case: Case) -> bool:

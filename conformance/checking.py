@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from conformance.coverage import counters
+from conformance.coverage import counters, in_order
 from conformance.engine import EngineInfo, Feature, program_needs
 from conformance.equivalence import alike, first_difference
 from conformance.guarantees import Guarantee, Observation, Scenario
@@ -71,6 +72,39 @@ class Evidence:
     inapplicable: int = 0
     faults: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Tally:
+    """What the evidence of one cell comes to, over any number of batches of cases; a case is of one batch.
+
+    Attributes:
+        cases, violations: how many distinct cases put the guarantee to the test, and spoke against it.
+        fault, loss: the first of each.
+        against: the cases against it, smallest first.
+    """
+
+    cases: int = 0
+    violations: int = 0
+    inapplicable: int = 0
+    lost: int = 0
+    fault: str = ""
+    loss: str = ""
+    clocks: set[object] = field(default_factory=set)
+    coverage: Counter[str] = field(default_factory=Counter)
+    against: list[Against] = field(default_factory=list)
+
+    def add(self, evidence: Evidence, program: Program) -> None:
+        distinct = {case.digest: case for case in evidence.exercised}.values()
+        self.cases += len(distinct)
+        self.violations += len({a.case.digest for a in evidence.against})
+        self.inapplicable += evidence.inapplicable
+        self.lost += len(evidence.lost)
+        self.fault = self.fault or next(iter(evidence.faults), "")
+        self.loss = self.loss or next(iter(evidence.lost), "")
+        self.clocks |= {case.schedule.clock for case in distinct}
+        self.coverage.update(counters(program, distinct))
+        self.against = sorted([*self.against, *evidence.against], key=lambda a: a.size)
 
 
 Reference = Callable[[list[Case]], Traces]
@@ -218,30 +252,27 @@ def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Trac
 
 
 def conclude(
-    scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo, evidence: Evidence
+    scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo, tally: Tally
 ) -> Cell:
     """The cell that the evidence makes. A violated one still lacks its witness, and its confirmation."""
-    against = sorted(evidence.against, key=lambda a: a.size)
-    clocks = len({case.schedule.clock for case in evidence.exercised})
-    cases = len({case.digest for case in evidence.exercised})
-    if against:
-        verdict, reason = Verdict.VIOLATED, against[0].message
-    elif evidence.faults:
-        verdict, reason = Verdict.ERROR, evidence.faults[0]
-    elif evidence.lost:
-        verdict, reason = Verdict.UNKNOWN, f"{len(evidence.lost)} cases without an answer: {evidence.lost[0]}"
-    elif not evidence.exercised:
+    if tally.against:
+        verdict, reason = Verdict.VIOLATED, tally.against[0].message
+    elif tally.fault:
+        verdict, reason = Verdict.ERROR, tally.fault
+    elif tally.lost:
+        verdict, reason = Verdict.UNKNOWN, f"{tally.lost} cases without an answer: {tally.loss}"
+    elif not tally.cases:
         verdict, reason = Verdict.UNKNOWN, "not exercised: no case put it to the test"
     else:
-        verdict, reason = Verdict.HOLDS, held(cases, clocks)
+        verdict, reason = Verdict.HOLDS, held(tally.cases, len(tally.clocks))
     return replace(
         _cell(scenario, guarantee, perturbation, engine, verdict, reason),
-        cases=cases,
-        clocks=clocks,
-        violations=len({a.case.digest for a in against}),
-        inapplicable=evidence.inapplicable,
-        lost=len(evidence.lost),
-        coverage=counters(scenario.programs[guarantee.program], evidence.exercised),
+        cases=tally.cases,
+        clocks=len(tally.clocks),
+        violations=tally.violations,
+        inapplicable=tally.inapplicable,
+        lost=tally.lost,
+        coverage=in_order(tally.coverage),
     )
 
 
@@ -306,21 +337,15 @@ def cells_asked(
                 yield scenario, guarantee, perturbation
 
 
-def judge(
+def evidences(
     scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: Reference
-) -> Iterator[tuple[Cell, Guarantee, Evidence]]:
-    """Every cell of an engine, with its guarantee and the evidence behind it."""
+) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None, Evidence]]:
+    """The evidence for every cell of an engine that it can be asked for."""
     by_program: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         by_program.setdefault((case.scenario, case.program), []).append(case)
     for scenario, guarantee, perturbation in cells_asked(scenarios, engine):
-        evidence = Evidence()
-        cell = not_expressible(scenario, guarantee, perturbation, engine)
-        if cell is None:
+        if not_expressible(scenario, guarantee, perturbation, engine) is None:
             mine = by_program.get((scenario.id, guarantee.program), [])
             program = scenario.programs[guarantee.program]
-            evidence = gather(program, guarantee, perturbation, mine, runs, reference)
-            cell = conclude(scenario, guarantee, perturbation, engine, evidence)
-            if note := runs.notes.get(program_ref(scenario.id, guarantee.program)):
-                cell = replace(cell, notes=(*cell.notes, note))
-        yield cell, guarantee, evidence
+            yield scenario, guarantee, perturbation, gather(program, guarantee, perturbation, mine, runs, reference)

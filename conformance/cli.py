@@ -18,6 +18,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from conformance.checks import MANY
 from conformance.confirmation import ERROR, STILL_FAILS
 from conformance.confirmation import replay as replay_witness
 from conformance.engine import CannotRun, Feature
@@ -26,6 +27,7 @@ from conformance.loading import ask_for
 from conformance.model import InvalidSchedule
 from conformance.port import InvalidPort
 from conformance.process import Host
+from conformance.rechecking import check_again
 from conformance.registry import (
     UnknownName,
     engine_ids,
@@ -38,13 +40,22 @@ from conformance.registry import (
     users_scenarios,
 )
 from conformance.results import Results, UnreadableResults, fold
-from conformance.runner import Options, Run, UnusableCases, read_cases
+from conformance.runner import Options, Run
 from conformance.selftest import selftest
+from conformance.storage import UnusableCases, UnusableTraces, read_cases
 from conformance.witnesses import UnreadableWitness, Witness
 
 QUICK = 40
 
-BAD_INPUT = (UnknownName, InvalidPort, UnreadableResults, UnreadableWitness, UnusableCases, InvalidSchedule)
+BAD_INPUT = (
+    UnknownName,
+    InvalidPort,
+    UnreadableResults,
+    UnreadableWitness,
+    UnusableCases,
+    UnusableTraces,
+    InvalidSchedule,
+)
 
 
 class OneLine(click.Group):
@@ -73,6 +84,15 @@ loading = click.option(
     expose_value=False,
     callback=_load,
     help="A Python file or module with ports of your own operators, or scenarios (repeat for several).",
+)
+
+
+checking = click.option(
+    "--checker",
+    type=click.Choice(["auto", "local", "spark"]),
+    default="auto",
+    show_default=True,
+    help=f"Where cases and traces are checked: in this process, or as a Spark job. auto: on Spark above {MANY} cases.",
 )
 
 
@@ -175,7 +195,7 @@ def doctor() -> None:
     show_default=True,
     help="How many cases shall put each guarantee to the test.",
 )
-@click.option("--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run (its cases.jsonl).")
+@click.option("--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder.")
 @click.option("--seed", type=int, help="Default: a random one, which is printed.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/conformance"), show_default=True)
 @click.option(
@@ -198,6 +218,7 @@ def doctor() -> None:
     help="Which Spark to use: local[2,4], local-cluster[2,1,1024], spark://…, or sc://… for the Python APIs. "
     "Default: an embedded one.",
 )
+@checking
 @click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
 def run(
     engines: tuple[str, ...],
@@ -209,6 +230,7 @@ def run(
     timeout: float,
     witnesses: Path,
     spark_master: str | None,
+    checker: str,
     quick: bool,
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml and the witnesses."""
@@ -226,15 +248,17 @@ def run(
         cases_from=cases_from,
         witnesses=witnesses,
         timeout=timeout,
+        checker=checker,
     )
     for name in asked:
         load_engine(name)
     if cases_from:
-        read_cases(cases_from, options.scenarios)
-    _prepare(out, cases_from)
+        for _ in read_cases(cases_from, options.scenarios):
+            pass
+    _prepare(out)
     if cases_from is None:
         console.print(f"seed {options.seed}", highlight=False)
-    from reports.terminal import Live, summary
+    from reports.terminal import Live
 
     try:
         with Live(console) as live:
@@ -245,6 +269,15 @@ def run(
     except KeyboardInterrupt:
         console.print("interrupted before there was any result", style="yellow")
         sys.exit(3)
+    _write(results, out, console)
+    failed = results.run["partial"] or any(entry["failure"] for entry in results.environment.values())
+    sys.exit(3 if failed else 0)
+
+
+def _write(results: Results, out: Path, console: Console) -> None:
+    """Write the results and all reports of them, and print the summary."""
+    from reports.terminal import summary
+
     results.write(out / "results.json")
     for name, witness in results.witnesses.items():
         Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
@@ -256,8 +289,6 @@ def run(
         highlight=False,
         soft_wrap=True,
     )
-    failed = results.run["partial"] or any(entry["failure"] for entry in results.environment.values())
-    sys.exit(3 if failed else 0)
 
 
 def _interrupt() -> None:
@@ -277,15 +308,36 @@ def _runnable(console: Console, names: list[str]) -> list[str]:
     return found
 
 
-def _prepare(out: Path, cases_from: Path | None) -> None:
+def _prepare(out: Path) -> None:
     """Make the folder, and take away what an earlier run wrote there, so that nothing stale is read as new; what else
     lies there stays."""
     (out / "witnesses").mkdir(parents=True, exist_ok=True)
-    stale = [out / name for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "cases.jsonl")]
+    stale = [out / name for name in ("results.json", "matrix.html", "summary.md", "junit.xml")]
     stale += [path for path in (out / "witnesses").iterdir() if re.fullmatch(r"[0-9a-f]{12}\.json", path.name)]
     for path in stale:
-        if cases_from is None or path.resolve() != cases_from.resolve():
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+@main.command()
+@click.argument("traces", type=click.Path(path_type=Path))
+@click.option(
+    "--engine", "engines", multiple=True, help="An engine (repeat for several). Default: all that gave traces."
+)
+@loading
+@click.option(
+    "--scenario", "scenarios", multiple=True, help="A scenario (repeat for several). Default: all of the run."
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("build/check"), show_default=True)
+@checking
+def check(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], out: Path, checker: str) -> None:
+    """Judge the stored traces of a run again, by the guarantees that there are now, without running an engine. TRACES is the
+    run's folder.
+
+    A new violation is `unknown` until its witness has failed alone: replay it.
+    """
+    console = _console()
+    results = check_again(traces, out, engines, scenarios, checker, lambda: _prepare(out))
+    _write(results, out, console)
 
 
 @main.command()

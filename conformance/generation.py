@@ -5,7 +5,7 @@ Hypothesis is used in its generate phase only, without a database, with a seed; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import product
 from typing import Any, TypeVar
 
@@ -161,12 +161,19 @@ SPARSE_EACH = 1
 """How many cases of a program in a family of clocks get the twins that are run without neighbours of their program."""
 
 
-def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised: Exercised) -> list[Case]:
+def draw_cases(
+    scenarios: Iterable[Scenario],
+    wanted: int,
+    seed: int,
+    exercised: Exercised,
+    known: Collection[str] = (),
+) -> list[Case]:
     """Cases, and their twins under the perturbations, that put each guarantee to the test ``wanted`` times.
 
     A first round draws freely; later rounds keep only what exercises a guarantee that is still short of cases, until
     none is or ROUNDS are over. Clocks of one bundle serve the guarantees that need no more; clocks of several bundles
-    serve all, and half as many cases do for those that the first family covered.
+    serve all, and half as many cases do for those that the first family covered. Cases with a digest of ``known`` are there
+    already.
     """
     all_clocks = draw_clocks(seed)
     cases = []
@@ -177,7 +184,7 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, exercised:
             one = dict.fromkeys(sorted(simple), wanted)
             more = {name: (wanted + 1) // 2 if name in simple else wanted for name in goals}
             for family, clocks_of_family in ((one, all_clocks[CLOCKS:]), (more, all_clocks[:CLOCKS])):
-                cases += _cover(scenario, program, _Twins(clocks_of_family, seed), family, seed, exercised)
+                cases += _cover(scenario, program, _Twins(clocks_of_family, seed), family, seed, exercised, known)
     return cases
 
 
@@ -229,11 +236,17 @@ class _Twins:
 
 
 def _cover(
-    scenario: Scenario, program: str, twins: _Twins, goals: dict[str, int], seed: int, exercised: Exercised
+    scenario: Scenario,
+    program: str,
+    twins: _Twins,
+    goals: dict[str, int],
+    seed: int,
+    exercised: Exercised,
+    known: Collection[str],
 ) -> list[Case]:
     """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
     kept: dict[str, Case] = {}
-    known: set[str] = set()  # digests: a twin that equals another case would count twice
+    known = set(known)  # digests: a twin that equals another case would count twice
     relations = {g.id: g.same_under for g in scenario.guarantees if g.id in goals and g.same_under}
     # What not every engine can run counts only for the guarantees that are about it, and for each of them apart.
     rare = {p.id for p in PERTURBATIONS if p.needs & RARE}

@@ -8,13 +8,12 @@ where only some pairs counted are kept beside it. Unlike a violated cell, a refu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from conformance.checking import Reference, Runs, Traces
 from conformance.engine import EngineInfo, Feature, program_needs
 from conformance.equivalence import Equivalence, alike, grades, maximal
-from conformance.guarantees import Scenario
+from conformance.guarantees import Scenario, programs_of
 from conformance.model import Case, Json, Trace, program_ref
 from conformance.perturbation import PERTURBATIONS
 from conformance.program import Program
@@ -33,6 +32,16 @@ class Grade:
     refuted: int
     smallest: Pair | None = None
 
+    def plus(self, other: Grade) -> Grade:
+        pairs = [grade.smallest for grade in (self, other) if grade.smallest]
+        return Grade(
+            self.equivalence,
+            self.counted + other.counted,
+            self.inapplicable + other.inapplicable,
+            self.refuted + other.refuted,
+            min(pairs, key=lambda pair: pair[1].size, default=None),
+        )
+
 
 @dataclass(frozen=True)
 class Survival:
@@ -47,10 +56,24 @@ class Survival:
     perturbation: str
     engine: str
     promised: Equivalence | None
-    pairs: int
-    grades: tuple[Grade, ...]
+    pairs: int = 0
+    grades: tuple[Grade, ...] = ()
     unsupported: str = ""
     traces: dict[str, Trace] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.scenario, self.program, self.perturbation
+
+    def with_grades(self, found: Iterable[Grade], traces: Traces) -> Survival:
+        """The same with these grades, those of one equivalence added up; ``traces`` has those of their smallest pairs."""
+        added: dict[Equivalence, Grade] = {}
+        for grade in found:
+            added[grade.equivalence] = added[grade.equivalence].plus(grade) if grade.equivalence in added else grade
+        graded = tuple(added[how] for how in Equivalence if how in added)
+        shown = {case.id: traces[case.id] for g in graded if g.smallest for case in g.smallest}
+        pairs = graded[0].counted + graded[0].inapplicable if graded else 0
+        return replace(self, pairs=pairs, grades=graded, traces=shown)
 
     @property
     def observed(self) -> list[Equivalence]:
@@ -95,6 +118,7 @@ def survey(
     scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: Reference
 ) -> Iterator[Survival]:
     """The survival of every program under every perturbation on one engine."""
+    scenarios = list(scenarios)
     by_id = {case.id: case for case in cases}
     pairs: dict[tuple[str, str, str], list[Pair]] = {}
     for case in by_id.values():
@@ -103,25 +127,29 @@ def survey(
         if judged:
             found = pairs.setdefault((case.scenario, case.program, case.perturbation), [])
             found.append((by_id[case.base], case))
+    programs = programs_of(scenarios)
+    for empty in asked(scenarios, engine):
+        if empty.unsupported:
+            yield empty
+            continue
+        mine = pairs.get(empty.place, [])
+        specified = reference([case for pair in mine for case in pair])
+        program = programs[program_ref(empty.scenario, empty.program)]
+        yield empty.with_grades(_grades(program, mine, runs.traces, specified), runs.traces)
+
+
+def asked(scenarios: Iterable[Scenario], engine: EngineInfo) -> Iterator[Survival]:
+    """What an engine is asked for, in a fixed order, without any pairs yet; and what it cannot be asked for."""
+    can = engine.capabilities
     for scenario in scenarios:
         for name, program in scenario.programs.items():
-            if not engine.capabilities.runs(program_ref(scenario.id, name)):
+            if not can.runs(program_ref(scenario.id, name)):
                 continue
             for perturbation in PERTURBATIONS:
-                mine = pairs.get((scenario.id, name, perturbation.id), [])
                 promised = scenario.survives.get(name, {}).get(perturbation.id)
-                known: dict[str, Any] = {"scenario": scenario.id, "program": name, "perturbation": perturbation.id}
-                missing = engine.capabilities.first_missing(perturbation.needs | _program_needs(engine, program))
-                if missing:
-                    reason = engine.capabilities.why_not(missing)
-                    yield Survival(**known, engine=engine.id, promised=promised, pairs=0, grades=(), unsupported=reason)
-                    continue
-                specified = reference([case for pair in mine for case in pair])
-                graded = _grades(program, mine, runs.traces, specified)
-                shown = {case.id: runs.traces[case.id] for g in graded if g.smallest for case in g.smallest}
-                yield Survival(
-                    **known, engine=engine.id, promised=promised, pairs=len(mine), grades=graded, traces=shown
-                )
+                missing = can.first_missing(perturbation.needs | _program_needs(engine, program))
+                why = can.why_not(missing) if missing else ""
+                yield Survival(scenario.id, name, perturbation.id, engine.id, promised, unsupported=why)
 
 
 def _program_needs(engine: EngineInfo, program: Program) -> frozenset[Feature]:

@@ -440,20 +440,3 @@ class PackRun:
     counts: tuple[StepCount, ...] = ()
     untouched: frozenset[str] = frozenset()
     notes: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> Json:
-        return {
-            "traces": {case: trace.to_json() for case, trace in self.traces.items()},
-            "untouched": sorted(self.untouched),
-            "counts": [[c.step, c.delivered, c.received, c.reported_late] for c in self.counts],
-            "notes": dict(self.notes),
-        }
-
-    @classmethod
-    def from_json(cls, data: Json) -> PackRun:
-        return cls(
-            {case: Trace.from_json(trace) for case, trace in data["traces"].items()},
-            tuple(StepCount(*count) for count in data["counts"]),
-            frozenset(data["untouched"]),
-            data["notes"],
-        )

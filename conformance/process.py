@@ -12,10 +12,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conformance import tables
 from conformance.engine import CannotRun, Feature, NotDriven
+from conformance.judging import Batch
 from conformance.model import Pack, PackRun
 
 
@@ -72,11 +75,10 @@ class Host:
             EngineDown: it gave no answer.
         """
         asked, out = (tempfile.mktemp(dir=self._folder, suffix=suffix) for suffix in (".pack", ".run"))
-        cases = json.dumps([case.to_json() for case in pack.cases])
         with self._closing:  # a file written while the folder is taken away would keep it
             if self._closed:
                 raise EngineDown(self._ended())
-            Path(asked).write_text(cases)
+            tables.send(Path(asked), tables.case_table(pack.cases))
         answer = self._answer(self._ask({"run": engine, "pack": asked, "out": out}))
         if "not_driven" in answer:
             raise NotDriven(answer["not_driven"])
@@ -85,12 +87,22 @@ class Host:
         if "failed" in answer:
             raise EngineDown(answer["failed"])
         try:
-            run = PackRun.from_json(json.loads(Path(out).read_text()))
+            run = tables.pack_run_of(tables.receive(Path(out)), pack)
             Path(asked).unlink()
             Path(out).unlink()
         except OSError:  # an interrupt took the folder away
             raise EngineDown(self._ended()) from None
         return run
+
+    def check(self, checker: str, batch: Batch) -> None:
+        """Let a checker check a batch of cases and traces.
+
+        Raises:
+            EngineDown: it did not.
+        """
+        answer = self._answer(self._ask({"check": checker, "batch": asdict(batch)}))
+        if "failed" in answer:
+            raise EngineDown(answer["failed"])
 
     @property
     def alive(self) -> bool:

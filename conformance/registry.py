@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.engine import Engine, Family
 from conformance.guarantees import Scenario
+from conformance.judging import Checker
 from conformance.loading import LOAD, Loaded, loaded, narrowed
 from conformance.model import digest
 from conformance.port import BeamPort, Port, SparkPort
@@ -104,13 +105,7 @@ def users_scenarios() -> list[Scenario]:
     """What is run by default where something was loaded: the scenarios of the ports, with no other programs than theirs; all
     of the loaded scenarios where there is no port."""
     found = users()
-    wanted: dict[str, set[str]] = {}
-    for port in found.ports:
-        scenario, _, program = port.ref.partition("/")
-        wanted.setdefault(scenario, set()).add(program)
-    if not wanted:
-        return list(found.scenarios)
-    return [narrowed(scenario, wanted[scenario.id]) for scenario in load_scenarios(wanted)]
+    return scenarios_of(port.ref for port in found.ports) if found.ports else list(found.scenarios)
 
 
 def _family(name: str) -> Family:
@@ -158,6 +153,24 @@ def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:
     if unknown := sorted(wanted - set(there)):
         raise UnknownName(f"unknown scenario {unknown[0]!r}; there are: {', '.join(there)}")
     return [own[name] if name in own else registered[name].load() for name in there if name in wanted]
+
+
+def scenarios_of(programs: Iterable[str]) -> list[Scenario]:
+    """The scenarios of some programs ("scenario/program"), with no others than these. Raises UnknownName."""
+    wanted: dict[str, list[str]] = {}
+    for ref in programs:
+        scenario, _, program = ref.partition("/")
+        wanted.setdefault(scenario, []).append(program)
+    return [narrowed(scenario, wanted[scenario.id]) for scenario in load_scenarios(wanted)]
+
+
+def load_checker(name: str) -> Checker:
+    """A place where batches are checked. Raises UnknownName."""
+    registered = _registered("checkers")
+    if name not in registered:
+        raise UnknownName(f"unknown checker {name!r}; there are: {', '.join(['local', *registered])}")
+    found: Checker = registered[name].load()()
+    return found
 
 
 def load_reports() -> dict[str, Any]:

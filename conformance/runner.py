@@ -5,45 +5,42 @@ The runner reports what happens as events and prints nothing. Engines run side b
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from conformance import checking
-from conformance.agreement import agreements
-from conformance.checking import Runs, Traces
+from conformance import checking, tables
+from conformance.checking import Runs
+from conformance.checks import Checks, agreements_of
 from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven
-from conformance.generation import Exercised, draw_cases
+from conformance.generation import Exercised, draw_cases, seeded
 from conformance.guarantees import Scenario, programs_of
-from conformance.lattice import Survival, survey
-from conformance.model import Case, Pack, Trace, canonical, program_ref
+from conformance.judging import Judgement
+from conformance.lattice import Survival
+from conformance.model import Case, Pack, program_ref
 from conformance.model import digest as digest_of
 from conformance.packing import chosen, packs_of
 from conformance.process import EngineDown, Host, OpenEngine
 from conformance.registry import adapter_digest, load_engine
 from conformance.results import AS_DRAWN, Cell, Results, Verdict
+from conformance.specified import reference_traces
+from conformance.storage import Digest, Store, file_name, read_cases
 from conformance.witnesses import Witness, stored_witnesses
-
-
-class UnusableCases(ValueError):
-    """A file of cases that cannot be read or that names what is not there; the message says which."""
 
 
 @dataclass(frozen=True)
 class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` is a folder of stored
-    witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine."""
+    witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
+    checked: "local", "spark", or "auto", by their number."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -53,6 +50,7 @@ class Options:
     cases_from: Path | None = None
     witnesses: Path | None = None
     timeout: float = 600.0
+    checker: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,12 @@ class RunStarted:
 
 
 @dataclass(frozen=True)
-class EngineReady:
-    """``packs`` are to be run, of as many as were drawn."""
+class BatchBegun:
+    """``packs`` of a batch of cases are to be run, of as many as were drawn."""
 
     engine: str
+    batch: int
+    batches: int
     packs: int
     drawn: int
 
@@ -96,37 +96,22 @@ class EngineDone:
     available: bool
 
 
-Event = RunStarted | EngineReady | PackDone | Confirming | CellDone | EngineDone
+Event = RunStarted | BatchBegun | PackDone | Confirming | CellDone | EngineDone
 
 
 @dataclass
 class EngineOutcome:
-    """What one engine gave."""
+    """What one engine gave; ``answered`` says whether it gave a trace at all."""
 
     info: EngineInfo
     cells: list[Cell] = field(default_factory=list)
     survivals: list[Survival] = field(default_factory=list)
     witnesses: dict[str, Witness] = field(default_factory=dict)
     replays: list[Replay] = field(default_factory=list)
-    runs: Runs = field(default_factory=Runs)
+    answered: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     effort: dict[str, int] = field(default_factory=dict)
     available: bool = True
-
-
-def reference_traces(programs: Mapping[str, Any], lateness: LatenessProfile | None = None) -> checking.Reference:
-    """A function that runs cases on the reference engine, each alone, reading lateness as ``lateness`` says."""
-    engine: Any = load_engine("reference")
-    if lateness is not None:
-        engine = engine.reading(lateness)
-
-    def traces(cases: list[Case]) -> Traces:
-        found: dict[str, Trace] = {}
-        for case in cases:
-            found |= engine.run(Pack((case,)), programs).traces
-        return found
-
-    return traces
 
 
 READINGS = (
@@ -168,34 +153,18 @@ def _with_replays(cell: Cell, replays: list[Replay]) -> Cell:
     return cell
 
 
-def write_cases(path: Path, cases: Iterable[Case]) -> str:
-    """Write a file of cases, one a line; returns the hash of its content."""
-    text = "".join(canonical(case.to_json()) + "\n" for case in cases)
-    path.write_text(text, encoding="utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()
+BATCH = 200
+"""So many cases for each guarantee are drawn, run and checked at a time: what is kept in memory is one batch."""
 
 
-def read_cases(path: Path, scenarios: Iterable[Scenario]) -> list[Case]:
-    """The cases of a file that are of these scenarios. Raises UnusableCases."""
-    known = programs_of(scenarios)
-    try:
-        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnusableCases(f"cannot read {path}: {error}") from None
-    cases = []
-    for number, line in enumerate(lines, 1):
-        try:
-            cases.append(Case.from_json(json.loads(line)))
-        except ValueError as error:
-            raise UnusableCases(f"{path}, line {number}: not a case: {error}") from None
-    cases = [case for case in cases if program_ref(case.scenario, case.program) in known]
-    if not cases:
-        raise UnusableCases(f"{path} holds no case of the scenarios asked for")
-    if len({case.id for case in cases}) != len(cases):
-        raise UnusableCases(f"{path} holds a case twice")
-    if missing := {case.base for case in cases if case.base} - {case.id for case in cases}:
-        raise UnusableCases(f"{path} lacks the case {min(missing)} that another is the twin of")
-    return cases
+@dataclass
+class Drawn:
+    """The cases of a run, all batches of them."""
+
+    cases: int = 0
+    distinct: int = 0
+    clocks: set[object] = field(default_factory=set)
+    digest: Digest = field(default_factory=Digest)
 
 
 class Run:
@@ -204,6 +173,8 @@ class Run:
     def __init__(self, options: Options, on_event: Callable[[Event], None] = lambda event: None) -> None:
         self.options, self.on_event = options, on_event
         self.programs = programs_of(options.scenarios)
+        self.store = Store(options.out)
+        self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self._host("checker"))
         self.hosts: dict[str, Host] = {}
         self._hosts_started: Counter[str] = Counter()
         self.interrupted = threading.Event()
@@ -225,14 +196,12 @@ class Run:
         lanes = [[i for i in infos.values() if i.capabilities.heavy is heavy] for heavy in (True, False)]
         try:
             for lane in filter(None, lanes):
-                self._host(lane[0])  # it comes up while the cases are drawn
-            cases = self._cases()
-            digest = write_cases(options.out / "cases.jsonl", cases)
-            clocks = len({case.schedule.clock for case in cases})
-            drawn = time.monotonic() - started
-            self.on_event(RunStarted(len(cases), clocks))
+                self._host(_host_name(lane[0]))  # it comes up while the cases are drawn
+            drawn = self._draw()
+            seconds = time.monotonic() - started
+            self.on_event(RunStarted(drawn.cases, len(drawn.clocks)))
             with ThreadPoolExecutor(max_workers=len(lanes)) as pool:
-                jobs = [pool.submit(self._run_lane, lane, cases) for lane in lanes]
+                jobs = [pool.submit(self._run_lane, lane) for lane in lanes]
                 try:
                     wait(jobs)
                 except KeyboardInterrupt:
@@ -241,7 +210,7 @@ class Run:
                     job.result()
         finally:
             self._close_all()
-        return self._results(cases, clocks, digest, drawn, time.monotonic() - started)
+        return self._results(drawn, seconds, started)
 
     def stop(self, *_: object) -> None:
         """A handler of signals: raises KeyboardInterrupt, but while cases are drawn only as soon as may be. Hypothesis is
@@ -266,14 +235,12 @@ class Run:
                 if host:
                     host.close()
 
-    def _host(self, info: EngineInfo, again: bool = False) -> Host:
-        """The process that an engine runs in, started if there is none that lives. With ``again`` it is another one, with
-        another hash seed.
+    def _host(self, name: str, hash_seed: int = 0) -> Host:
+        """The process of this name, started if there is none that lives.
 
         Raises:
             CannotRun: the run was interrupted.
         """
-        name = _file_name(_host_name(info)) + ("-confirmation" if again else "")
         with self._lock:
             if self.interrupted.is_set():
                 raise CannotRun("interrupted")
@@ -282,31 +249,42 @@ class Run:
             if name not in self.hosts:
                 number = self._hosts_started[name]
                 log = self.options.out / "logs" / (f"{name}-{number}.log" if number else f"{name}.log")
-                self.hosts[name] = Host(log, self.options.timeout, hash_seed=int(again))
+                self.hosts[name] = Host(log, self.options.timeout, hash_seed)
                 self._hosts_started[name] += 1
             return self.hosts[name]
 
     def _start_again(self, info: EngineInfo) -> OpenEngine:
         """The engine in another process. Raises EngineDown where it does not start."""
         try:
-            return self._host(info, again=True).start(info.id)
+            return self._host(f"{_host_name(info)}-confirmation", hash_seed=1).start(info.id)
         except CannotRun as error:
             raise EngineDown(str(error)) from None
 
-    def _run_lane(self, lane: list[EngineInfo], cases: list[Case]) -> None:
+    def _run_lane(self, lane: list[EngineInfo]) -> None:
         for number, info in enumerate(lane):
-            self._run_engine(info, cases)
+            self._run_engine(info)
             if _host_name(info) not in map(_host_name, lane[number + 1 :]):
-                self._close(_file_name(_host_name(info)))
+                self._close(_host_name(info))
 
     def _info(self, name: str) -> EngineInfo:
         engine = load_engine(name)
         return EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
 
-    def _cases(self) -> list[Case]:
+    def _draw(self) -> Drawn:
+        """Draw the cases, or read them, and store them in batches."""
+        drawn = Drawn()
+        for cases in self.store.replaced_by(self._batches()):
+            drawn.digest.add(cases)
+            drawn.cases += len(cases)
+            drawn.distinct += len({case.digest for case in cases})
+            drawn.clocks |= {case.schedule.clock for case in cases}
+        return drawn
+
+    def _batches(self) -> Iterator[list[Case]]:
         options = self.options
         if options.cases_from:
-            return read_cases(options.cases_from, options.scenarios)
+            yield from read_cases(options.cases_from, options.scenarios)
+            return
         exercised = exercised_by_any_reading(options.scenarios)
 
         def until_stopped(cases: list[Case]) -> list[frozenset[str]]:
@@ -314,20 +292,26 @@ class Run:
                 raise KeyboardInterrupt
             return exercised(cases)
 
-        self._drawing = True
-        try:
-            cases = draw_cases(options.scenarios, options.wanted, options.seed, until_stopped)
-        finally:
-            self._drawing = False
-        if self._stop_asked:
-            raise KeyboardInterrupt
-        return cases
+        known: set[str] = set()
+        number = -(-options.wanted // BATCH)
+        for batch in range(number):
+            wanted = options.wanted // number + (batch < options.wanted % number)
+            seed = seeded(options.seed, "batch", batch) if batch else options.seed
+            self._drawing = True
+            try:
+                cases = draw_cases(options.scenarios, wanted, seed, until_stopped, known)
+            finally:
+                self._drawing = False
+            if self._stop_asked:
+                raise KeyboardInterrupt
+            known |= {case.digest for case in cases}
+            yield cases
 
-    def _run_engine(self, info: EngineInfo, cases: list[Case]) -> None:
+    def _run_engine(self, info: EngineInfo) -> None:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
         try:
-            engine = self._host(info).start(info.id)
+            engine = self._host(_host_name(info)).start(info.id)
             info.environment, info.evidence = engine.environment, engine.evidence
         except CannotRun as error:
             outcome.available = False
@@ -336,25 +320,47 @@ class Run:
             return
         outcome.seconds["start"] = time.monotonic() - started
         stored = [w for w in self.stored if w.engine == info.id]
-        replays = [replay(engine, witness, self.options.scenarios, info.capabilities) for witness in stored]
+        outcome.replays = [replay(engine, witness, self.options.scenarios, info.capabilities) for witness in stored]
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
+        outcome.seconds |= {"packs": 0.0, "checks": 0.0}
+        judgement = Judgement(self.options.scenarios, info)
+        for batch in self.store.batches:
+            begun = time.monotonic()
+            cases, runs = self._run_batch(engine, info, batch)
+            outcome.answered |= bool(runs.traces)
+            ran = time.monotonic()
+            self._check_batch(info, batch, cases, runs, judgement)
+            outcome.seconds["packs"] += ran - begun
+            outcome.seconds["checks"] += time.monotonic() - ran
+        self._conclude(outcome, judgement)
+        self.store.write_engine(info, self.options.engines.index(info.id))
+        outcome.seconds["all"] = time.monotonic() - started
+        self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
+
+    def _run_batch(self, engine: OpenEngine, info: EngineInfo, batch: int) -> tuple[list[Case], Runs]:
+        """Run a batch of cases on an engine, and store what it gave; those that it was handed, and that."""
         can = info.capabilities
-        mine = [case for case in cases if can.takes(case, self._program(case))]
+        mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
         packs = chosen(drawn, can.packs)
-        info.packs = len(packs), len(drawn)
-        mine = [case for pack in packs for case in pack.cases]
-        self.on_event(EngineReady(info.id, *info.packs))
+        info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
+        handed = [case for pack in packs for case in pack.cases]
+        self.on_event(BatchBegun(info.id, batch, len(self.store.batches), len(packs), len(drawn)))
         runs = Runs()
         with ThreadPoolExecutor(max_workers=can.parallel) as pool:
             for given, failure in pool.map(lambda pack: self._run_pack(engine, pack, info.id), packs):
                 runs.merge(given)
                 info.failure = info.failure or failure
-        outcome.seconds["packs"] = time.monotonic() - started - sum(outcome.seconds.values())
-        outcome.runs = runs
-        self._judge(outcome, mine, runs, replays)
-        outcome.seconds["all"] = time.monotonic() - started
-        self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
+        tables.write(self.store.traces(info.id, batch), tables.run_table(handed, runs))
+        return handed, runs
+
+    def _check_batch(self, info: EngineInfo, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
+        try:
+            checked = self.checks.check(info, batch, cases, runs)
+        except EngineDown as error:
+            info.failure = info.failure or f"not checked on {self.checks.checker}, but here: {error}"
+            checked = self.checks.check_here(info, batch, cases, runs)
+        judgement.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
 
     def _program(self, case: Case) -> Any:
         return self.programs[program_ref(case.scenario, case.program)]
@@ -386,48 +392,41 @@ class Run:
         self.on_event(PackDone(name))
         return runs, failure
 
-    def _judge(self, outcome: EngineOutcome, cases: list[Case], runs: Runs, replays: list[Replay]) -> None:
-        info, scenarios = outcome.info, self.options.scenarios
-        reference = reference_traces(self.programs, info.capabilities.lateness)
+    def _conclude(self, outcome: EngineOutcome, judgement: Judgement) -> None:
+        """From what all batches say to cells; what is violated is confirmed."""
+        info, replays = outcome.info, outcome.replays
         violations: list[Violation] = []
         cells: list[Cell] = []
-        for judged, guarantee, evidence in checking.judge(scenarios, cases, runs, info, reference):
+        for judged, guarantee, against in judgement.cells():
             cell = _with_replays(judged, replays)
             cells.append(cell)
             if judged.verdict is Verdict.VIOLATED:
-                against = tuple(sorted(evidence.against, key=lambda a: a.size))
-                violations.append(Violation(judged, guarantee, against))
-        outcome.survivals = list(survey(scenarios, cases, runs, info, reference))
+                violations.append(Violation(judged, guarantee, tuple(against)))
+        outcome.survivals = list(judgement.survivals())
         self.on_event(Confirming(info.id, len(violations)))
         started = time.monotonic()
         confirmer = Confirmer(
             info,
-            scenarios,
-            reference=reference,
-            specified=reference_traces(self.programs),
+            self.options.scenarios,
+            reference=self.checks.reference(info.capabilities.lateness),
+            specified=self.checks.reference(None),
             start=lambda: self._start_again(info),
         )
-        confirmed = confirmer.confirm(violations, runs, {case.id: case for case in cases}, replays)
+        confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
         outcome.witnesses = still | confirmer.witnesses
-        outcome.replays = replays
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
         for cell in outcome.cells:
             self.on_event(CellDone(cell))
 
-    def _agreements(self, cases: list[Case], outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
-        idioms = {o.info.id: idiom for o in outcomes if (idiom := o.info.capabilities.idiom)}
-        answered = [o for o in outcomes if o.runs.traces and (o.info.id not in idioms or idioms[o.info.id].compared)]
-        references = {o.info.id: reference_traces(self.programs, o.info.capabilities.lateness) for o in answered}
-        traces = {outcome.info.id: outcome.runs.traces for outcome in answered}
-        compared = agreements(self.options.scenarios, cases, traces, references, stops=frozenset(idioms))
-        # An idiom has no cases of programs that it does not do the job of.
-        return [found.to_json() for found in compared if found.cases or not {found.left, found.right} & idioms.keys()]
+    def _agreements(self, outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
+        compared = [o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.idiom) or i.compared)]
+        return [found.to_json() for found in agreements_of(self.options.scenarios, compared, self.store, self.checks)]
 
-    def _results(self, cases: list[Case], clocks: int, digest: str, drawn: float, seconds: float) -> Results:
+    def _results(self, drawn: Drawn, drawing: float, started: float) -> Results:
         options = self.options
         outcomes = [self.outcomes[name] for name in options.engines if name in self.outcomes]
         witnesses = {name: w.to_json() for outcome in outcomes for name, w in sorted(outcome.witnesses.items())}
@@ -436,9 +435,9 @@ class Run:
                 "harness": version("conformance"),
                 "seed": None if options.cases_from else options.seed,
                 "wanted": options.wanted,
-                "cases": len({case.digest for case in cases}),
-                "cases_digest": digest,
-                "clocks": clocks,
+                "cases": drawn.distinct,
+                "cases_digest": str(drawn.digest),
+                "clocks": len(drawn.clocks),
                 "partial": self.interrupted.is_set(),
                 "stored_witnesses": digest_of([witness.to_json() for witness in self.stored]),
                 "options": {"scenarios": [s.id for s in options.scenarios], "engines": list(options.engines)},
@@ -448,12 +447,12 @@ class Run:
             cells=[cell for outcome in outcomes for cell in outcome.cells],
             survivals=[survival.to_json() for outcome in outcomes for survival in outcome.survivals],
             witnesses=witnesses,
-            agreements=self._agreements(cases, outcomes),
+            agreements=self._agreements(outcomes),
             replays=[replay.to_json() for outcome in outcomes for replay in outcome.replays],
             timing={
                 "cpus": os.cpu_count(),
-                "drawing": round(drawn, 2),
-                "seconds": round(seconds, 2),
+                "drawing": round(drawing, 2),
+                "seconds": round(time.monotonic() - started, 2),
                 "engines": {o.info.id: {k: round(v, 2) for k, v in o.seconds.items()} | o.effort for o in outcomes},
             },
         )
@@ -496,8 +495,5 @@ def describe(scenario: Scenario) -> dict[str, Any]:
 
 
 def _host_name(info: EngineInfo) -> str:
-    return info.capabilities.host or info.id
-
-
-def _file_name(engine: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]", "_", engine)
+    """What the process that it runs in is called, and its log."""
+    return file_name(info.capabilities.host or info.id)

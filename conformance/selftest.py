@@ -8,16 +8,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conformance import checking
-from conformance.checking import Evidence, Runs, Traces
+from conformance.checking import Evidence, Runs, Tally, Traces
 from conformance.engine import Engine, EngineInfo
 from conformance.generation import draw_cases
 from conformance.guarantees import Guarantee, Scenario, programs_of
+from conformance.judging import judge
 from conformance.model import Case, digest, program_ref
 from conformance.packing import packs_of
 from conformance.perturbation import Perturbation
 from conformance.registry import UnknownName, load_engine
 from conformance.results import Cell
-from conformance.runner import exercised_by_any_reading, reference_traces
+from conformance.runner import exercised_by_any_reading
+from conformance.specified import reference_traces
 
 Row = tuple[str, str]
 """(scenario, guarantee)."""
@@ -148,7 +150,9 @@ class _Bench:
                 found = self._evidence(guarantee, ref, self._cases[ref], runs[guarantee.program])
                 for perturbation, evidence in found:
                     if evidence.against or evidence.faults:
-                        yield checking.conclude(scenario, guarantee, perturbation, info, evidence)
+                        tally = Tally()
+                        tally.add(evidence, scenario.programs[guarantee.program])
+                        yield checking.conclude(scenario, guarantee, perturbation, info, tally)
 
     def _run(self, engine: Engine, ref: str) -> Runs:
         runs = Runs()
@@ -185,4 +189,4 @@ def judged(scenarios: list[Scenario], name: str, cases: list[Case]) -> list[Cell
         runs.add(pack, engine.run(pack, programs))
     info = EngineInfo(engine.id, engine.title, engine.capabilities)
     reference = reference_traces(programs, engine.capabilities.lateness)
-    return [cell for cell, _, _ in checking.judge(scenarios, cases, runs, info, reference)]
+    return [cell for cell, _, _ in judge(scenarios, cases, runs, info, reference).cells()]

@@ -1,7 +1,7 @@
 """The process that engines run in: ``python -m conformance.worker FOLDER``.
 
 It reads requests from standard input and answers on standard output, one JSON object a line with the request's number;
-cases and traces travel as files. Whatever an engine itself prints goes to standard error, which the runner keeps as the log.
+cases and traces travel as Arrow files. Whatever an engine itself prints goes to standard error, which the runner keeps as the log.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TextIO
 
+from conformance import tables
 from conformance.engine import CannotRun, Engine, EngineGone, NotDriven
 from conformance.guarantees import programs_of
-from conformance.model import Case, Pack
-from conformance.registry import load_engine, load_scenarios
+from conformance.judging import Batch, Checker
+from conformance.model import Pack
+from conformance.registry import load_checker, load_engine, load_scenarios
 
 
 class Worker:
@@ -29,10 +31,13 @@ class Worker:
         self._programs = programs_of(load_scenarios())
         self._engines: dict[str, Engine] = {}
         self._pools: dict[str, ThreadPoolExecutor] = {}
+        self._checker: Checker | None = None
 
     def serve(self, request: dict[str, Any]) -> None:
         if "open" in request:
             self._open(request["number"], request["open"])
+        elif "check" in request:
+            self._check(request)
         else:
             self._pools[request["run"]].submit(self._run, request)
 
@@ -41,6 +46,8 @@ class Worker:
             pool.shutdown()
         for engine in self._engines.values():
             engine.close()
+        if self._checker:
+            self._checker.close()
 
     def _answer(self, number: int, **fields: Any) -> None:
         with self._lock:
@@ -62,12 +69,27 @@ class Worker:
             traceback.print_exc()
             self._answer(number, cannot=_one_line(error))
 
+    def _check(self, request: dict[str, Any]) -> None:
+        number = request.pop("number")
+        try:
+            if self._checker is None:
+                checker = load_checker(request.pop("check"))
+                checker.check()
+                checker.open(self._folder)
+                self._checker = checker
+            self._checker.run(Batch(**request["batch"]))
+        except Exception as error:
+            traceback.print_exc()
+            self._answer(number, failed=_one_line(error))
+        else:
+            self._answer(number, done=True)
+
     def _run(self, request: dict[str, Any]) -> None:
         number = request["number"]
         try:
-            pack = Pack(tuple(Case.from_json(case) for case in json.loads(Path(request["pack"]).read_text())))
+            pack = Pack(tuple(tables.cases_of(tables.receive(Path(request["pack"])))))
             run = self._engines[request["run"]].run(pack, self._programs)
-            Path(request["out"]).write_text(json.dumps(run.to_json()))
+            tables.send(Path(request["out"]), tables.pack_run_table(pack, run))
         except NotDriven as error:
             self._answer(number, not_driven=str(error))
         except EngineGone as error:

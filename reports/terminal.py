@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from conformance.results import Cell, Results, Verdict
-from conformance.runner import CellDone, Confirming, EngineDone, EngineReady, Event, PackDone, RunStarted
+from conformance.runner import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone, RunStarted
 from reports.words import SYMBOLS, claim, compared_ports, counted, difference_lines, not_run, replayed, with_reference
 
 COLOURS = {
@@ -51,10 +51,14 @@ class Live:
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._say(f"{event.cases} cases on {event.clocks} clocks")
-        elif isinstance(event, EngineReady):
-            self._bars[event.engine] = self._progress.add_task(event.engine, total=event.packs)
+        elif isinstance(event, BatchBegun):
+            total = event.packs * event.batches
+            if event.engine not in self._bars:
+                self._bars[event.engine] = self._progress.add_task(event.engine, total=total)
+                self._say(f"{event.engine}: up")
             which = f"{event.packs} packs" if event.packs == event.drawn else f"{event.packs} of {event.drawn} packs"
-            self._say(f"{event.engine}: up, {which} to run")
+            of = f"batch {event.batch + 1} of {event.batches}: " if event.batches > 1 else ""
+            self._say(f"{event.engine}: {of}{which} to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance import tables
 from conformance.engine import CannotRun, Capabilities, Engine, Feature, LatenessProfile, Support, case_needs
 from conformance.model import DRAIN, Case, Deliver, FailOnce, Pack, PackRun, Trace, program_ref
 from conformance.packing import packs_of
@@ -323,7 +323,7 @@ class _Kit:
                     "by Trace.collect"
                 )
         try:
-            same = PackRun.from_json(json.loads(json.dumps(run.to_json()))) == run
+            same = tables.pack_run_of(tables.pack_run_table(pack, run), pack) == run
         except (TypeError, ValueError) as error:
             raise AdapterFault(
                 f"{where}: what run() gave is not JSON ({_told(error)}); emit what the program emitted"

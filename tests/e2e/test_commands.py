@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from conformance import tables
 from conformance.registry import load_engine
 from conformance.results import Results, Verdict
+from conformance.storage import write_cases
 
 LATE = "mutant:late-at-the-watermark"
+
+CASES = Path("out", "tables", "cases", "0000.parquet")
 
 
 def conformance(*arguments, cwd, env=None):
@@ -41,7 +46,7 @@ def ran(tmp_path_factory):
 
 def test_a_run_leaves_all_its_files(ran):
     folder, printed = ran
-    for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "cases.jsonl"):
+    for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "tables/cases/0000.parquet"):
         assert (folder / "out" / name).stat().st_size > 0
     assert "seed 5" in printed
     assert "an element exactly at the watermark is processed" in printed
@@ -84,14 +89,12 @@ def test_one_seed_gives_one_result(ran, tmp_path):
     first.pop("timing")
     second.pop("timing")
     assert json.dumps(first) == json.dumps(second)
-    assert (folder / "out" / "cases.jsonl").read_bytes() == (tmp_path / "out" / "cases.jsonl").read_bytes()
+    assert (folder / CASES).read_bytes() == (tmp_path / CASES).read_bytes()
 
 
 def test_cases_of_one_run_serve_another(ran, tmp_path):
     folder, _ = ran
-    done = conformance(
-        "run", "--engine", LATE, "--cases-from", folder / "out" / "cases.jsonl", "--out", "out", cwd=tmp_path
-    )
+    done = conformance("run", "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
     assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
@@ -117,10 +120,9 @@ def test_a_stored_witness_convicts_where_the_cases_do_not(ran, tmp_path):
     """Here the run has no case for its guarantee at all but one that stands."""
     folder, _ = ran
     (witness,) = (folder / "out" / "witnesses").glob("*.json")
-    cases = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
-    other = next(c for c in cases if c["program"] == "windowed" and "base" not in c)
-    (tmp_path / "one.jsonl").write_text(json.dumps(other) + "\n")
-    arguments = ["run", "--engine", LATE, "--cases-from", "one.jsonl", "--out", "out", "--witnesses", witness.parent]
+    cases = tables.cases_of(tables.read(folder / CASES))
+    write_cases(tmp_path / "one.parquet", [next(c for c in cases if c.program == "windowed" and not c.base)])
+    arguments = ["run", "--engine", LATE, "--cases-from", "one.parquet", "--out", "out", "--witnesses", witness.parent]
     done = conformance(*arguments, "--scenario", "late-data", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
@@ -176,21 +178,21 @@ def test_a_run_takes_away_only_what_a_run_wrote(ran, tmp_path):
     out = tmp_path / "out"
     (out / "logs" / "mine").mkdir(parents=True)
     (out / "logs" / "app.log").write_text("mine")
-    (out / "cases.jsonl").write_bytes((folder / "out" / "cases.jsonl").read_bytes())
+    shutil.copytree(folder / "out" / "tables", out / "tables")
     (out / "results.json").write_text("stale")
-    done = conformance("run", "--engine", "reference", "--cases-from", "out/cases.jsonl", "--out", "out", cwd=tmp_path)
+    done = conformance("run", "--engine", "reference", "--cases-from", "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (out / "logs" / "app.log").read_text() == "mine"
-    assert (out / "cases.jsonl").read_bytes() == (folder / "out" / "cases.jsonl").read_bytes()
+    assert (tmp_path / CASES).read_bytes() == (folder / CASES).read_bytes()
     assert Results.read(out / "results.json").cells
 
 
 def test_bad_cases_leave_the_last_run_as_it_was(ran, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "results.json").write_text("precious")
-    cases = (ran[0] / "out" / "cases.jsonl").read_text(encoding="utf-8")
-    (tmp_path / "twice").write_text(cases.split("\n")[0] + "\n" + cases, encoding="utf-8")
-    done = conformance("run", "--engine", "reference", "--cases-from", "twice", "--out", "out", cwd=tmp_path)
+    cases = tables.cases_of(tables.read(ran[0] / CASES))
+    write_cases(tmp_path / "twice.parquet", [cases[0], *cases])
+    done = conformance("run", "--engine", "reference", "--cases-from", "twice.parquet", "--out", "out", cwd=tmp_path)
     assert done.returncode == 2
     assert "holds a case twice" in done.stderr
     assert (tmp_path / "out" / "results.json").read_text() == "precious"
@@ -233,8 +235,8 @@ BAD = [
     (("run", "--scenario", "nothing"), "unknown scenario 'nothing'; there are:"),
     (("run", "--cases", "0"), "0 is not in the range"),
     (("run", "--engine", "reference", "--out", "file/below"), "file/below"),
-    (("run", "--engine", "reference", "--cases-from", "nowhere"), "cannot read nowhere"),
-    (("run", "--engine", "reference", "--cases-from", "file"), "file, line 1: not a case"),
+    (("run", "--engine", "reference", "--cases-from", "nowhere"), "cannot read cases from nowhere: there is no"),
+    (("run", "--engine", "reference", "--cases-from", "file"), "cannot read cases from file: "),
     (("report", "nowhere"), "cannot read nowhere"),
     (("report", "file"), "file is not JSON"),
     (("report", "other.json"), "other.json is not a results file of this version"),

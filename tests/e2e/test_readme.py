@@ -9,7 +9,8 @@ from conformance.generation import draw_cases
 from conformance.guarantees import programs_of
 from conformance.packing import packs_of
 from conformance.results import Verdict
-from conformance.runner import exercised_by_any_reading, reference_traces
+from conformance.runner import exercised_by_any_reading
+from conformance.specified import reference_traces
 from engines.mutants import mutant
 from engines.reference import Reference
 
@@ -32,5 +33,7 @@ def test_the_scenario_of_the_readme_runs():
             scenario.programs["maximum"], scenario.guarantees[0], None, cases, runs, reference_traces(programs)
         )
         info = EngineInfo(engine.id, engine.title, engine.capabilities)
-        verdicts[engine.id] = checking.conclude(scenario, scenario.guarantees[0], None, info, evidence).verdict
+        tally = checking.Tally()
+        tally.add(evidence, scenario.programs["maximum"])
+        verdicts[engine.id] = checking.conclude(scenario, scenario.guarantees[0], None, info, tally).verdict
     assert verdicts == {"reference": Verdict.HOLDS, "mutant:state-lost-after-a-bundle": Verdict.VIOLATED}

@@ -17,7 +17,8 @@ from conformance.packing import packs_of
 from conformance.perturbation import RESTART, RESUME, RETRY
 from conformance.registry import load_engine, load_scenarios, users_scenarios
 from conformance.results import Results, Verdict
-from conformance.runner import exercised_by_any_reading, write_cases
+from conformance.runner import exercised_by_any_reading
+from conformance.storage import write_cases
 
 pytestmark = pytest.mark.engine
 
@@ -135,8 +136,8 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     cases = draw_cases(scenarios, 6, 1, exercised_by_any_reading(scenarios))
     few = [case for case in cases if case.program == "global" and not case.perturbation]
     clock = Counter(case.schedule.clock for case in few).most_common(1)[0][0]
-    write_cases(tmp_path / "few.jsonl", [case for case in few if case.schedule.clock == clock])
-    done = conformance("run", "--load", ported, "--cases-from", "few.jsonl", "--out", "out", cwd=tmp_path)
+    write_cases(tmp_path / "few.parquet", [case for case in few if case.schedule.clock == clock])
+    done = conformance("run", "--load", ported, "--cases-from", "few.parquet", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
     assert results.engines == ["reference", "beam-port:index", "spark-port:index"]

@@ -8,13 +8,13 @@ from conformance.checking import (
     Against,
     Evidence,
     Runs,
+    Tally,
     Unjudgeable,
     cells_asked,
     conclude,
     exercised,
     findings_against,
     gather,
-    judge,
     not_expressible,
     pair_differs,
     perturbations_of,
@@ -22,6 +22,7 @@ from conformance.checking import (
 from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature, Idiom, emulated, unsupported
 from conformance.equivalence import Equivalence
 from conformance.guarantees import Guarantee, Scenario, Source
+from conformance.judging import judge
 from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, PackRun, Schedule, StepCount, Trace
 from conformance.perturbation import PERTURBATIONS, RESTART, RETRY, REVERSE
 from conformance.program import Cell as Kind
@@ -72,6 +73,14 @@ SCENARIO = Scenario("s", "", {"p": PROGRAM, "q": PROGRAM}, {"p": None, "q": None
 def _info(changed=None, evidence=None):
     features = dict.fromkeys(Feature, NATIVE) | (changed or {})
     return EngineInfo("e", "", Capabilities(features, SPECIFIED), evidence=evidence or {})
+
+
+def _conclude(guarantee, perturbation, info, *batches):
+    """The cell that the evidence of some batches makes."""
+    tally = Tally()
+    for evidence in batches:
+        tally.add(evidence, PROGRAM)
+    return conclude(SCENARIO, guarantee, perturbation, info, tally)
 
 
 def _nobody(cases):
@@ -265,7 +274,7 @@ AGAINST = [Against(_case("e1"), "one"), Against(TWIN, "two")]
     ],
 )
 def test_the_worst_of_the_evidence_decides(evidence, verdict, reason):
-    cell = conclude(SCENARIO, CHECKED, None, _info(), evidence)
+    cell = _conclude(CHECKED, None, _info(), evidence)
     assert (cell.verdict, cell.reason) == (verdict, reason)
     assert cell.lost == len(evidence.lost)
 
@@ -274,20 +283,34 @@ def test_what_holds_says_on_how_many_distinct_cases_and_clocks():
     """The same schedule twice is one case; the cell names who claims it, where."""
     wider = Case("s", "p", Schedule((Advance(0, 10), Deliver(1), Deliver(2), Advance(3, 30))))
     evidence = Evidence([BASE, TWIN, OTHER, wider], inapplicable=4)
-    cell = conclude(SCENARIO, CHECKED, RESTART, _info(), evidence)
+    cell = _conclude(CHECKED, RESTART, _info(), evidence)
     assert cell.verdict is Verdict.HOLDS
     assert cell.reason.startswith("3 ")
     assert (cell.cases, cell.clocks, cell.violations, cell.inapplicable) == (3, 2, 0, 4)
     assert (cell.scenario, cell.program, cell.guarantee) == ("s", "p", CHECKED.id)
     assert (cell.perturbation, cell.engine, cell.claimed) == ("restart", "e", "a document")
-    assert conclude(SCENARIO, CHECKED, None, _info(), evidence).perturbation == AS_DRAWN
+    assert _conclude(CHECKED, None, _info(), evidence).perturbation == AS_DRAWN
+
+
+def test_batches_add_up():
+    """Each with cases of its own; the smallest case of any gives the reason, the first fault of any another one."""
+    large = _case("e9", 5)
+    two = Evidence([OTHER], faults=["second"], lost=["l"], inapplicable=2)
+    cell = _conclude(CHECKED, None, _info(), Evidence([BASE, TWIN], faults=["first"], inapplicable=1), two)
+    assert (cell.verdict, cell.reason, cell.cases, cell.clocks) == (Verdict.ERROR, "first", 2, 1)
+    assert (cell.inapplicable, cell.lost) == (3, 1)
+    against = [Evidence([c], [Against(c, c.id)]) for c in (large, BASE)]
+    for order in (against, against[::-1]):
+        cell = _conclude(CHECKED, None, _info(), *order)
+        smallest = min(large, BASE, key=lambda case: case.size)
+        assert (cell.verdict, cell.reason, cell.violations) == (Verdict.VIOLATED, smallest.id, 2)
 
 
 def test_the_smallest_case_gives_the_reason_of_a_violation():
     two = Event("e2", "b", None, 20), Event("e3", "b", None, 20)
     large = Case("s", "p", BASE.schedule.with_bundles({1: two}))
     against = [Against(large, "the large one"), Against(BASE, "the small one"), Against(TWIN, "the same")]
-    cell = conclude(SCENARIO, CHECKED, None, _info(), Evidence([BASE, TWIN, large], against))
+    cell = _conclude(CHECKED, None, _info(), Evidence([BASE, TWIN, large], against))
     assert (cell.reason, cell.violations) == ("the small one", 2)
     assert cell.coverage == {"equal times in a key": 1}
 
@@ -319,8 +342,8 @@ def test_what_is_needed_twice_is_needed():
 
 def test_emulations_are_noted_where_they_were_used():
     info = _info({Feature.COMBINING: emulated("a value"), Feature.RESTART: emulated("a new job")})
-    assert conclude(SCENARIO, CHECKED, None, info, Evidence()).notes == ("emulated: a value",)
-    assert len(conclude(SCENARIO, CHECKED, RESTART, info, Evidence()).notes) == 2
+    assert _conclude(CHECKED, None, info, Evidence()).notes == ("emulated: a value",)
+    assert len(_conclude(CHECKED, RESTART, info, Evidence()).notes) == 2
     info.capabilities.features[Feature.RETRY] = unsupported("none")
     assert not_expressible(SCENARIO, CHECKED, RETRY, info).notes == ()
 
@@ -329,17 +352,19 @@ def test_a_verdict_on_every_cell_with_the_evidence_behind_it():
     foreign = replace(OTHER, program="q")
     runs = Runs({BASE.id: _trace("wrong"), TWIN.id: _trace(1), foreign.id: _trace("wrong")})
     info = _info({Feature.RETRY: unsupported("none")})
-    judged = list(judge([SCENARIO], [BASE, foreign, TWIN], runs, info, lambda cases: {c.id: _trace() for c in cases}))
+    judged = list(
+        judge([SCENARIO], [BASE, foreign, TWIN], runs, info, lambda cases: {c.id: _trace() for c in cases}).cells()
+    )
     assert [(c.guarantee, c.perturbation) for c, _, _ in judged] == [
         (g.id, p.id if p else AS_DRAWN) for _, g, p in cells_asked([SCENARIO], info)
     ]
-    by_cell = {(g.id, cell.perturbation): (cell, evidence) for cell, g, evidence in judged}
-    cell, evidence = by_cell[CHECKED.id, AS_DRAWN]
-    assert (cell.verdict, evidence.against) == (Verdict.VIOLATED, [Against(BASE, "wrong in e1")])
-    cell, evidence = by_cell[RELATED.id, "restart"]
-    assert (cell.verdict, [a.base for a in evidence.against]) == (Verdict.VIOLATED, [BASE])
-    cell, evidence = by_cell[CHECKED.id, "retry"]
-    assert (cell.verdict, evidence) == (Verdict.UNSUPPORTED, Evidence())
+    by_cell = {(g.id, cell.perturbation): (cell, against) for cell, g, against in judged}
+    cell, against = by_cell[CHECKED.id, AS_DRAWN]
+    assert (cell.verdict, against) == (Verdict.VIOLATED, [Against(BASE, "wrong in e1")])
+    cell, against = by_cell[RELATED.id, "restart"]
+    assert (cell.verdict, [a.base for a in against]) == (Verdict.VIOLATED, [BASE])
+    cell, against = by_cell[CHECKED.id, "retry"]
+    assert (cell.verdict, against) == (Verdict.UNSUPPORTED, [])
     assert by_cell[CHECKED.id, "restart"][0].verdict is Verdict.HOLDS
 
 
@@ -364,5 +389,5 @@ def test_an_idiom_is_asked_for_its_program_alone_and_not_for_what_it_is_silent_o
 
 def test_a_note_of_a_run_is_in_the_cells_of_its_program():
     runs = Runs({BASE.id: _trace(1)}, notes={"s/p": "ran on another runner"})
-    judged = list(judge([SCENARIO], [BASE], runs, _info(), lambda cases: {}))
+    judged = list(judge([SCENARIO], [BASE], runs, _info(), lambda cases: {}).cells())
     assert all(cell.notes[-1:] == ("ran on another runner",) for cell, _, _ in judged)

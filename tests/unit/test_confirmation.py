@@ -13,7 +13,8 @@ from conformance.model import Advance, Case, Deliver, Emission, Event, PackRun, 
 from conformance.process import EngineDown
 from conformance.registry import load_engine, load_scenarios
 from conformance.results import AS_DRAWN, Cell, Verdict
-from conformance.runner import read_cases, reference_traces, write_cases
+from conformance.specified import reference_traces
+from conformance.storage import read_cases, write_cases
 
 SCENARIO = next(s for s in load_scenarios() if s.id == "late-data")
 NEVER_DROPPED = next(g for g in SCENARIO.guarantees if g.id == "an-on-time-element-is-never-dropped")
@@ -268,5 +269,5 @@ def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):
     """U+2028 and U+0085 are line breaks to some, and text to JSON."""
     schedule = Schedule((Advance(0, 1), Deliver(1, (Event("e1", "a", "\u2028 \u0085", 5),)), Advance(2, 9)))
     case = Case("late-data", "global", schedule)
-    write_cases(tmp_path / "cases.jsonl", [case])
-    assert read_cases(tmp_path / "cases.jsonl", [SCENARIO]) == [case]
+    write_cases(tmp_path / "cases.parquet", [case])
+    assert list(read_cases(tmp_path / "cases.parquet", [SCENARIO])) == [[case]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.checking import Evidence, conclude
+from conformance.checking import Evidence, Tally, conclude
 from conformance.coverage import CIRCUMSTANCES, counters, coverage
 from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature
 from conformance.guarantees import Guarantee, Scenario
@@ -101,7 +101,9 @@ def test_a_cell_counts_the_cases_that_exercised_it():
     restarted = _case(10, A, Restart(0), 99)
     evidence = Evidence(exercised=[restarted, PLAIN, restarted])
     engine = EngineInfo("reference", "", Capabilities(dict.fromkeys(Feature, NATIVE), SPECIFIED))
-    cell = conclude(scenario, guarantee, None, engine, evidence)
+    tally = Tally()
+    tally.add(evidence, scenario.programs["p"])
+    cell = conclude(scenario, guarantee, None, engine, tally)
     assert cell.cases == 2
     assert cell.coverage == {"a restart": 1, "a restart that may find a timer pending": 1}
     assert Cell.from_json(cell.to_json()) == cell

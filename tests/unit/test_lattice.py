@@ -15,7 +15,8 @@ from conformance.packing import packs_of
 from conformance.perturbation import PERTURBATIONS, REORDER_KEY, REORDERINGS, RETRY, REVERSE
 from conformance.program import Program
 from conformance.registry import load_engine, load_scenarios
-from conformance.runner import exercised_by_any_reading, reference_traces
+from conformance.runner import exercised_by_any_reading
+from conformance.specified import reference_traces
 from engines.reference import SPECIFIED
 
 SCENARIOS = load_scenarios()

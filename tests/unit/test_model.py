@@ -19,11 +19,9 @@ from conformance.model import (
     FailOnce,
     InvalidSchedule,
     Pack,
-    PackRun,
     Partitions,
     Restart,
     Schedule,
-    StepCount,
     Trace,
     canonical,
     renumbered,
@@ -148,15 +146,6 @@ def test_every_kind_of_step_survives_its_file():
     more = [FailOnce(0, resume=True), Deliver(0), Advance(0, 7_000, coalesced=True), Deliver(0), Advance(0, 9_000)]
     schedule = renumbered([*steps, *more])
     assert Schedule.from_json(json.loads(canonical(schedule.to_json()))) == schedule
-
-
-def test_a_run_survives_its_file():
-    run = PackRun(
-        {"c": Trace((Emission("a", {"n": 1}, 1, 5), Emission("a", None, 2, None, "ValueError: no")))},
-        (StepCount(1, 2, 1, None), StepCount(3, 1, 1, 0)),
-        frozenset({"d", "c"}),
-    )
-    assert PackRun.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Where batches are checked: in this process, or by a checker in another one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from conformance import lattice, tables
+from conformance.agreement import Agreement, agreements
+from conformance.checking import Reference, Runs
+from conformance.engine import CannotRun, EngineInfo, LatenessProfile
+from conformance.guarantees import Scenario, programs_of
+from conformance.judging import Batch, Checked, check
+from conformance.model import Case
+from conformance.process import EngineDown, Host
+from conformance.registry import load_checker
+from conformance.specified import reference_traces
+from conformance.storage import Store
+
+LOCAL, AUTO = "local", "auto"
+
+MANY = 50_000
+"""So many cases in a run are checked on Spark, where it can be had."""
+
+
+class Checks:
+    """Checks the batches of one store.
+
+    Args:
+        checker: "local", the name of a checker, or "auto".
+        host: gives the process that a checker runs in.
+        out: where check results go, if not into the same store.
+    """
+
+    def __init__(
+        self,
+        scenarios: Iterable[Scenario],
+        store: Store,
+        checker: str,
+        host: Callable[[], Host],
+        out: Store | None = None,
+    ) -> None:
+        self._scenarios, self._store, self._asked, self._host = list(scenarios), store, checker, host
+        self._out = out or store
+        self._references: dict[LatenessProfile | None, Reference] = {}
+
+    @cached_property
+    def checker(self) -> str:
+        if self._asked != AUTO:
+            return self._asked
+        if sum(self._store.count(batch) for batch in self._store.batches) <= MANY:
+            return LOCAL
+        try:
+            load_checker("spark").check()
+        except CannotRun:
+            return LOCAL
+        return "spark"
+
+    def reference(self, lateness: LatenessProfile | None) -> Reference:
+        """The reference that reads *late* so."""
+        if lateness not in self._references:
+            self._references[lateness] = reference_traces(programs_of(self._scenarios), lateness)
+        return self._references[lateness]
+
+    def check(self, info: EngineInfo, batch: int, cases: list[Case], runs: Runs) -> Checked:
+        """What the cases of a batch say of an engine, whose traces are in the store; the results are left there.
+
+        Raises:
+            EngineDown: the checker failed.
+        """
+        if self.checker == LOCAL:
+            return self.check_here(info, batch, cases, runs)
+        out = self._out.checks(info.id, batch)
+        work = Batch(
+            info.id,
+            tuple(programs_of(self._scenarios)),
+            str(self._store.cases(batch)),
+            str(self._store.traces(info.id, batch)),
+            str(out),
+        )
+        try:
+            self._host().check(self.checker, work)
+        except CannotRun as error:
+            raise EngineDown(str(error)) from None
+        asked = lattice.asked(self._scenarios, info)
+        return tables.checked_of(tables.read(out), asked, {case.id: case for case in cases}, runs.traces)
+
+    def check_here(self, info: EngineInfo, batch: int, cases: list[Case], runs: Runs) -> Checked:
+        """The same, in this process."""
+        found = check(self._scenarios, cases, runs, info, self.reference(info.capabilities.lateness))
+        out = self._out.checks(info.id, batch)
+        if out.is_dir():
+            shutil.rmtree(out)
+        tables.write(out, tables.check_table(found))
+        return found
+
+
+def agreements_of(
+    scenarios: Iterable[Scenario], infos: Iterable[EngineInfo], store: Store, checks: Checks
+) -> list[Agreement]:
+    """How far engines agree, over all batches."""
+    scenarios, infos = list(scenarios), list(infos)
+    total: dict[tuple[str, str, str, str], Agreement] = {}
+    stops = frozenset(info.id for info in infos if info.capabilities.idiom)
+    references = {info.id: checks.reference(info.capabilities.lateness) for info in infos}
+    for batch in store.batches:
+        cases = store.read_cases(batch)
+        traces = {info.id: store.read_traces(info.id, batch) for info in infos}
+        for found in agreements(scenarios, cases, traces, references, stops=stops):
+            total[found.place] = total[found.place].plus(found) if found.place in total else found
+    # An idiom has no cases of programs that it does not do the job of.
+    return [found for found in total.values() if found.cases or not {found.left, found.right} & stops]

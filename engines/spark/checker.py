@@ -1,0 +1,74 @@
+"""Checks of stored cases and traces as a Spark job: the function that checks a small run in its process, over tables that executors
+read and write. Nothing of the size of a run passes through the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.judging import Batch
+from engines.spark import session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+AT_A_TIME = 1_000
+"""So many cases, about, are checked in one call: families of cases stay together."""
+
+
+class SparkChecker:
+    """Checks batches on the Spark that ``--spark-master`` names; its executors read and write the same folders as the runner."""
+
+    def check(self) -> None:
+        session.check()
+
+    def open(self, folder: Path) -> None:
+        self._spark = session.start(folder)
+
+    def close(self) -> None:
+        session.stop()
+
+    def run(self, batch: Batch) -> None:
+        from pyspark.sql import functions as f
+
+        from conformance import tables
+
+        cases, traces = self._spark.read.parquet(batch.cases), self._spark.read.parquet(batch.traces)
+        groups = max(1, traces.count() // AT_A_TIME)
+
+        def grouped(frame: Any) -> Any:
+            return frame.withColumn("together", f.pmod(f.hash("family"), f.lit(groups))).groupBy("together")
+
+        handed = cases.join(traces.select(f.col("case").alias("id")), "id", "left_semi")
+        check = checker_of(batch.engine, batch.programs, tables.metadata(Path(batch.traces)))
+        found = grouped(handed).cogroup(grouped(traces)).applyInArrow(check, ddl(tables.CHECKS))
+        found.write.mode("overwrite").parquet(batch.checks)
+
+
+def checker_of(
+    engine: str, programs: tuple[str, ...], metadata: dict[bytes, bytes]
+) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    """The check of some cases (with all of their families) and their traces, as executors call it. ``metadata`` are those of the
+    whole table of traces: the row counts of packs."""
+
+    def check(cases: pa.Table, traces: pa.Table) -> pa.Table:
+        from conformance import judging, tables
+        from conformance.engine import EngineInfo
+        from conformance.guarantees import programs_of
+        from conformance.registry import load_engine, scenarios_of
+        from conformance.specified import reference_traces
+
+        scenarios = scenarios_of(programs)
+        adapter = load_engine(engine)
+        info = EngineInfo(engine, adapter.title, adapter.capabilities)
+        reference = reference_traces(programs_of(scenarios), info.capabilities.lateness)
+        given = {case.id: case for case in tables.cases_of(cases)}
+        runs = tables.runs_of(traces.replace_schema_metadata(metadata), given)
+        return tables.check_table(judging.check(scenarios, given.values(), runs, info, reference))
+
+    return check
+
+
+def ddl(schema: pa.Schema) -> str:
+    return ", ".join(f"`{field.name}` {'long' if str(field.type) == 'int64' else 'string'}" for field in schema)

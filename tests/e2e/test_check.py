@@ -1,0 +1,84 @@
+"""Stored traces judged again, without an engine."""
+
+import pytest
+from test_commands import LATE, conformance
+
+from conformance import tables
+from conformance.results import Results, Verdict
+from conformance.storage import write_cases
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A run of two batches of cases."""
+    folder = tmp_path_factory.mktemp("run")
+    engines = ("--engine", "reference", "--engine", LATE)
+    scenarios = ("--scenario", "per-key-counting", "--scenario", "late-data")
+    done = conformance("run", *engines, *scenarios, "--cases", 201, "--seed", 1, "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "batch 2 of 2" in done.stdout
+    return folder
+
+
+def test_batches_have_cases_of_their_own_and_say_together_what_one_batch_says(ran, tmp_path):
+    batches = [tables.cases_of(tables.read(path)) for path in sorted((ran / "out" / "tables" / "cases").iterdir())]
+    digests = [{case.digest for case in cases} for cases in batches]
+    assert len(digests) == 2
+    assert not digests[0] & digests[1]
+    write_cases(tmp_path / "all.parquet", [case for cases in batches for case in cases])
+    done = conformance("run", "--engine", LATE, "--cases-from", "all.parquet", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    apart, together = (Results.read(folder / "out" / "results.json") for folder in (ran, tmp_path))
+    assert apart.run["cases"] == together.run["cases"] == sum(map(len, digests))
+
+    def said(results):
+        asked = [cell for cell in results.cells if cell.engine == LATE and cell.scenario in apart.scenarios]
+        return [(c.row, c.perturbation, c.verdict, c.cases, c.clocks, c.violations, c.coverage) for c in asked]
+
+    assert said(apart) == said(together)
+
+
+def test_the_same_guarantees_say_the_same_of_stored_traces(ran, tmp_path):
+    done = conformance("check", ran / "out", "--out", "again", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, again = Results.read(ran / "out" / "results.json"), Results.read(tmp_path / "again" / "results.json")
+    assert any(cell.verdict is Verdict.VIOLATED for cell in first.cells)
+    assert (again.cells, again.survivals, again.agreements) == (first.cells, first.survivals, first.agreements)
+    assert again.witnesses == first.witnesses
+    assert (tmp_path / "again" / "matrix.html").exists()
+
+
+def test_a_violation_without_a_run_alone_is_unknown_and_its_witness_replays(ran, tmp_path):
+    """Here the confirmed ones are gone."""
+    results = ran / "out" / "results.json"
+    kept = results.read_text()
+    stripped = Results.read(results)
+    stripped.cells = []
+    stripped.write(results)
+    try:
+        done = conformance("check", ran / "out", "--engine", LATE, "--out", "again", cwd=tmp_path)
+    finally:
+        results.write_text(kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = Results.read(tmp_path / "again" / "results.json")
+    assert not [cell for cell in again.cells if cell.verdict is Verdict.VIOLATED]
+    against = [cell for cell in again.cells if cell.violations]
+    assert {cell.verdict for cell in against} == {Verdict.UNKNOWN}
+    assert all(cell.reason.startswith("stored traces speak against it, not run alone yet") for cell in against)
+    witness = tmp_path / "again" / "witnesses" / f"{against[0].witness}.json"
+    assert f"{LATE}: STILL FAILS" in conformance("replay", witness, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((".",), "has no stored traces; name the folder of a run"),
+        (("out", "--engine", "spark-tws"), "has no traces of 'spark-tws'; there are: reference, mutant:late"),
+        (("out", "--scenario", "nothing"), "unknown scenario 'nothing'; there are: "),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line(ran, arguments, says):
+    done = conformance("check", *arguments, "--out", "again", cwd=ran)
+    assert done.returncode == 2
+    assert [says in line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [True]
+    assert not (ran / "again").exists()
