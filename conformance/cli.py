@@ -219,6 +219,7 @@ def doctor() -> None:
     "Default: an embedded one.",
 )
 @checking
+@click.option("--all-packs", is_flag=True, help="Let slow engines run all packs of cases, not a choice of them.")
 @click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
 def run(
     engines: tuple[str, ...],
@@ -231,6 +232,7 @@ def run(
     witnesses: Path,
     spark_master: str | None,
     checker: str,
+    all_packs: bool,
     quick: bool,
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml and the witnesses."""
@@ -249,6 +251,7 @@ def run(
         witnesses=witnesses,
         timeout=timeout,
         checker=checker,
+        all_packs=all_packs,
     )
     for name in asked:
         load_engine(name)

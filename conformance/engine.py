@@ -11,6 +11,9 @@ from typing import Protocol
 from conformance.model import Advance, Case, FailOnce, Pack, PackRun, Partitions, Restart, Schedule, program_ref
 from conformance.program import FixedWindows, Program
 
+ALL = 10**6
+"""As many packs as there are."""
+
 
 class Feature(Enum):
     """What a case or a guarantee may need of an engine."""
@@ -122,7 +125,7 @@ class Capabilities:
     parallel: int = 1
     heavy: bool = False
     host: str = ""
-    packs: int = 10**6
+    packs: int = ALL
     idiom: Idiom | None = None
     ahead: int = 10**15
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from conformance.model import Case, Pack
 from conformance.perturbation import BY_ID
 
 
 def packs_of(cases: Iterable[Case], largest: int) -> list[Pack]:
-    """Cases with one clock go together, in the order given, at most ``largest`` to a pack. A case of a sparse
-    perturbation shares its pack with cases of that perturbation and other programs alone."""
+    """Cases with one clock go together, in the order given, at most ``largest`` to a pack; a case and its twins on its own clock are
+    not parted, unless they are more than that. A case of a sparse perturbation shares its pack with cases of that perturbation and
+    other programs alone."""
     groups: dict[object, list[Case]] = {}
     before: Counter[object] = Counter()
     for case in cases:
@@ -21,14 +22,30 @@ def packs_of(cases: Iterable[Case], largest: int) -> list[Pack]:
             group = (group, case.perturbation, before[mine])
             before[mine] += 1
         groups.setdefault(group, []).append(case)
-    return [Pack(tuple(group[i : i + largest])) for group in groups.values() for i in range(0, len(group), largest)]
+    return [Pack(tuple(part)) for group in groups.values() for part in _parts(group, largest)]
+
+
+def _parts(group: list[Case], largest: int) -> Iterator[list[Case]]:
+    families: dict[str, list[Case]] = {}
+    for case in group:
+        families.setdefault(case.base or case.id, []).append(case)
+    part: list[Case] = []
+    for family in families.values():
+        if part and len(part) + len(family) > largest:
+            yield part
+            part = []
+        part = [*part, *family]
+        while len(part) > largest:
+            yield part[:largest]
+            part = part[largest:]
+    yield part
 
 
 def chosen(packs: list[Pack], most: int) -> list[Pack]:
     """At most ``most`` of the packs, for an engine that is slow: first those that bring the most pairs of a program and a
     perturbation that are not among them yet, then those with the most cases. A twin's pack brings along its base's."""
     where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
-    needs = [{number} | {where[c.base] for c in pack.cases if c.base} for number, pack in enumerate(packs)]
+    needs = [_closure({number}, packs, where) for number in range(len(packs))]
     asks = [{(c.scenario, c.program, c.perturbation) for c in pack.cases} for pack in packs]
     kept: set[int] = set()
     while offers := {new for needed in needs if (new := frozenset(needed - kept)) and len(kept | new) <= most}:
@@ -36,6 +53,12 @@ def chosen(packs: list[Pack], most: int) -> list[Pack]:
         best = max(offers, key=lambda new: (*_worth(new, packs, asks, seen), -min(new)))
         kept |= best
     return [packs[number] for number in sorted(kept)]
+
+
+def _closure(wanted: set[int], packs: list[Pack], where: Mapping[str, int]) -> set[int]:
+    """These packs, with those of the cases that theirs are twins of, and so on."""
+    more = {where[case.base] for number in wanted for case in packs[number].cases if case.base} - wanted
+    return _closure(wanted | more, packs, where) if more else wanted
 
 
 Asked = set[tuple[str, str, str]]

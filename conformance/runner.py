@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -40,7 +41,7 @@ from conformance.witnesses import Witness, stored_witnesses
 class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` is a folder of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
-    checked: "local", "spark", or "auto", by their number."""
+    checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -51,6 +52,7 @@ class Options:
     witnesses: Path | None = None
     timeout: float = 600.0
     checker: str = "auto"
+    all_packs: bool = False
 
 
 @dataclass(frozen=True)
@@ -262,7 +264,10 @@ class Run:
 
     def _run_lane(self, lane: list[EngineInfo]) -> None:
         for number, info in enumerate(lane):
-            self._run_engine(info)
+            try:
+                self._run_engine(info)
+            except Exception as error:  # a defect of the harness is no reason to lose the other columns
+                self._broken(info, error)
             if _host_name(info) not in map(_host_name, lane[number + 1 :]):
                 self._close(_host_name(info))
 
@@ -320,7 +325,9 @@ class Run:
             return
         outcome.seconds["start"] = time.monotonic() - started
         stored = [w for w in self.stored if w.engine == info.id]
-        outcome.replays = [replay(engine, witness, self.options.scenarios, info.capabilities) for witness in stored]
+        with ThreadPoolExecutor(max_workers=info.capabilities.parallel) as pool:
+            again = [pool.submit(replay, engine, w, self.options.scenarios, info.capabilities) for w in stored]
+            outcome.replays = [job.result() for job in again]
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self.options.scenarios, info)
@@ -337,12 +344,22 @@ class Run:
         outcome.seconds["all"] = time.monotonic() - started
         self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
+    def _broken(self, info: EngineInfo, error: Exception) -> None:
+        log = self.options.out / "logs" / f"{file_name(info.id)}-harness.log"
+        log.write_text(traceback.format_exc(), encoding="utf-8")
+        info.failure = f"the harness failed: {type(error).__name__}: {error}; the full log is in {log}"
+        outcome = self.outcomes[info.id]
+        fault = checking.Tally(fault=info.failure)
+        asked = checking.cells_asked(self.options.scenarios, info)
+        outcome.cells = [checking.conclude(*place, info, fault) for place in asked]
+        self.on_event(EngineDone(info.id, 0.0, info.failure, available=True))
+
     def _run_batch(self, engine: OpenEngine, info: EngineInfo, batch: int) -> tuple[list[Case], Runs]:
         """Run a batch of cases on an engine, and store what it gave; those that it was handed, and that."""
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
-        packs = chosen(drawn, can.packs)
+        packs = drawn if self.options.all_packs else chosen(drawn, can.packs)
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
         handed = [case for pack in packs for case in pack.cases]
         self.on_event(BatchBegun(info.id, batch, len(self.store.batches), len(packs), len(drawn)))

@@ -250,8 +250,10 @@ class _Kit:
             self.skipped[probe.about] = self.can.why_not(missing)
             return
         untouched: set[str] = set()
-        for pack in packs_of(wanted, self.can.largest_pack):
-            run = self._run(pack)
+        packs = packs_of(wanted, self.can.largest_pack)
+        with ThreadPoolExecutor(max_workers=self.can.parallel) as pool:
+            runs = list(pool.map(self._run, packs))
+        for pack, run in zip(packs, runs, strict=True):
             specified = self.specification.run(pack, PROGRAMS)
             if probe.places:
                 self._lateness(probe, pack, run, specified)

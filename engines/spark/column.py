@@ -56,14 +56,17 @@ STORES = {
 """State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
-SLOW = 20
-"""How many packs the Python APIs run: a micro-batch of theirs takes two to three times that of the JVM's (Spark 4.3.0)."""
+QUICK, SLOW = 20, 16
+"""How many packs the JVM's and the Python APIs run; a micro-batch of the latter takes two to three times as long (Spark 4.3.0). So
+many of them have most programs under most perturbations."""
 
 
-def capabilities(features: Mapping[Feature, Support], packs: int = 10**6) -> Capabilities:
+def capabilities(features: Mapping[Feature, Support], packs: int = SLOW, largest_pack: int = 2_000) -> Capabilities:
     """Those of a Spark column, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
-    return Capabilities({**DRIVEN, **features}, ROW_FILTER, parallel=2, heavy=True, host="spark", packs=packs)
+    return Capabilities(
+        {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs
+    )
 
 
 class SparkColumn:

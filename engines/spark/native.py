@@ -37,7 +37,7 @@ GAP = 10_000
 SIZE = 10_000
 """The size (ms) of the windows of windowed counting."""
 
-FEW = 10
+FEW = 8
 """How many packs an idiom runs: a query takes as long for the few cases of one program as for those of all."""
 
 KEYS = ("program", "case", "key")

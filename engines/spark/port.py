@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.engine import NATIVE, CannotRun, Family, Feature, Idiom, Lateness, LatenessProfile
+from conformance.engine import ALL, NATIVE, CannotRun, Family, Feature, Idiom, Lateness, LatenessProfile
 from conformance.model import Pack, PackRun
 from conformance.port import TIME_MODES
 from conformance.program import GlobalWindow, Program
@@ -42,7 +42,7 @@ class SparkPortColumn(SparkColumn):
         api = "applyInPandasWithState (Python)" if function else "transformWithState (Python, rows)"
         self.id, self.title = f"spark-port:{name}", f"{self._port.words} on Spark {api}"
         self.mode, self.store = self._port.mode, "hdfs" if function else "rocksdb"
-        can = replace(capabilities(OWN), idiom=Idiom(port.ref, self._port.words, compared=True))
+        can = replace(capabilities(OWN, packs=ALL), idiom=Idiom(port.ref, self._port.words, compared=True))
         self.capabilities = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)
         self.sources = self._loaded.sources
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import NATIVE, Family, Feature, emulated
 from conformance.program import Program
-from engines.spark.column import SLOW, SparkColumn, capabilities
+from engines.spark.column import SparkColumn, capabilities
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +31,7 @@ CHANGELOG = {"rocksdb-changelog": "RocksDB with changelog checkpointing"}
 class SparkTws(SparkColumn):
     id = "spark-tws"
     title = "Spark transformWithState (Python, rows)"
-    capabilities = capabilities(STATE, packs=SLOW)
+    capabilities = capabilities(STATE)
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.operator import OUTPUT

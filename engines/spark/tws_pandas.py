@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family
 from conformance.program import Program
-from engines.spark.column import SLOW, SparkColumn, capabilities
+from engines.spark.column import SparkColumn, capabilities
 from engines.spark.tws import CHANGELOG, STATE
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SparkTwsPandas(SparkColumn):
     id = "spark-tws-pandas"
     title = "Spark transformWithStateInPandas (Python)"
-    capabilities = capabilities(STATE, packs=SLOW)
+    capabilities = capabilities(STATE)
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.frames import PandasProcessor

@@ -4,7 +4,9 @@ import pytest
 from test_commands import LATE, conformance
 
 from conformance import tables
+from conformance.registry import load_scenarios
 from conformance.results import Results, Verdict
+from conformance.runner import Options, Run
 from conformance.storage import write_cases
 
 
@@ -82,3 +84,22 @@ def test_what_cannot_be_checked_is_one_line(ran, arguments, says):
     assert done.returncode == 2
     assert [says in line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [True]
     assert not (ran / "again").exists()
+
+
+def test_a_defect_of_the_harness_costs_one_column(tmp_path, monkeypatch):
+    """Its cells are errors that say so; the other engine's are as ever."""
+    true = Run._check_batch
+
+    def broken(self, info, *given):
+        if info.id == LATE:
+            raise KeyError("a defect")
+        return true(self, info, *given)
+
+    monkeypatch.setattr(Run, "_check_batch", broken)
+    scenarios = tuple(load_scenarios(["late-data"]))
+    results = Run(Options((LATE, "reference"), scenarios, tmp_path, wanted=3)).execute()
+    verdicts = {name: {cell.verdict for cell in results.cells if cell.engine == name} for name in results.engines}
+    assert verdicts[LATE] == {Verdict.ERROR}
+    assert Verdict.HOLDS in verdicts["reference"]
+    assert "the harness failed: KeyError: 'a defect'" in results.environment[LATE]["failure"]
+    assert "a defect" in (tmp_path / "logs" / "mutant_late-at-the-watermark-harness.log").read_text()

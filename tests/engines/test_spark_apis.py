@@ -16,9 +16,7 @@ from conformance.testing import T, check_engine
 pytestmark = pytest.mark.engine
 
 APIS = ["spark-tws", "spark-tws-pandas", "spark-fmgws-pandas", "spark-mgws-jvm", "spark-fmgws-jvm", "spark-tws-jvm"]
-VARIANTS = ["spark-tws-jvm:rocksdb-changelog"] + [
-    f"spark-fmgws-jvm:{variant}" for variant in ("rocksdb", "rocksdb-changelog", "processing-time")
-]
+VARIANTS = ["spark-fmgws-jvm:rocksdb-changelog", "spark-fmgws-jvm:processing-time"]
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 

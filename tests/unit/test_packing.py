@@ -2,8 +2,12 @@
 
 from dataclasses import replace
 
+from conformance.generation import draw_cases
 from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
-from conformance.packing import chosen
+from conformance.packing import chosen, packs_of
+from conformance.perturbation import BY_ID
+from conformance.registry import load_scenarios
+from conformance.runner import exercised_by_any_reading
 
 
 def case(time, perturbation="", base=None, program="p"):
@@ -36,3 +40,21 @@ def test_a_choice_never_holds_a_twin_without_its_base():
 def test_when_everything_is_there_the_packs_with_the_most_cases_are_next():
     more = Pack(tuple(replace(case(5_000, program=p)) for p in "pq"))
     assert chosen([*PACKS[:3], more], 2) == [PACKS[0], more]
+
+
+def test_a_case_is_not_parted_from_its_twins_on_its_clock():
+    """What was handed over can then be judged, whichever packs are chosen."""
+    scenarios = load_scenarios(["index-assignment"])
+    cases = draw_cases(scenarios, 20, 1, exercised_by_any_reading(scenarios))
+    for largest in (7, 50):
+        packs = packs_of(cases, largest)
+        assert sorted(case.id for pack in packs for case in pack.cases) == sorted(case.id for case in cases)
+        assert max(len(pack.cases) for pack in packs) <= largest
+        for most in (1, 5, 12, 40):
+            handed = {case.id for pack in chosen(packs, most) for case in pack.cases}
+            assert {case.base for case in cases if case.id in handed and case.base} <= handed
+    clocks = {case.id: case.schedule.clock for case in cases}
+    where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
+    in_clock = [c for c in cases if c.base and clocks[c.base] == clocks[c.id] and not BY_ID[c.perturbation].sparse]
+    assert in_clock
+    assert all(where[case.id] == where[case.base] for case in in_clock)

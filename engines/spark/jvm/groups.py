@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family, Feature, emulated
 from conformance.program import Program
-from engines.spark.column import capabilities
+from engines.spark.column import QUICK, capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsColumn
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LAST = emulated(
 class SparkFmgwsJvm(GroupsColumn):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
-    capabilities = capabilities(STATE)
+    capabilities = capabilities(STATE, QUICK)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -40,7 +40,7 @@ class SparkFmgwsJvm(GroupsColumn):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST})
+    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, QUICK)
     method = "mapGroupsWithState"
     mode = "update"
 

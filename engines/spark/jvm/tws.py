@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family
 from conformance.program import Program
-from engines.spark.column import SparkColumn, capabilities
+from engines.spark.column import QUICK, SparkColumn, capabilities
 from engines.spark.tws import CHANGELOG, STATE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SparkTwsJvm(SparkColumn):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities(STATE)
+    capabilities = capabilities(STATE, QUICK)
     classic = True
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
