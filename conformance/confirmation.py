@@ -6,8 +6,10 @@ then run alone, without the steps that they do not need. What fails alone is the
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,6 +140,7 @@ class Confirmer:
         self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
         self._start = start
         self._process: Any = None
+        self._lock = threading.Lock()
         self.witnesses: dict[str, Witness] = {}
         self.rounds = 0
         self.alone_runs = 0
@@ -154,19 +157,25 @@ class Confirmer:
                 targets[kind] = self._target(kind, choices)
         packable = [target for target in targets.values() if not target.guarantee.accounting]
         self.rounds = reduce(packable, self._run_packed)
-        outcomes: dict[_Kind, Witness | tuple[Verdict, str]] = {}
-        for kind in dict.fromkeys(kinds):
-            try:
-                outcomes[kind] = self._again(stored[kind]) if kind in stored else self._witness(targets[kind])
-            except Unjudgeable as error:
-                outcomes[kind] = Verdict.ERROR, f"fails in a pack; alone it could not be judged: {error}"
-            except NotDriven as error:
-                outcomes[kind] = Verdict.ERROR, f"fails in a pack; alone it was not driven: {error}"
-            except EngineDown as error:
-                self._info.failure = self._info.failure or str(error)
-                outcomes[kind] = Verdict.UNKNOWN, f"fails in a pack; alone it could not be run: {error}"
+        with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
+            jobs = {kind: pool.submit(self._outcome, kind, stored, targets) for kind in dict.fromkeys(kinds)}
+            outcomes = {kind: job.result() for kind, job in jobs.items()}
         self._find_flips(targets, outcomes)
         return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
+
+    def _outcome(
+        self, kind: _Kind, stored: Mapping[_Kind, Witness], targets: Mapping[_Kind, Target]
+    ) -> Witness | tuple[Verdict, str]:
+        """The witness of a kind of failure, or the verdict that its cells get instead."""
+        try:
+            return self._again(stored[kind]) if kind in stored else self._witness(targets[kind])
+        except Unjudgeable as error:
+            return Verdict.ERROR, f"fails in a pack; alone it could not be judged: {error}"
+        except NotDriven as error:
+            return Verdict.ERROR, f"fails in a pack; alone it was not driven: {error}"
+        except EngineDown as error:
+            self._info.failure = self._info.failure or str(error)
+            return Verdict.UNKNOWN, f"fails in a pack; alone it could not be run: {error}"
 
     def _cell(self, cell: Cell, outcome: Witness | tuple[Verdict, str]) -> Cell:
         if not isinstance(outcome, Witness):
@@ -260,9 +269,10 @@ class Confirmer:
     # Running
 
     def _engine(self) -> Any:
-        if self._process is None:
-            self._process = self._start()
-        return self._process
+        with self._lock:
+            if self._process is None:
+                self._process = self._start()
+            return self._process
 
     def _run_packed(self, cases: list[Case]) -> Mapping[str, Trace]:
         """Traces of the cases that the engine can express and answered; one that a failed attempt did not reach gave no
@@ -270,19 +280,32 @@ class Confirmer:
         found: dict[str, Trace] = {}
         can = self._info.capabilities
         cases = [case for case in cases if can.takes(case, self._program(case))]
-        for pack in packs_of(cases, can.largest_pack):
+        packs = packs_of(cases, can.largest_pack)
+        if not packs:
+            return found
+        try:
+            engine = self._engine()
+        except EngineDown:
+            return found
+
+        def answered(pack: Pack) -> PackRun:
             try:
-                run = self._engine().run(pack)
+                run: PackRun = engine.run(pack)
             except (NotDriven, EngineDown):
-                continue  # what cannot be run in a pack is tried alone
-            found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
+                return PackRun()  # what cannot be run in a pack is tried alone
+            return run
+
+        with ThreadPoolExecutor(max_workers=can.parallel) as pool:
+            for run in pool.map(answered, packs):
+                found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
         return found
 
     def _program(self, case: Case) -> Program:
         return self._programs[program_ref(case.scenario, case.program)]
 
     def _run_alone(self, subject: Subject) -> dict[str, PackRun]:
-        self.alone_runs += len(subject.cases)
+        with self._lock:
+            self.alone_runs += len(subject.cases)
         return {case.id: self._engine().run(Pack((case,))) for case in subject.cases}
 
     # Witnesses
