@@ -380,7 +380,7 @@ class Confirmer:
         for kind, target in targets.items():
             outcome = outcomes[kind]
             if isinstance(outcome, Witness) and not outcome.flip and not target.guarantee.accounting:
-                wanted.append((kind, outcome, list(probes(target.subject.case))))
+                wanted.append((kind, outcome, list(probes(outcome.case))))
         if not wanted:
             return
         unique = {case.id: case for _, _, tried in wanted for _, case in tried}

@@ -14,7 +14,7 @@ from conformance.guarantees import programs_of
 from conformance.loading import LOAD
 from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
 from conformance.packing import packs_of
-from conformance.perturbation import RESTART, RESUME, RETRY
+from conformance.perturbation import BY_ID, RESTART, RESUME, RETRY
 from conformance.registry import load_engine, load_scenarios, users_scenarios
 from conformance.results import Results, Verdict
 from conformance.runner import exercised_by_any_reading
@@ -52,12 +52,15 @@ def opened(spark, beam, tmp_path):
 
 
 def runs(engine, cases, *perturbations):
-    """The cases that an engine takes: as drawn or under these perturbations, each on the clock that most of them have."""
+    """The cases of several bundles that an engine takes: as drawn or under these perturbations, each on the clock that most of
+    them have."""
+    drawn = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
     found = []
     for wanted in perturbations or ("",):
-        mine = [c for c in cases if c.perturbation == wanted and engine.capabilities.takes(c, None)]
-        clocks = Counter(case.schedule.clock for case in mine if len(case.schedule.bundles) > 1)
-        found += [case for case in mine if clocks and case.schedule.clock == clocks.most_common(1)[0][0]]
+        made = [twin for case in drawn if (twin := BY_ID[wanted].twin(case, 1))] if wanted else drawn
+        mine = [case for case in made if engine.capabilities.takes(case, None)]
+        clocks = Counter(case.schedule.clock for case in mine)
+        found += [case for case in mine if case.schedule.clock == clocks.most_common(1)[0][0]]
     return found
 
 
