@@ -366,6 +366,11 @@ def _partitions(count: int, words: str) -> Probe:
     return Probe(words, found, "keep each key's state in one of as many partitions as the first step says")
 
 
+ROWS_AND_TIMER = "state in a timer at a coalesced advance"
+"""A key has an element in the bundle in whose step its timer fires. Where timers are emulated on one timeout per key, it may wait:
+Spark 4.3.0 times out no key that has rows in the micro-batch."""
+
+
 def _coalesced() -> Probe:
     clock = _clock(BUNDLE, Advance(0, T + 6_000, coalesced=True), BUNDLE, BUNDLE)
     offsets = ([1], [0, 3_000, 6_001], [3_001, 6_000, 6_002])
@@ -376,7 +381,7 @@ def _coalesced() -> Probe:
         {
             "lateness around a coalesced advance": _case("plain", clock, *rows),
             "timers at a coalesced advance": _case("timed", clock, [("a", timer)]),
-            "state in a timer at a coalesced advance": _case(
+            ROWS_AND_TIMER: _case(
                 "timed-sum", clock, [("a", [*timer, ["sum", "add", 1]])], [("a", [["sum", "add", 2]])]
             ),
         },

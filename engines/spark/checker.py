@@ -20,6 +20,9 @@ AT_A_TIME = 1_000
 class SparkChecker:
     """Checks batches on the Spark that ``--spark-master`` names; its executors read and write the same folders as the runner."""
 
+    def __init__(self) -> None:
+        self._spark: Any = None
+
     def check(self) -> None:
         session.check()
 
@@ -27,7 +30,9 @@ class SparkChecker:
         self._spark = session.start(folder)
 
     def close(self) -> None:
-        session.stop()
+        if self._spark is not None:
+            session.stop()
+        self._spark = None
 
     def run(self, batch: Batch) -> None:
         from pyspark.sql import functions as f

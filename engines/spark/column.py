@@ -100,7 +100,8 @@ class SparkColumn:
         self._spark = session.start(folder)
 
     def close(self) -> None:
-        session.stop()
+        if self._spark is not None:
+            session.stop()
         self._spark = None
 
     def environment(self) -> dict[str, str]:

@@ -20,7 +20,8 @@ from common import (
 )
 
 from conformance.engine import Feature, NotDriven
-from conformance.model import DRAIN, Advance, FailOnce, Pack
+from conformance.model import DRAIN, Advance, FailOnce, Pack, program_ref
+from conformance.program import GlobalWindow
 
 pytestmark = pytest.mark.engine
 
@@ -76,11 +77,17 @@ def test_an_engine_failure_in_a_call_names_its_case(any_beam):
 
 
 def test_packed_and_alone_give_the_same_traces(any_beam):
-    cases = drawn(any_beam, 4)
+    cases = [case for case in drawn(any_beam, 4) if certain(any_beam, case)]
     packed = run(any_beam, cases)
     for case in cases[::20][:10]:
         alone = any_beam.run(Pack((case,)), PROGRAMS).traces[case.id]
         assert comparable(any_beam, alone) == comparable(any_beam, packed[case.id]), case.schedule.to_json()
+
+
+def certain(engine, case):
+    """Whether a window's state is there at its end does not depend on chance, as on Prism (Beam 2.77.0, docs/findings.md)."""
+    program = PROGRAMS[program_ref(case.scenario, case.program)]
+    return engine.id not in ("beam-prism", "beam-auto") or not (program.timers and program.windowing != GlobalWindow())
 
 
 def comparable(engine, trace):

@@ -125,9 +125,9 @@ def test_cases_are_read_from_a_folder_batch_by_batch(tmp_path, drawn):
     assert list(store.replaced_by(halves)) == halves
     assert store.batches == [0, 1]
     assert [store.count(batch) for batch in store.batches] == [len(half) for half in halves]
-    assert list(read_cases(tmp_path / "cases", SCENARIOS)) == halves
+    assert list(read_cases(tmp_path, SCENARIOS)) == halves
     # From itself, with one of the scenarios alone.
-    assert list(store.replaced_by(read_cases(tmp_path / "cases", SCENARIOS[1:]))) == [halves[0]]
+    assert list(store.replaced_by(read_cases(store.folder / "cases", SCENARIOS[1:]))) == [halves[0]]
     assert store.batches == [0]
 
 
