@@ -56,7 +56,7 @@ STORES = {
 """State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
-QUICK, SLOW = 20, 16
+QUICK, SLOW = 20, 12
 """How many packs the JVM's and the Python APIs run; a micro-batch of the latter takes two to three times as long (Spark 4.3.0). So
 many of them have most programs under most perturbations."""
 
