@@ -29,6 +29,22 @@ COUNTED = Case(
 """Two bundles with an advance between, all on time: the schedule that tests sabotage the driving of."""
 
 
+AROUND_THE_WATERMARK = Case(
+    "late-data",
+    "global",
+    Schedule(
+        (
+            Advance(0, T),
+            Deliver(1, tuple(Event(f"e{d}", key, None, T + d) for d, key in ((-1, "a"), (0, "b"), (1, "c")))),
+            Advance(2, T + 5),
+            Deliver(3, (Event("e9", "d", None, T + 5), Event("e8", "e", None, T + 6))),
+            Advance(4, T + 90),
+        )
+    ),
+)
+"""Elements before, at and after the watermark of their bundle."""
+
+
 def with_steps(*steps):
     """COUNTED with these steps before its second bundle."""
     before, after = COUNTED.schedule.steps[:3], COUNTED.schedule.steps[3:]

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from common import COUNTED, PROGRAMS, drawn, run, specified
+from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, drawn, run, specified
 
 from conformance.engine import Feature
 from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
@@ -48,18 +48,8 @@ def test_a_configuration_is_what_it_says(spark, tmp_path):
 
 
 def test_late_rows_are_dropped_and_counted(api):
-    schedule = Schedule(
-        (
-            Advance(0, T),
-            Deliver(1, tuple(Event(f"e{d}", key, None, T + d) for d, key in ((-1, "a"), (0, "b"), (1, "c")))),
-            Advance(2, T + 5),
-            Deliver(3, (Event("e9", "d", None, T + 5), Event("e8", "e", None, T + 6))),
-            Advance(4, T + 90),
-        )
-    )
-    case = Case("late-data", "global", schedule)
-    result = api.run(Pack((case,)), PROGRAMS)
-    assert [e.value["processed"] for e in result.traces[case.id].emissions] == ["e1", "e8"]
+    result = api.run(Pack((AROUND_THE_WATERMARK,)), PROGRAMS)
+    assert [e.value["processed"] for e in result.traces[AROUND_THE_WATERMARK.id].emissions] == ["e1", "e8"]
     assert [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts] == [(1, 3, 1, 2), (3, 2, 1, 1)]
 
 

@@ -1,7 +1,7 @@
 """The processor of spark-tws on PySpark's TwsTester: driven exactly, and as it is."""
 
 import pytest
-from common import COUNTED, PROGRAMS, drawn, run, specified, with_steps
+from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, drawn, run, specified, with_steps
 
 from conformance.engine import CannotRun, NotDriven
 from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Restart, Schedule
@@ -57,18 +57,8 @@ def test_what_is_unsupported_is_what_the_tester_answered_for(tester):
 
 
 def test_late_rows_are_dropped_and_counted_by_nobody(tester):
-    schedule = Schedule(
-        (
-            Advance(0, T),
-            Deliver(1, tuple(Event(f"e{d}", key, None, T + d) for d, key in ((-1, "a"), (0, "b"), (1, "c")))),
-            Advance(2, T + 5),
-            Deliver(3, (Event("e9", "d", None, T + 5), Event("e8", "e", None, T + 6))),
-            Advance(4, T + 90),
-        )
-    )
-    case = Case("late-data", "global", schedule)
-    result = tester.run(Pack((case,)), PROGRAMS)
-    assert [e.value["processed"] for e in result.traces[case.id].emissions] == ["e1", "e8"]
+    result = tester.run(Pack((AROUND_THE_WATERMARK,)), PROGRAMS)
+    assert [e.value["processed"] for e in result.traces[AROUND_THE_WATERMARK.id].emissions] == ["e1", "e8"]
     counts = [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts]
     assert counts == [(1, 3, 1, None), (3, 2, 1, None)]
 
