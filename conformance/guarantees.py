@@ -179,3 +179,13 @@ class Scenario:
 
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
+
+
+def relations_of(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
+    """For each guarantee about twins the (scenario, program, perturbation) any of which puts it to the test."""
+    return [
+        frozenset((s.id, guarantee.program, perturbation.id) for perturbation in guarantee.same_under)
+        for s in scenarios
+        for guarantee in s.guarantees
+        if guarantee.same_under
+    ]

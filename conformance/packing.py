@@ -41,16 +41,24 @@ def _parts(group: list[Case], largest: int) -> Iterator[list[Case]]:
     yield part
 
 
-def chosen(packs: list[Pack], most: int) -> list[Pack]:
-    """At most ``most`` of the packs, for an engine that is slow: first those that bring the most pairs of a program and a
-    perturbation that are not among them yet, then those with the most cases. A twin's pack brings along its base's."""
+Asked = frozenset[tuple[str, str, str]]
+"""(scenario, program, perturbation) that packs have cases of."""
+
+
+def chosen(packs: list[Pack], most: int, relations: Iterable[Asked] = ()) -> list[Pack]:
+    """At most ``most`` of the packs, for an engine that is slow: first those that put the most relations to the test that none of
+    them does yet (a relation is put to the test by any of its perturbations), then those that bring the most pairs of a program
+    and a perturbation, then those with the most cases. A twin's pack brings along its base's."""
     where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
     needs = [_closure({number}, packs, where) for number in range(len(packs))]
-    asks = [{(c.scenario, c.program, c.perturbation) for c in pack.cases} for pack in packs]
+    asks = [frozenset((c.scenario, c.program, c.perturbation) for c in pack.cases) for pack in packs]
+    untested = list(relations)
     kept: set[int] = set()
     while offers := {new for needed in needs if (new := frozenset(needed - kept)) and len(kept | new) <= most}:
-        seen = _union(asks[number] for number in kept)
-        best = max(offers, key=lambda new: (*_worth(new, packs, asks, seen), -min(new)))
+        seen = _union(asks, kept)
+        untested = [relation for relation in untested if not relation & seen]
+        worth = {new: _worth(new, packs, _union(asks, new) - seen, untested) for new in offers}
+        best = max(worth, key=lambda new: (worth[new], -min(new)))
         kept |= best
     return [packs[number] for number in sorted(kept)]
 
@@ -61,14 +69,11 @@ def _closure(wanted: set[int], packs: list[Pack], where: Mapping[str, int]) -> s
     return _closure(wanted | more, packs, where) if more else wanted
 
 
-Asked = set[tuple[str, str, str]]
-"""(scenario, program, perturbation) that packs have cases of."""
+def _worth(new: frozenset[int], packs: list[Pack], brings: Asked, untested: list[Asked]) -> tuple[float, ...]:
+    """Of each pack, for the price of it."""
+    gains = sum(bool(relation & brings) for relation in untested), len(brings), sum(len(packs[n].cases) for n in new)
+    return tuple(gain / len(new) for gain in gains)
 
 
-def _worth(new: frozenset[int], packs: list[Pack], asks: list[Asked], seen: Asked) -> tuple[float, float]:
-    brings = _union(asks[number] for number in new) - seen
-    return len(brings) / len(new), sum(len(packs[number].cases) for number in new) / len(new)
-
-
-def _union(asked: Iterable[Asked]) -> Asked:
-    return set().union(*asked)
+def _union(asks: list[Asked], numbers: Iterable[int]) -> Asked:
+    return frozenset().union(*(asks[number] for number in numbers))

@@ -23,7 +23,7 @@ from conformance.checks import Checks, agreements_of
 from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven
 from conformance.generation import Exercised, draw_cases, seeded
-from conformance.guarantees import Scenario, programs_of
+from conformance.guarantees import Scenario, programs_of, relations_of
 from conformance.judging import Judgement
 from conformance.lattice import Survival
 from conformance.model import Case, Pack, program_ref
@@ -161,10 +161,9 @@ BATCH = 200
 
 @dataclass
 class Drawn:
-    """The cases of a run, all batches of them."""
+    """How many distinct cases all batches of a run have, and on which clocks."""
 
     cases: int = 0
-    distinct: int = 0
     clocks: set[object] = field(default_factory=set)
     digest: Digest = field(default_factory=Digest)
 
@@ -280,8 +279,7 @@ class Run:
         drawn = Drawn()
         for cases in self.store.replaced_by(self._batches()):
             drawn.digest.add(cases)
-            drawn.cases += len(cases)
-            drawn.distinct += len({case.digest for case in cases})
+            drawn.cases += len({case.digest for case in cases})
             drawn.clocks |= {case.schedule.clock for case in cases}
         return drawn
 
@@ -359,7 +357,7 @@ class Run:
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
-        packs = drawn if self.options.all_packs else chosen(drawn, can.packs)
+        packs = drawn if self.options.all_packs else chosen(drawn, can.packs, relations_of(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
         handed = [case for pack in packs for case in pack.cases]
         self.on_event(BatchBegun(info.id, batch, len(self.store.batches), len(packs), len(drawn)))
@@ -452,7 +450,7 @@ class Run:
                 "harness": version("conformance"),
                 "seed": None if options.cases_from else options.seed,
                 "wanted": options.wanted,
-                "cases": drawn.distinct,
+                "cases": drawn.cases,
                 "cases_digest": str(drawn.digest),
                 "clocks": len(drawn.clocks),
                 "partial": self.interrupted.is_set(),
