@@ -100,9 +100,14 @@ def test_a_timer_that_is_set_again_and_not_deleted_fires_too_soon(idle, opened):
 @pytest.mark.parametrize("name", ["beam-port:attribute", "spark-port:attribute"])
 def test_what_an_operator_keeps_in_an_attribute_is_seen_by_the_keys_of_its_case_only(idle, opened, name):
     """As it would be seen if the case ran alone."""
-    programs, cases = idle
+    programs, _ = idle
     engine = opened(name)
-    mine = sorted(runs(engine, cases), key=lambda case: -len(case.schedule.arrivals))[:4]
+    keys = "abcdefghi"  # more than there are partitions
+    bundles = (tuple(Event(f"e{key}", key, None, T + n) for key in keys) for n in (1, 2))
+    mine = [
+        Case("idle-keys", "idle", Schedule((Advance(0, T), Deliver(1, bundle), Advance(2, T + 90_000))))
+        for bundle in bundles
+    ]
     packed = engine.run(Pack(tuple(mine)), programs).traces
     for case in mine[:1]:
         assert engine.run(Pack((case,)), programs).traces[case.id] == packed[case.id]
