@@ -9,6 +9,7 @@ import random
 import re
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +25,7 @@ from conformance.confirmation import replay as replay_witness
 from conformance.engine import CannotRun, Feature
 from conformance.guarantees import Guarantee, Scenario
 from conformance.loading import ask_for
-from conformance.model import InvalidSchedule
+from conformance.model import InvalidSchedule, Trace
 from conformance.port import InvalidPort
 from conformance.process import Host
 from conformance.rechecking import check_again
@@ -41,16 +42,26 @@ from conformance.registry import (
 )
 from conformance.results import Results, UnreadableResults, fold
 from conformance.runner import Options, Run
-from conformance.selftest import selftest
+from conformance.selftest import SelfTest, UnreadableSelfTest, selftest
 from conformance.storage import UnusableCases, UnusableTraces, read_cases
 from conformance.witnesses import UnreadableWitness, Witness
 
 QUICK = 40
 
+REPORTS = {
+    "html": "matrix.html",
+    "markdown": "summary.md",
+    "junit": "junit.xml",
+    "csv": "cells.csv",
+    "badge": "badge.svg",
+}
+"""What a run writes beside its results."""
+
 BAD_INPUT = (
     UnknownName,
     InvalidPort,
     UnreadableResults,
+    UnreadableSelfTest,
     UnreadableWitness,
     UnusableCases,
     UnusableTraces,
@@ -235,7 +246,8 @@ def run(
     all_packs: bool,
     quick: bool,
 ) -> None:
-    """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml and the witnesses."""
+    """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, cells.csv, badge.svg and the
+    witnesses."""
     console = _console()
     if spark_master:
         os.environ["CONFORMANCE_SPARK_MASTER"] = spark_master  # engines run in processes of their own
@@ -284,11 +296,11 @@ def _write(results: Results, out: Path, console: Console) -> None:
     results.write(out / "results.json")
     for name, witness in results.witnesses.items():
         Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
-    for name, file in {"html": "matrix.html", "markdown": "summary.md", "junit": "junit.xml"}.items():
-        (out / file).write_text(load_reports()[name](results), encoding="utf-8")
+    for name, file in REPORTS.items():
+        (out / file).write_text(load_reports()[name]([results]), encoding="utf-8")
     summary(results, console)
     console.print(
-        f"results in {escape(str(out))}: matrix.html, summary.md, results.json, junit.xml, witnesses/",
+        f"results in {escape(str(out))}: {', '.join(REPORTS.values())}, results.json, witnesses/",
         highlight=False,
         soft_wrap=True,
     )
@@ -315,7 +327,7 @@ def _prepare(out: Path) -> None:
     """Make the folder, and take away what an earlier run wrote there, so that nothing stale is read as new; what else
     lies there stays."""
     (out / "witnesses").mkdir(parents=True, exist_ok=True)
-    stale = [out / name for name in ("results.json", "matrix.html", "summary.md", "junit.xml")]
+    stale = [out / name for name in ("results.json", *REPORTS.values())]
     stale += [path for path in (out / "witnesses").iterdir() if re.fullmatch(r"[0-9a-f]{12}\.json", path.name)]
     for path in stale:
         path.unlink(missing_ok=True)
@@ -344,20 +356,26 @@ def check(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], ou
 
 
 @main.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--html", type=click.Path(path_type=Path), help="Write the matrix page here.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML here.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Write the Markdown summary here.")
-def report(results: Path, **files: Path | None) -> None:
-    """Make reports again from a results file; without options, print the summary."""
-    found = Results.read(results)
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write the Markdown summary here, changes first.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML of the last run here.")
+@click.option("--csv", type=click.Path(path_type=Path), help="Write a line for every cell here.")
+@click.option("--badge", type=click.Path(path_type=Path), help="Write an SVG badge of the last run here.")
+@click.option("--kills", type=click.Path(path_type=Path), help="Show the kill matrix of this self-test in the page.")
+def report(results: tuple[Path, ...], kills: Path | None, **files: Path | None) -> None:
+    """Make reports again from results files, of several runs oldest first; without options, print the summary of the last."""
+    found = [Results.read(path) for path in results]
+    if kills and not files["html"]:
+        raise click.UsageError("--kills says what the page shows: give --html too")
     for name, path in files.items():
         if path:
-            path.write_text(load_reports()[name](found), encoding="utf-8")
+            more = {"kills": SelfTest.read(kills)} if kills and name == "html" else {}
+            path.write_text(load_reports()[name](found, **more), encoding="utf-8")
     if not any(files.values()):
         from reports.terminal import summary
 
-        summary(found, _console())
+        summary(found[-1], _console())
 
 
 @main.command()
@@ -411,8 +429,9 @@ def explain(cell: str, results: Path) -> None:
 @click.option(
     "--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for the engine to answer."
 )
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw what went in and what came out here, as SVG.")
 @loading
-def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
+def replay(witness: Path, engines: tuple[str, ...], timeout: float, plot: Path | None) -> None:
     """Run a witness alone and print, step by step, what went in and what came out.
 
     Exit code 1 if it still fails on an engine, 3 if an engine gave no answer.
@@ -431,13 +450,18 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
         )
     console = _console()
     console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
-    codes = []
+    codes, seen = [], {}
     for name in engines or (found.engine,):
-        answer, lines, code = _replay_on(name, found, scenario, guarantee, timeout)
+        answer, lines, code, traces = _replay_on(name, found, scenario, guarantee, timeout)
         for line in lines:
             console.print(escape(line), highlight=False, soft_wrap=True)
         console.print(f"{name}: {escape(answer)}", style="bold", highlight=False, soft_wrap=True)
         codes.append(code)
+        seen[name] = traces
+    if plot:
+        from reports import picture
+
+        plot.write_text(picture.document(picture.replayed(found, seen)), encoding="utf-8")
     sys.exit(max(codes))
 
 
@@ -452,7 +476,8 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float) -> None:
     help="Seeds on which nothing may accuse the reference.",
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write the kill matrix as a page.")
-def selftest_(scenarios: tuple[str, ...], wanted: int, seeds: int, html: Path | None) -> None:
+@click.option("--json", "as_json", type=click.Path(path_type=Path), help="Write it as JSON, for `report --kills`.")
+def selftest_(scenarios: tuple[str, ...], wanted: int, seeds: int, html: Path | None, as_json: Path | None) -> None:
     """Verify the verifier: run every mutant of the reference engine, and the reference itself.
 
     Exit code 1 if a mutant survives, a guarantee catches nothing, or the reference is accused.
@@ -467,13 +492,15 @@ def selftest_(scenarios: tuple[str, ...], wanted: int, seeds: int, html: Path | 
     kills.show(found, console)
     if html:
         html.write_text(kills.render(found), encoding="utf-8")
+    if as_json:
+        found.write(as_json)
     sys.exit(0 if found.passed else 1)
 
 
 def _replay_on(
     name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float
-) -> tuple[str, list[str], int]:
-    """(the answer, the run as lines, the exit code) of a replay on one engine."""
+) -> tuple[str, list[str], int, Mapping[str, Trace]]:
+    """(the answer, the run as lines, the exit code, the traces by case id) of a replay on one engine."""
     from reports.words import about, shown
 
     engine = load_engine(name)
@@ -483,7 +510,7 @@ def _replay_on(
     try:
         answered = replay_witness(host.start(name), found, [scenario], engine.capabilities)
     except CannotRun as error:
-        return f"{ERROR}: {error}", [], 3
+        return f"{ERROR}: {error}", [], 3, {}
     finally:
         host.close()
     lines = []
@@ -492,7 +519,8 @@ def _replay_on(
         lines += shown(f"on {name}{which}", case, answered.traces.get(case.id))
     lines += [f"when it was found, {line}" for line in about(found)]
     message = answered.message or "the guarantee stands"
-    return f"{answered.answer}: {message}", lines, {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
+    code = {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
+    return f"{answered.answer}: {message}", lines, code, answered.traces
 
 
 def _console() -> Console:

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator
 from conformance.model import Advance, Arrival, Case, FailOnce, Partitions, Restart, Schedule
 from conformance.program import Program
 
-LATE = "a late element"
-AT_WATERMARK = "an element at the watermark"
-NEXT_TO_WATERMARK = "an element 1 ms off the watermark"
-EQUAL_TIMES = "equal times in a key"
-OUT_OF_ORDER = "a key out of order in event time"
+LATE = "late"
+AT_WATERMARK = "at the watermark"
+NEXT_TO_WATERMARK = "1 ms off the watermark"
+EQUAL_TIMES = "equal times"
+OUT_OF_ORDER = "out of order"
 KEYS = "several keys"
-BUNDLES = "several bundles between two advances"
-KEY_IN_BUNDLES = "a key in several bundles"
-WATERMARK_MOVES = "an advance between bundles"
-RESTARTED = "a restart"
-TIMER_PENDING = "a restart that may find a timer pending"
-RETRIED = "a failed attempt retried"
-RESUMED = "a job failed and resumed"
-COALESCED = "a coalesced advance"
-REPARTITIONED = "another number of partitions"
+BUNDLES = "several bundles"
+KEY_IN_BUNDLES = "key in several bundles"
+WATERMARK_MOVES = "advance between bundles"
+RESTARTED = "restart"
+TIMER_PENDING = "restart, timer pending"
+RETRIED = "attempt retried"
+RESUMED = "job resumed"
+COALESCED = "coalesced advance"
+REPARTITIONED = "repartitioned"
 
 CIRCUMSTANCES = (
     LATE,
@@ -42,7 +42,9 @@ CIRCUMSTANCES = (
     COALESCED,
     REPARTITIONED,
 )
-"""All that is counted, in the order in which it is shown. A bundle counts where the case has an element in it: the
+"""All that is counted, in the order in which it is shown: cases with an element that is late, at the watermark or 1 ms off
+it; with elements of a key at equal times or out of order in event time, or in several bundles; with several keys; with
+several bundles between two advances; and so on. A bundle counts where the case has an element in it: the
 others are the pack's. Late and at the watermark are those of ``model.Arrival``; after a coalesced advance, 1 ms off
 either of the two watermarks counts."""
 

@@ -190,6 +190,58 @@ def first_difference(program: Program, left: tuple[Schedule, Trace], right: tupl
     return "no key differs"
 
 
+def differing(
+    left: tuple[Schedule, Trace], right: tuple[Schedule, Trace], how: Equivalence
+) -> tuple[Emission | None, Emission | None]:
+    """The first emission of each of two traces that speaks against their being alike, None where one has none: for a reader
+    to look at, not to judge by. Fields of values that hold times are taken as they are, so twins whose times were shifted
+    are not compared."""
+    ours, theirs = correspondences(left[0], right[0])
+    if theirs.shift:
+        return None, None
+    one, two = _seen(left[1], ours, frozenset()), _seen(right[1], theirs, frozenset())
+    names = {name: key for key, name in theirs.keys.items() if name is not None}
+    found: list[tuple[int, Emission | None, Emission | None]] = []
+    for key in sorted(one.keys() | two.keys()):
+        before, after = one.get(key, []), two.get(key, [])
+        at = _first(before, after, how)
+        if at == (None, None):
+            continue
+        mine = None if at[0] is None else left[1].by_key[key][at[0]]
+        other = None if at[1] is None else right[1].by_key[names.get(key, key)][at[1]]
+        place = min(seen[n].position for seen, n in ((before, at[0]), (after, at[1])) if n is not None)
+        found.append((place, mine, other))
+    return min(found, key=lambda f: f[0])[1:] if found else (None, None)
+
+
+def _first(one: list[Seen], two: list[Seen], how: Equivalence) -> tuple[int | None, int | None]:
+    """Where in each of two lists the first element is that speaks against their being alike."""
+    if how is Equivalence.SAME_FINAL_VALUE:
+        last = len(one) - 1 if one else None, len(two) - 1 if two else None
+        return last if [s.content for s in one[-1:]] != [s.content for s in two[-1:]] else (None, None)
+    if how is Equivalence.SAME_MULTISET:
+        return _surplus(one, two), _surplus(two, one)
+
+    def told(seen: list[Seen]) -> list[tuple[int, str]]:
+        return [(s.position if how is Equivalence.IDENTICAL else 0, s.content) for s in seen]
+
+    mine, other = told(one), told(two)
+    if mine == other:
+        return None, None
+    at = next((n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), min(len(mine), len(other)))
+    return at if at < len(mine) else None, at if at < len(other) else None
+
+
+def _surplus(one: list[Seen], two: list[Seen]) -> int | None:
+    """The first of ``one`` that ``two`` has not as often."""
+    left = Counter(s.content for s in two)
+    for number, seen in enumerate(one):
+        left[seen.content] -= 1
+        if left[seen.content] < 0:
+            return number
+    return None
+
+
 def _in_common_terms(
     program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]
 ) -> tuple[Traces, Traces, frozenset[str]]:

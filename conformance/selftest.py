@@ -4,8 +4,11 @@ every guarantee catches one."""
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from conformance import checking
 from conformance.checking import Evidence, Runs, Tally, Traces
@@ -23,6 +26,13 @@ from conformance.specified import reference_traces
 
 Row = tuple[str, str]
 """(scenario, guarantee)."""
+
+
+SCHEMA = "conformance/selftest/1"
+
+
+class UnreadableSelfTest(ValueError):
+    """A file that is not a self-test of this version; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,41 @@ class SelfTest:
     @property
     def passed(self) -> bool:
         return not (self.survivors or self.toothless or self.accusations)
+
+    def write(self, path: Path) -> None:
+        data = {
+            "schema": SCHEMA,
+            "kills": {mutant: sorted(rows) for mutant, rows in self.kills.items()},
+            "asked": sorted(self.asked),
+            "accusations": [cell.to_json() for cell in self.accusations],
+            "pairs": self.pairs,
+        }
+        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> SelfTest:
+        """Raises UnreadableSelfTest for anything but a self-test of this version."""
+
+        def row(found: Any) -> Row:
+            scenario, guarantee = map(str, found)
+            return scenario, guarantee
+
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+                raise UnreadableSelfTest(f"{path} is not a self-test of this version: write one with `selftest --json`")
+            return cls(
+                {str(mutant): frozenset(map(row, rows)) for mutant, rows in data["kills"].items()},
+                frozenset(map(row, data["asked"])),
+                tuple(map(Cell.from_json, data["accusations"])),
+                {str(pair): found and row(found) for pair, found in data["pairs"].items()},
+            )
+        except UnreadableSelfTest:
+            raise
+        except OSError as error:
+            raise UnreadableSelfTest(f"cannot read {path}: {error}") from None
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 
 
 def selftest(

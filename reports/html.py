@@ -1,130 +1,413 @@
-"""matrix.html: guarantees against engines, one self-contained page that needs neither network nor JavaScript."""
+"""matrix.html: guarantees against engines, one self-contained page that needs neither network nor JavaScript.
+
+With several runs (of several versions of an engine, oldest first) an engine has a column for each. A small script, bound to
+the page by its digest, adds filters; all that it filters is in the page.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from conformance.changes import Change, changes
 from conformance.guarantees import slug
-from conformance.results import Cell, Results
+from conformance.model import canonical
+from conformance.results import Cell, Results, Verdict, fold
+from conformance.selftest import SelfTest
 from conformance.witnesses import Witness
+from reports import picture
+from reports.kills import table
+from reports.pages import framed
 from reports.words import (
     MEANINGS,
+    OTHER_CASES,
     SYMBOLS,
     agreed,
+    cells_changed,
+    change_in_words,
     counted,
     coverage_line,
     difference_lines,
     differing,
     inapplicable,
     keeps_promise,
+    labels,
     not_run,
     partly,
     replay_command,
     survived,
+    version,
     with_reference,
     witness_lines,
 )
 
-TEMPLATES = Environment(
-    loader=PackageLoader("reports", "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+LETTERS = {
+    Verdict.HOLDS: "h",
+    Verdict.VIOLATED: "v",
+    Verdict.UNSUPPORTED: "s",
+    Verdict.UNKNOWN: "u",
+    Verdict.ERROR: "e",
+}
+"""How a cell tells the script its verdict under each perturbation: a letter each, "-" where it has none."""
+
+Row = tuple[str, str]
 
 
-def render(results: Results) -> str:
-    """The page. Everything in it comes from ``results``."""
-    folded = results.folded()
-    witnesses = {name: Witness.from_json(data) for name, data in results.witnesses.items()}
-    scenarios = [
-        {
-            "id": scenario,
-            **texts,
-            "rows": [
-                {
-                    "id": row[1],
-                    **texts["guarantees"][row[1]],
-                    "columns": [
-                        [_entry(results, cells[engine], witnesses) for engine in engines if engine in cells]
-                        for engines in results.columns.values()
-                    ],
-                }
-                for row, cells in folded.items()
-                if row[0] == scenario
-            ],
-        }
-        for scenario, texts in results.scenarios.items()
-    ]
-    totals = [
-        {
-            "engine": engine,
-            **results.environment[engine],
-            "counts": counted(cells[engine] for cells in folded.values() if engine in cells),
-        }
-        for engine in results.engines
-    ]
-    return TEMPLATES.get_template("matrix.html.j2").render(
-        run=results.run,
-        engines=results.engines,
-        columns=list(results.columns),
-        scenarios=scenarios,
-        totals=totals,
-        survivals=_survivals(results),
-        agreements=_agreements(results),
-        compared_with=list(dict.fromkeys(a["right"] for a in results.agreements if not with_reference(a))),
-        not_run=not_run(results),
-        meanings=[(verdict.value, SYMBOLS[verdict], meaning) for verdict, meaning in MEANINGS.items()],
+def render(runs: Sequence[Results], kills: SelfTest | None = None) -> str:
+    """The page of one run, or of several side by side, oldest first; with the kill matrix of a self-test if there is one.
+    Everything in it comes from them."""
+    page = _Page(runs)
+    return framed(
+        "matrix.html.j2",
+        "page.js",
+        runs=[
+            {**run.run, "label": page.labels[number], "not_run": not_run(run), "versions": _versions(run)}
+            for number, run in enumerate(runs)
+        ],
+        families=page.families,
+        columns=page.columns,
+        scenarios=page.scenarios(),
+        perturbations=page.perturbations,
+        verdicts=[(verdict.value, SYMBOLS[verdict], meaning) for verdict, meaning in MEANINGS.items()],
+        changed=page.changed(),
+        other_cases=OTHER_CASES,
+        engines=page.engines(),
+        claims=page.claims(),
+        survivals=page.survivals(),
+        agreement=_Agreement(runs[-1]),
+        kills=table(kills) if kills else None,
+        legend=Markup(picture.legend()),
     )
 
 
-def _survivals(results: Results) -> list[dict[str, Any]]:
-    """Rows of the table of equivalences: a program under a perturbation, and what each engine showed."""
-    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for survival in results.survivals:
-        key = (survival["scenario"], survival["program"], survival["perturbation"])
-        row = rows.setdefault(key, {**survival, "name": results.scenarios[key[0]]["name"], "engines": {}})
-        row["engines"][survival["engine"]] = {
-            **survival,
-            "word": survived(survival),
-            "kept": keeps_promise(survival),
-            "partly": partly(survival),
-            "apart": inapplicable(survival),
+def _versions(run: Results) -> str:
+    """The frameworks of a run, in words."""
+    found = (version(run.environment[engine]) for engine in run.engines)
+    return ", ".join(dict.fromkeys(" ".join(named) for named in found if named))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the matrix: one engine, or all idioms of a framework, in one run. ``label`` tells runs apart."""
+
+    name: str
+    family: str
+    run: int
+    label: str
+    engines: tuple[str, ...]
+
+    @property
+    def slug(self) -> str:
+        return slug(self.name)
+
+
+class _Page:
+    """What the runs come to, arranged for the template."""
+
+    def __init__(self, runs: Sequence[Results]) -> None:
+        self.runs = runs
+        self.labels = labels(runs) if len(runs) > 1 else [""]
+        self.columns = list(_columns(runs))
+        self._cells: list[dict[tuple[Row, str], list[Cell]]] = []
+        for run in runs:
+            groups: dict[tuple[Row, str], list[Cell]] = {}
+            for cell in run.cells:
+                groups.setdefault((cell.row, cell.engine), []).append(cell)
+            self._cells.append(groups)
+        self._folded = [{place: fold(cells) for place, cells in groups.items()} for groups in self._cells]
+        self._witnesses = [{name: Witness.from_json(w) for name, w in run.witnesses.items()} for run in runs]
+        self._survivals = [_by_program(run) for run in runs]
+        self._changes = [changes(old, new) for old, new in pairwise(runs)]
+
+    @property
+    def families(self) -> list[tuple[str, int]]:
+        """Family -> how many columns it has, in order."""
+        return list(Counter(column.family for column in self.columns).items())
+
+    @cached_property
+    def perturbations(self) -> list[str]:
+        return list(dict.fromkeys(cell.perturbation for run in self.runs for cell in run.cells))
+
+    def scenarios(self) -> list[dict[str, Any]]:
+        """Every scenario with its rows, in the words of the last run that has it."""
+        texts = {name: text for run in self.runs for name, text in run.scenarios.items()}
+        rows = list(dict.fromkeys(cell.row for run in self.runs for cell in run.cells))
+        return [
+            {
+                "id": scenario,
+                **text,
+                "rows": [self._row(row, text["guarantees"][row[1]]) for row in rows if row[0] == scenario],
+            }
+            for scenario, text in texts.items()
+        ]
+
+    def _row(self, row: Row, texts: Mapping[str, str]) -> dict[str, Any]:
+        columns = [
+            [self._entry(c.run, row, e, texts["program"]) for e in c.engines if (row, e) in self._folded[c.run]]
+            for c in self.columns
+        ]
+        return {**texts, "anchor": f"row-{slug(row[0])}-{slug(row[1])}", "columns": columns}
+
+    def anchor(self, run: int, row: Row, engine: str) -> str:
+        """The name of a cell in links; of several runs the last has the plain one."""
+        named = "-".join(["cell", *(slug(part) for part in (engine, *row))])
+        return named if run == len(self.runs) - 1 else f"{named}@{run + 1}"
+
+    def _entry(self, run: int, row: Row, engine: str, program: str) -> dict[str, Any]:
+        results, parts = self.runs[run], self._cells[run][row, engine]
+        cell = self._folded[run][row, engine]
+        by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
+        before = self._folded[run - 1].get((row, engine)) if run else None
+        changed = before is not None and (row, engine) in self._changed[run - 1]
+        witness = self._witnesses[run].get(cell.witness)
+        entry = results.environment[engine]
+        return {
+            "anchor": self.anchor(run, row, engine),
+            "cell": cell,
+            "engine": engine,
+            "idiom": entry["idiom"],
+            "about": f"engine-{slug(engine)}-{run}",
+            "versions": " ".join(version(entry) or ()),
+            "symbol": SYMBOLS[cell.verdict],
+            "word": cell.verdict.value,
+            "letters": "".join(by_perturbation.get(name, "-") for name in self.perturbations),
+            "before": before if changed else None,
+            "counts": _counts(cell),
+            "parts": _told(parts),
+            "coverage": coverage_line(cell),
+            "alike": list(_alike(self._survivals[run].get((row[0], program, engine), []))),
+            "witness": self._evidence(run, witness) if witness else None,
         }
-    return list(rows.values())
 
+    @cached_property
+    def _changed(self) -> list[set[tuple[Row, str]]]:
+        """Between each run and the next, the rows and engines with a verdict that changed."""
+        return [{(c.row, c.engine) for found in b.found.values() for c in found} for b in self._changes]
 
-def _agreements(results: Results) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """Program -> engine -> the other engine, or "" for the reference that reads *late* as the first does -> a cell of
-    the table of agreements."""
-    programs: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
-    for number, agreement in enumerate(results.agreements, 1):
-        program = f"{results.scenarios[agreement['scenario']]['name']} ({agreement['program']})"
-        row = programs.setdefault(program, {}).setdefault(agreement["left"], {})
-        row["" if with_reference(agreement) else agreement["right"]] = {
-            **agreement,
-            "anchor": f"agreement-{number}",
-            "word": agreed(agreement),
-            "differing": differing(agreement),
-            "lines": "\n".join(difference_lines(agreement)),
+    def _evidence(self, run: int, witness: Witness) -> dict[str, Any]:
+        promised = next(
+            (
+                s["promised"]
+                for s in self._survivals[run].get((witness.case.scenario, witness.case.program, witness.engine), [])
+                if s["perturbation"] == witness.case.perturbation
+            ),
+            "",
+        )
+        shown = picture.panels(witness, promised)
+        return {
+            "pictures": [Markup(picture.inline(panel)) for panel in shown],
+            "text": "\n".join(witness_lines(witness)),
+            "flip": witness.flip.change if witness.flip else "",
+            "events": len(witness.case.schedule.arrivals),
+            "replay": replay_command(witness.id),
         }
-    return programs
+
+    def changed(self) -> list[dict[str, Any]]:
+        """What changed from each run to the next, by direction; never a net count."""
+        return [
+            {
+                "between": between,
+                "from": self.labels[number],
+                "to": self.labels[number + 1],
+                "directions": [
+                    (f"{direction.value}: {cells_changed(found)}", [self._line(number, change) for change in found])
+                    for direction, found in between.found.items()
+                ],
+            }
+            for number, between in enumerate(self._changes)
+        ]
+
+    def _line(self, number: int, change: Change) -> dict[str, Any]:
+        run = number + (change.after is not None)
+        return {"anchor": self.anchor(run, change.row, change.engine), "change": change, "how": change_in_words(change)}
+
+    def _texts(self, row: Row) -> Mapping[str, str]:
+        found: Mapping[str, str] = next(
+            run.scenarios[row[0]]["guarantees"][row[1]]
+            for run in reversed(self.runs)
+            if row[1] in run.scenarios.get(row[0], {"guarantees": {}})["guarantees"]
+        )
+        return found
+
+    def engines(self) -> list[dict[str, Any]]:
+        """Every engine of every run: versions, configuration, capabilities, counts."""
+        return [
+            {
+                "id": engine,
+                "anchor": f"engine-{slug(engine)}-{number}",
+                "label": self.labels[number] if len(self.runs) > 1 else "",
+                **run.environment[engine],
+                "counts": [
+                    (n, verdict.value)
+                    for verdict, n in counted(c for (_, e), c in self._folded[number].items() if e == engine).items()
+                    if n
+                ],
+            }
+            for number, run in enumerate(self.runs)
+            for engine in run.engines
+        ]
+
+    def claims(self) -> list[dict[str, Any]]:
+        """What documents claim, beside what was observed in the last run."""
+        last = len(self.runs) - 1
+        found = []
+        for row in dict.fromkeys(cell.row for cell in self.runs[-1].cells):
+            texts = self._texts(row)
+            if not texts["quote"]:
+                continue
+            observed: dict[str, list[tuple[str, str]]] = {}
+            for engine in self.runs[-1].engines:
+                if cell := self._folded[last].get((row, engine)):
+                    observed.setdefault(cell.verdict.value, []).append((engine, self.anchor(last, row, engine)))
+            found.append(
+                {
+                    **texts,
+                    "observed": [(v.value, SYMBOLS[v], observed[v.value]) for v in SYMBOLS if v.value in observed],
+                }
+            )
+        return found
+
+    def survivals(self) -> list[dict[str, Any]]:
+        """Programs, each with a row for every perturbation: up to what its output stayed the same in each column."""
+        programs: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+        for number, run in enumerate(self.runs):
+            for survival in run.survivals:
+                rows = programs.setdefault((survival["scenario"], survival["program"]), {})
+                row = rows.setdefault(survival["perturbation"], {"promised": survival["promised"], "found": {}})
+                row["found"][number, survival["engine"]] = _survival(survival)
+        return [
+            {
+                "scenario": scenario,
+                "name": f"{self._name(scenario)} ({program})",
+                "rows": [
+                    {
+                        "perturbation": perturbation,
+                        "promised": row["promised"],
+                        "columns": [
+                            [row["found"][c.run, e] for e in c.engines if (c.run, e) in row["found"]]
+                            for c in self.columns
+                        ],
+                    }
+                    for perturbation, row in rows.items()
+                ],
+            }
+            for (scenario, program), rows in programs.items()
+        ]
+
+    def _name(self, scenario: str) -> str:
+        name: str = next(run.scenarios[scenario]["name"] for run in reversed(self.runs) if scenario in run.scenarios)
+        return name
 
 
-def _entry(results: Results, cell: Cell, witnesses: dict[str, Witness]) -> dict[str, Any]:
-    witness = witnesses.get(cell.witness)
-    return {
-        "anchor": "cell-" + "-".join(slug(part) for part in (cell.engine, cell.scenario, cell.guarantee)),
-        "cell": cell,
-        "idiom": results.environment[cell.engine]["idiom"],
-        "symbol": SYMBOLS[cell.verdict],
-        "word": cell.verdict.value,
-        "parts": [(part, SYMBOLS[part.verdict]) for part in results.of(cell.row, cell.engine)],
-        "coverage": coverage_line(cell),
-        "witness": "\n".join(witness_lines(witness)) if witness else "",
-        "events": len(witness.case.schedule.arrivals) if witness else 0,
-        "replay": replay_command(cell.witness) if witness else "",
-    }
+def _columns(runs: Sequence[Results]) -> Iterator[Column]:
+    """All columns, those of one engine beside each other, those of a family together."""
+    names = dict.fromkeys(name for run in runs for name in run.columns)
+    for family in dict.fromkeys(map(_family, names)):
+        for name in (name for name in names if _family(name) == family):
+            there = [number for number, run in enumerate(runs) if name in run.columns]
+            of_runs = labels([runs[number] for number in there])
+            own = [(version(runs[n].environment[runs[n].columns[name][0]]) or ("", ""))[1] for n in there]
+            for number, label, mine in zip(there, of_runs, own, strict=True):
+                shown = mine if mine and own.count(mine) == 1 else label
+                yield Column(name, family, number, shown if len(runs) > 1 else "", tuple(runs[number].columns[name]))
+
+
+def _family(column: str) -> str:
+    return column.partition(":")[0].partition("-")[0]
+
+
+def _counts(cell: Cell) -> str:
+    """How many cases stand behind a cell, for its corner."""
+    if not cell.cases:
+        return ""
+    return f"{cell.violations}/{cell.cases}" if cell.violations else str(cell.cases)
+
+
+def _told(parts: Iterable[Cell]) -> list[dict[str, Any]]:
+    """The cells of the perturbations, those of one verdict and reason in one line."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        shared = part.verdict in (Verdict.UNSUPPORTED, Verdict.UNKNOWN)
+        reason = (
+            part.reason.partition(" (asked for it")[0] if shared else ""
+        )  # the engine's part of the page has it whole
+        line = lines.setdefault((part.verdict.value, reason), [])
+        numbers = f" {_counts(part)}" if part.cases else ""
+        line.append(part.perturbation + numbers + (f" ({part.inapplicable} apart)" if part.inapplicable else ""))
+    order = [verdict.value for verdict in Verdict]
+    return [
+        {"word": word, "reason": reason, "names": ", ".join(names)}
+        for (word, reason), names in sorted(lines.items(), key=lambda item: order.index(item[0][0]))
+    ]
+
+
+def _alike(survivals: list[Mapping[str, Any]]) -> Iterator[str]:
+    """What was promised of a program under perturbations and what was observed, those that are alike in one line. Where
+    nothing was promised, the table of perturbations tells what was observed."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for survival in survivals:
+        if survival["pairs"] and survival["promised"]:
+            lines.setdefault((survival["promised"], survived(survival)), []).append(survival["perturbation"])
+    for (promised, observed), names in lines.items():
+        yield f"promised {promised}, observed {observed}: {', '.join(names)}"
+
+
+def _by_program(run: Results) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for survival in run.survivals:
+        found.setdefault((survival["scenario"], survival["program"], survival["engine"]), []).append(survival)
+    return found
+
+
+def _survival(survival: Mapping[str, Any]) -> dict[str, Any]:
+    details = [f"{survival['pairs']} pairs"] if survival["pairs"] else []
+    details += [apart] if survival["pairs"] and (apart := inapplicable(survival)) else []
+    details += [f"where it counts: {', '.join(found)}"] if (found := partly(survival)) else []
+    return {"word": survived(survival), "kept": keeps_promise(survival), "details": "; ".join(details)}
+
+
+class _Agreement:
+    """How engines of a run agree: over all programs, and program by program."""
+
+    def __init__(self, run: Results) -> None:
+        self.engines = run.engines
+        self.whole: dict[tuple[str, str], list[int]] = {}
+        differences: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        for found in run.agreements:
+            reference = with_reference(found)
+            pair = (found["left"], found["left"] if reference else found["right"])
+            both = self.whole.setdefault(pair, [0, 0])
+            both[0] += found["cases"] - differing(found)
+            both[1] += found["cases"]
+            if differing(found):
+                name = f"{run.scenarios[found['scenario']]['name']} ({found['program']})"
+                alike = differences.setdefault(name, {}).setdefault(canonical([found["left"], found["smallest"]]), [])
+                right = "the reference, late likewise" if reference else found["right"]
+                alike.append({**found, "right": right, "word": agreed(found), "differing": differing(found)})
+        self.programs = {
+            name: [
+                {
+                    "left": pairs[0]["left"],
+                    "pairs": pairs,
+                    "lines": "\n".join(difference_lines({**pairs[0], "right": _named(pairs)})),
+                }
+                for pairs in groups.values()
+            ]
+            for name, groups in differences.items()
+        }
+
+    def between(self, left: str, right: str) -> list[int] | None:
+        """(identical, compared) of two engines, whichever way round; of one engine and the reference for itself."""
+        found = self.whole.get((left, right)) or self.whole.get((right, left))
+        return found if found and found[1] else None
+
+
+def _named(pairs: Sequence[Mapping[str, Any]]) -> str:
+    """Who else is in pairs that differ alike."""
+    return "the others" if len(pairs) > 1 else str(pairs[0]["right"])

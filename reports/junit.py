@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from conformance.results import Results, Verdict
-from reports.words import claim, replay_command
+from reports.words import claim, legal, replay_command
 
 TAGS = {
     Verdict.VIOLATED: "failure",
@@ -15,8 +16,9 @@ TAGS = {
 }
 
 
-def render(results: Results) -> str:
-    """A test suite per engine; violated is a failure, unsupported and unknown are skipped."""
+def render(runs: Sequence[Results]) -> str:
+    """A test suite per engine of the last run; violated is a failure, unsupported and unknown are skipped."""
+    results = runs[-1]
     root = ElementTree.Element("testsuites", name="conformance")
     for engine in results.engines:
         cells = [cell for cell in results.cells if cell.engine == engine]
@@ -32,21 +34,11 @@ def render(results: Results) -> str:
         )
         for cell, tag in zip(cells, tags, strict=True):
             name = f"{claim(results, cell.row)} [{cell.perturbation}]"
-            case = ElementTree.SubElement(suite, "testcase", classname=f"{engine}.{cell.scenario}", name=_legal(name))
+            case = ElementTree.SubElement(suite, "testcase", classname=f"{engine}.{cell.scenario}", name=legal(name))
             if tag:
                 said = f"{cell.verdict.value}: {cell.reason}" + (
                     f"\n{replay_command(cell.witness)}" if cell.witness else ""
                 )
-                ElementTree.SubElement(case, tag, message=_legal(cell.reason)).text = _legal(said)
+                ElementTree.SubElement(case, tag, message=legal(cell.reason)).text = legal(said)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _legal(text: str) -> str:
-    """Without the control characters that XML 1.0 has no way to carry."""
-    return "".join(
-        char
-        for char in text
-        if char in "\t\n\r"
-        or (ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF and ord(char) not in (0xFFFE, 0xFFFF))
-    )

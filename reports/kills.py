@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from conformance.selftest import SelfTest
-from reports.html import TEMPLATES
+from reports.pages import framed
 
 
 def _scenarios(found: SelfTest) -> list[str]:
@@ -46,9 +48,16 @@ def show(found: SelfTest, console: Console) -> None:
     )
 
 
+def table(found: SelfTest) -> dict[str, Any]:
+    """What the template of the matrix takes: the guarantees by name, and what caught each pair."""
+    return {
+        "scenarios": _scenarios(found),
+        "rows": [(mutant, [_broken(found, mutant, s) for s in _scenarios(found)]) for mutant in found.kills],
+        "pairs": [(pair.split("+"), row) for pair, row in found.pairs.items()],
+        "problems": problems(found),
+    }
+
+
 def render(found: SelfTest) -> str:
-    """The matrix as a page, with the guarantees by name, and what caught each pair."""
-    rows = [(mutant, [_broken(found, mutant, s) for s in _scenarios(found)]) for mutant in found.kills]
-    pairs = [(pair.split("+"), row) for pair, row in found.pairs.items()]
-    template = TEMPLATES.get_template("kills.html.j2")
-    return template.render(scenarios=_scenarios(found), rows=rows, pairs=pairs, problems=problems(found))
+    """The matrix as a page."""
+    return framed("kills.html.j2", kills=table(found))

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
+from conformance.changes import Changes, changes
 from conformance.results import Cell, Results, Verdict
-from reports.words import SYMBOLS, agreed, claim, counted, differing, not_run, replay_command, replayed
+from reports.words import (
+    OTHER_CASES,
+    SYMBOLS,
+    agreed,
+    cells_changed,
+    change_in_words,
+    claim,
+    counted,
+    differing,
+    labels,
+    not_run,
+    replay_command,
+    replayed,
+)
 
 
-def render(results: Results) -> str:
-    """What was violated first, then the whole matrix."""
+def render(runs: Sequence[Results]) -> str:
+    """What changed between the runs, oldest first; then the last one: what was violated, then the whole matrix."""
+    results = runs[-1]
     folded = results.folded()
     run = results.run
     lines = ["# Conformance", ""]
+    for old, new in pairwise(zip(runs, labels(runs), strict=True)):
+        lines += _changed(changes(old[0], new[0]), old[1], new[1])
     if run["partial"]:
         lines += ["**Partial: the run was cut short.**", ""]
     lines += [
@@ -42,6 +62,19 @@ def render(results: Results) -> str:
         lines.append(f"| {_text(name)}: {_text(claim(results, row))} | " + " | ".join(shown) + " |")
     lines += _agreements(results)
     return "\n".join(lines) + "\n"
+
+
+def _changed(between: Changes, old: str, new: str) -> list[str]:
+    """What changed from a run to the next, by direction."""
+    lines = [f"## {_text(old)} → {_text(new)}", ""]
+    if not between.same_cases:
+        lines += [OTHER_CASES, ""]
+    for label, engines in ((old, between.gone), (new, between.added)):
+        lines += [f"Only in {_text(label)}: {_text(', '.join(engines))}", ""] if engines else []
+    for direction, found in between.found.items():
+        lines += [f"**{direction.value}: {cells_changed(found)}**", ""]
+        lines += [f"- **{_text(c.engine)}**: {_text(c.claim)}: {_text(change_in_words(c))}" for c in found] + [""]
+    return lines if between.found else [*lines, "No verdict changed.", ""]
 
 
 def _agreements(results: Results) -> list[str]:

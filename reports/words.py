@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.agreement import specified_for
+from conformance.changes import Change
 from conformance.equivalence import Equivalence, maximal
 from conformance.model import (
     DRAIN,
@@ -55,6 +57,36 @@ def not_run(results: Results) -> list[tuple[str, str]]:
     return [(name, entry["failure"]) for name, entry in results.environment.items() if entry["failure"]]
 
 
+def version(entry: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The name and version of the framework that an engine is of, by its entry in ``environment``; None where it is of none."""
+    first: tuple[str, str] | None = next(iter(entry["versions"].items()), None)
+    return None if first and first[0] == "python" else first
+
+
+def labels(runs: Sequence[Results]) -> list[str]:
+    """A short name for each of several runs: the versions by which it differs from the others, else its number."""
+    named = [dict(v for engine in run.engines if (v := version(run.environment[engine]))) for run in runs]
+    told = [n for n in dict.fromkeys(itertools.chain(*named)) if len({versions.get(n) for versions in named}) > 1]
+    found = [", ".join(f"{n} {versions[n]}" for n in told if n in versions) for versions in named]
+    return [
+        label if label and found.count(label) == 1 else f"{label} (run {number})".strip()
+        for number, label in enumerate(found, 1)
+    ]
+
+
+OTHER_CASES = "The two runs did not run the same file of cases: a change may be one of the cases."
+
+
+def change_in_words(change: Change) -> str:
+    """From which verdict to which, under which perturbations."""
+    before, after = (verdict.value if verdict else "not asked" for verdict in (change.before, change.after))
+    return f"{before} → {after} ({', '.join(change.perturbations)})"
+
+
+def cells_changed(found: Iterable[Change]) -> str:
+    return _count(sum(change.cells for change in found), "cell")
+
+
 def replay_command(witness_id: str) -> str:
     return f"conformance replay witnesses/{witness_id}.json"
 
@@ -66,9 +98,15 @@ def relative(time: int, schedule: Schedule) -> str:
 
 def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
     """A schedule step by step: what went in (with its time after the first watermark, in ms), what came out."""
-    out: dict[int, list[Emission]] = {}
-    for emission in trace.emissions:
-        out.setdefault(emission.step, []).append(emission)
+    yield from _steps(schedule, {"out": trace})
+
+
+def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
+    """A schedule step by step, with what came out in each of some traces under the trace's name."""
+    out: dict[int, list[str]] = {}
+    for name, trace in traces.items():
+        for emission in trace.emissions:
+            out.setdefault(emission.step, []).append(f"    {name} {_emitted(emission)}")
     watermark = schedule.advances[0].watermark
     yield f"times in ms after the first watermark, {watermark} ms since the epoch"
     for step in schedule.steps:
@@ -95,15 +133,25 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
                 )
                 value = "" if event.value is None else f" value {canonical(event.value)}"
                 yield f"    in  {event.id} key {event.key} time {relative(event.event_time, schedule)} ({how}){value}"
-        yield from (f"    out {_emitted(e)}" for e in out.get(step.id, []))
+        yield from out.get(step.id, [])
     if DRAIN in out:
         yield "end of the stream (not judged)"
-        yield from (f"    out {_emitted(e)}" for e in out[DRAIN])
+        yield from out[DRAIN]
 
 
 def _emitted(emission: Emission) -> str:
     what = f"stopped: {emission.error}" if emission.error else canonical(emission.value)
     return f"key {emission.key} {what}"
+
+
+def legal(text: str) -> str:
+    """Without the characters that XML 1.0 has no way to carry."""
+    return "".join(
+        char
+        for char in text
+        if char in "\t\n\r"
+        or (ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF and ord(char) not in (0xFFFE, 0xFFFF))
+    )
 
 
 def survived(survival: Mapping[str, Any]) -> str:
@@ -163,7 +211,7 @@ def coverage_line(cell: Cell) -> str:
     """What the cases behind a cell had in them, "" where there are none."""
     if not cell.cases:
         return ""
-    had = [f"{number} with {circumstance}" for circumstance, number in cell.coverage.items()]
+    had = [f"{circumstance} {number}" for circumstance, number in cell.coverage.items()]
     cases = "1 case" if cell.cases == 1 else f"{cell.cases} cases"
     return f"of {cases}: {', '.join(had) or 'none with any of the circumstances that are counted'}"
 
@@ -188,10 +236,8 @@ def differing(agreement: Mapping[str, Any]) -> int:
 def difference_lines(agreement: Mapping[str, Any]) -> Iterator[str]:
     """The smallest case on which two differ, and what each gave; nothing where there is none."""
     if smallest := agreement["smallest"]:
-        schedule = Schedule.from_json(smallest["schedule"])
-        for side in ("left", "right"):
-            yield f"on {agreement[side]}:"
-            yield from (f"  {line}" for line in timeline(schedule, Trace.from_json(smallest[f"{side}_seen"])))
+        traces = {f"{agreement[side]} gave": Trace.from_json(smallest[f"{side}_seen"]) for side in ("left", "right")}
+        yield from _steps(Schedule.from_json(smallest["schedule"]), traces)
 
 
 def compared_ports(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -10,7 +10,7 @@ from conformance.perturbation import BY_ID
 from conformance.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.results import AS_DRAWN, Verdict
 from conformance.runner import exercised_by_any_reading
-from conformance.selftest import SelfTest, judged, pairs_of, selftest
+from conformance.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
 from reports import kills
 
 SCENARIOS = load_scenarios()
@@ -82,6 +82,28 @@ def test_the_kill_matrix_names_what_is_broken(found):
     assert all(mutant in page for mutant in found.kills)
     assert "Every mutant is caught" in page
     assert f"Pairs: engines with the bugs of two mutants at once ({len(found.pairs)})" in page
+
+
+def test_a_selftest_is_read_back_as_it_was_written(found, tmp_path):
+    found.write(tmp_path / "found.json")
+    assert SelfTest.read(tmp_path / "found.json") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not a whole self-test"),
+        ("[]", "not a self-test of this version"),
+        ('{"schema": "conformance/results/1"}', "not a self-test of this version"),
+        ('{"schema": "conformance/selftest/1", "kills": {}, "asked": [1]}', "not a whole self-test"),
+    ],
+)
+def test_a_file_that_is_no_selftest_is_refused(text, why, tmp_path):
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(UnreadableSelfTest, match=why):
+        SelfTest.read(tmp_path / "file")
+    with pytest.raises(UnreadableSelfTest, match="cannot read"):
+        SelfTest.read(tmp_path / "nowhere")
 
 
 def test_a_failing_selftest_says_why():

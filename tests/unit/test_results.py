@@ -15,7 +15,7 @@ def _cell(verdict, cases=0, **more):
     return Cell("s", "p", "g", more.pop("perturbation", "as drawn"), "e", verdict, "why", cases=cases, **more)
 
 
-COVERED = {"a late element": 2, "a restart": 1}
+COVERED = {"late": 2, "restart": 1}
 HOLDS, VIOLATED = _cell(Verdict.HOLDS, 10, coverage=COVERED), _cell(Verdict.VIOLATED, 10, violations=1, witness="w")
 UNSUPPORTED, ERROR = _cell(Verdict.UNSUPPORTED), _cell(Verdict.ERROR, 3)
 NO_ANSWER = _cell(Verdict.UNKNOWN, 0, lost=12)
@@ -93,7 +93,7 @@ def test_results_survive_their_file(tmp_path):
         (lambda data: data.pop("cells"), "'cells' is a required property"),
         (lambda data: data["cells"][0].update(verdict="fine"), "at cells/0/verdict"),
         (lambda data: data["cells"][0].update(cases=-1), "at cells/0/cases"),
-        (lambda data: data["cells"][0].update(coverage={"a restart": 0}), "at cells/0/coverage/a restart"),
+        (lambda data: data["cells"][0].update(coverage={"restart": 0}), "at cells/0/coverage/restart"),
         (lambda data: data["agreements"][0].update(cases=-1), "at agreements/0/cases"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
         (lambda data: data.update(extra=1), "at the top"),

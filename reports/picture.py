@@ -1,0 +1,415 @@
+"""The picture of a case: event time against processing steps, the watermark as a line, what went in and what came out.
+
+The axis of event time keeps the order of times and not their distances, so that 1 ms can be seen; labels say how far a
+time is from the first watermark (ms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from conformance.equivalence import Equivalence, differing
+from conformance.model import (
+    DRAIN,
+    Advance,
+    Arrival,
+    Deliver,
+    Emission,
+    FailOnce,
+    Json,
+    Partitions,
+    Restart,
+    Schedule,
+    Step,
+    Trace,
+    canonical,
+)
+from conformance.witnesses import Witness
+from reports.words import legal
+
+LEFT, TOP, LEVEL, LINE, CHAR = 64, 40, 22, 15, 6.7
+"""Sizes in px: room for labels at the left and top, distances of levels and of lines of text, a character's width."""
+
+LONGEST = 26
+"""Characters of an emission that are shown; the whole is in its tooltip and in the text."""
+
+STYLE = """
+.picture text { font: 11px ui-monospace, monospace; fill: var(--text); paint-order: stroke; stroke: var(--page); stroke-width: 3px; stroke-linejoin: round; }
+.picture .title { font: 600 12px system-ui, sans-serif; } .picture .small { fill: var(--faint); font-size: 10px; }
+.picture .bundle { fill: var(--band); } .picture .lane { stroke: var(--line); }
+.picture .level { stroke: var(--line); stroke-dasharray: 1 4; }
+.picture .behind { fill: var(--watermark); opacity: .13; }
+.picture .watermark { fill: none; stroke: var(--watermark); stroke-width: 2; } .picture .of-watermark { fill: var(--watermark); }
+.picture .on-time, .picture .output { fill: var(--event); } .picture .at { fill: var(--page); stroke: var(--event); stroke-width: 2; }
+.picture .late { stroke: var(--late); stroke-width: 2.5; fill: none; } .picture .fired { fill: var(--watermark); }
+.picture .stopped { fill: var(--late); } .picture .drained { fill: none; stroke: var(--faint); }
+.picture .cut { stroke: var(--late); stroke-dasharray: 4 3; }
+.picture .differs { fill: none; stroke: var(--differs); stroke-width: 2; } .picture .of-differs { fill: var(--differs); font-weight: 600; }
+"""
+"""How the parts look, in terms of the colours of the page that they are in."""
+
+LIGHT = {
+    "page": "#ffffff",
+    "text": "#1c2126",
+    "faint": "#5b646d",
+    "line": "#c3cad1",
+    "band": "#eceff3",
+    "event": "#0b5cad",
+    "late": "#a33a00",
+    "watermark": "#7a3f98",
+    "differs": "#b00038",
+}
+"""The colours of a picture that stands alone."""
+
+LEGEND = (
+    ("on-time", "event, on time"),
+    ("at", "at the watermark"),
+    ("late", "behind the watermark"),
+    ("output", "output of a bundle"),
+    ("fired", "output when the watermark moved (a timer, a window)"),
+    ("stopped", "the program stopped"),
+    ("differs", "first difference"),
+)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One run of one schedule. ``differs`` is the first emission that the run beside it lacks; ``lacks`` is the first of that
+    run that is not here, as the step (of this schedule) and key where it would be."""
+
+    title: str
+    schedule: Schedule
+    trace: Trace
+    differs: Emission | None = None
+    lacks: tuple[int, str] | None = None
+
+
+def panels(witness: Witness, promised: str = "") -> list[Panel]:
+    """The panels of a witness: base and twin on its engine, compared up to what was promised; or the engine and the
+    reference."""
+    engine = witness.engine
+    if witness.base and witness.base_seen is not None:
+        return beside(
+            Panel(f"the base, on {engine}", witness.base.schedule, witness.base_seen),
+            Panel(f"its twin ({witness.case.perturbation}), on {engine}", witness.case.schedule, witness.seen),
+            Equivalence(promised) if promised else Equivalence.IDENTICAL,
+        )
+    seen = witness.packed_seen or witness.seen
+    return beside(
+        Panel(f"on {engine}" + " in a pack" * bool(witness.packed_seen), witness.case.schedule, seen),
+        Panel("on the reference", witness.case.schedule, witness.specified),
+    )
+
+
+def replayed(witness: Witness, seen: Mapping[str, Mapping[str, Trace]]) -> list[Panel]:
+    """The panels of a replay: engine -> case id -> trace. Of a pair, base and twin beside each other for each engine; else
+    the engines beside the reference."""
+    case, base, found = witness.case, witness.base, list[Panel]()
+    reference = Panel("on the reference", case.schedule, witness.specified)
+    for engine, traces in seen.items():
+        if case.id not in traces:
+            continue
+        own = Panel(f"on {engine}", case.schedule, traces[case.id])
+        if base and base.id in traces:
+            twin = replace(own, title=f"its twin ({case.perturbation}), on {engine}")
+            found += beside(Panel(f"the base, on {engine}", base.schedule, traces[base.id]), twin)
+        else:
+            own, marked = beside(own, reference)
+            reference = reference if reference.differs or reference.lacks else marked
+            found.append(own)
+    return found if base and found else [*found, reference]
+
+
+def beside(left: Panel, right: Panel, how: Equivalence = Equivalence.IDENTICAL) -> list[Panel]:
+    """Two panels, each with what the other lacks marked."""
+    ours, theirs = differing((left.schedule, left.trace), (right.schedule, right.trace), how)
+    return [_marked(left, ours, right, theirs), _marked(right, theirs, left, ours)]
+
+
+def _marked(panel: Panel, own: Emission | None, other: Panel, others: Emission | None) -> Panel:
+    if own or not others:
+        return replace(panel, differs=own)
+    interval = other.schedule.intervals[others.step]
+    steps = [step.id for step in panel.schedule.steps]
+    same = others.step in steps and panel.schedule.intervals[others.step] == interval
+    at = others.step if same else next((s for s in steps if panel.schedule.intervals[s] >= interval), steps[-1])
+    return replace(panel, lacks=(at, others.key))
+
+
+def inline(panel: Panel) -> str:
+    """The picture as an SVG element for a page that has STYLE and the colours."""
+    return ElementTree.tostring(_drawn(panel), encoding="unicode")
+
+
+def document(found: Iterable[Panel]) -> str:
+    """Panels side by side, with a legend, as an SVG file."""
+    drawn = [_drawn(panel) for panel in found]
+    height = max(int(d.get("height", "0")) for d in drawn)
+    width, placed = 8, []
+    for d in drawn:
+        d.set("x", str(width))
+        placed.append(d)
+        width += int(d.get("width", "0")) + 16
+    rows, needed = _legend()
+    width = max(width, needed)
+    colours = ";".join(f"--{name}:{value}" for name, value in LIGHT.items())
+    root = Element(
+        "svg",
+        {"xmlns": "http://www.w3.org/2000/svg", "class": "picture", "width": str(width), "height": str(height + 34)},
+    )
+    SubElement(root, "style").text = f"svg{{{colours}}}{STYLE}"
+    SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": LIGHT["page"]})
+    root.extend(placed)
+    rows.set("transform", f"translate(8 {height + 16})")
+    root.append(rows)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def legend() -> str:
+    """The legend as an SVG element."""
+    rows, width = _legend()
+    root = Element("svg", {"class": "picture", "width": str(width), "height": "22", "role": "img"})
+    root.set("aria-label", "Legend: " + ", ".join(text for _, text in LEGEND) + ", the line is the watermark")
+    rows.set("transform", "translate(4 14)")
+    root.append(rows)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _legend() -> tuple[Element, int]:
+    group, x = Element("g"), 4.0
+    SubElement(group, "path", {"class": "watermark", "d": "M0 -4h14"})
+    x += 16
+    _text(group, x, 0, "watermark")
+    x += 10 * CHAR + 14
+    for kind, text in LEGEND:
+        _mark(group, kind, x, -4)
+        _text(group, x + 9, 0, text)
+        x += 9 + len(text) * CHAR + 20
+    return group, int(x)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A step, its place, and what came out in it."""
+
+    step: Step | None
+    left: float
+    width: float
+    out: tuple[Emission, ...]
+
+    @property
+    def middle(self) -> float:
+        return self.left + self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.left + self.width
+
+
+def _drawn(panel: Panel) -> Element:
+    schedule = panel.schedule
+    columns = _columns(panel)
+    first = schedule.advances[0].watermark
+    times = sorted({a.event.event_time for a in schedule.arrivals} | {a.watermark for a in schedule.advances})
+    floor = TOP + 12 + LEVEL * len(times)
+    level = {time: floor - LEVEL * (n + 1) for n, time in enumerate(times)}
+    keys = sorted({a.event.key for a in schedule.arrivals} | {e.key for e in panel.trace.emissions})
+    if panel.lacks and panel.lacks[1] not in keys:
+        keys = sorted([*keys, panel.lacks[1]])
+    lanes, bottom = {}, floor + 24
+    for key in keys:
+        deepest = max((sum(e.key == key for e in column.out) for column in columns), default=0)
+        lanes[key] = bottom
+        bottom += LINE * max(1, deepest + (panel.lacks is not None and panel.lacks[1] == key)) + 8
+    width = columns[-1].right + 10
+    root = Element(
+        "svg",
+        {
+            "class": "picture",
+            "width": f"{max(width, LEFT + len(panel.title) * 7):.0f}",
+            "height": f"{bottom + 4}",
+            "role": "img",
+            "aria-label": _described(panel),
+        },
+    )
+    _text(root, 2, 14, panel.title, "title")
+    _bands(root, columns, floor, bottom)
+    for time in times:
+        SubElement(root, "path", {"class": "level", "d": f"M{LEFT} {level[time]}H{width:.0f}"})
+        _text(root, LEFT - 5, level[time] + 4, f"{time - first:+d}", "small", "end")
+    _watermark(root, columns, level, floor, width)
+    for column in columns:
+        _events(root, column, schedule, level)
+    for key, y in lanes.items():
+        SubElement(root, "path", {"class": "lane", "d": f"M2 {y - 5}H{width:.0f}"})
+        _text(root, 2, y + 8, _short(f"out, {key}", 10), "small")
+        for column in columns:
+            _outputs(root, column, [e for e in column.out if e.key == key], panel, key, y)
+    return root
+
+
+def _columns(panel: Panel) -> list[_Column]:
+    out: dict[int, list[Emission]] = {}
+    for emission in panel.trace.emissions:
+        out.setdefault(emission.step, []).append(emission)
+    columns, left = [], float(LEFT)
+    steps: list[Step | None] = [*panel.schedule.steps, *([None] if DRAIN in out else [])]
+    for step in steps:
+        mine = tuple(out.get(step.id if step else DRAIN, ()))
+        texts = [_short(said(e)) for e in mine]
+        lacks = ["nothing"] if panel.lacks and step and step.id == panel.lacks[0] else []
+        widest = max((len(text) for text in [*texts, *lacks]), default=0) * CHAR + 24
+        events = 30 + 34 * len(step.events) if isinstance(step, Deliver) else 0
+        named = len(_named(step)) * 5.6 + 8
+        columns.append(_Column(step, left, max(44, widest, events, named), mine))
+        left = columns[-1].right + 3
+    return columns
+
+
+def _named(step: Step | None) -> str:
+    """A step's name above its column."""
+    if step is None:
+        return "end of stream"
+    if isinstance(step, Deliver):
+        return "bundle" if step.events else "empty bundle"
+    if isinstance(step, Advance):
+        return "advance, coalesced" if step.coalesced else "advance"
+    if isinstance(step, Restart):
+        return "restart"
+    if isinstance(step, Partitions):
+        return f"{step.count} partitions"
+    return "next fails, resumed" if isinstance(step, FailOnce) and step.resume else "next fails once"
+
+
+def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> None:
+    for column in columns:
+        if isinstance(column.step, Deliver):
+            box = {"x": column.left, "y": TOP - 4, "width": column.width, "height": bottom - TOP}
+            SubElement(root, "rect", {"class": "bundle", **{name: f"{value:.0f}" for name, value in box.items()}})
+        elif isinstance(column.step, Restart | FailOnce | Partitions):
+            SubElement(root, "path", {"class": "cut", "d": f"M{column.middle:.0f} {TOP - 4}V{floor}"})
+        _text(root, column.middle, TOP - 9, _named(column.step), "small", "middle")
+
+
+def _watermark(root: Element, columns: list[_Column], level: dict[int, int], floor: int, width: float) -> None:
+    """A line that rises where the watermark moves, and all that lies behind it."""
+    line, last = "", 0.0
+    for column in columns:
+        if isinstance(column.step, Advance):
+            y = level[column.step.watermark]
+            line += f"M{column.middle:.0f} {floor}V{y}" if not line else f"H{column.middle:.0f}V{y}"
+            last = last or column.middle
+    SubElement(root, "path", {"class": "behind", "d": f"{line}H{width:.0f}V{floor}Z"})
+    SubElement(root, "path", {"class": "watermark", "d": f"{line}H{width:.0f}"})
+
+
+def _events(root: Element, column: _Column, schedule: Schedule, level: dict[int, int]) -> None:
+    if not isinstance(column.step, Deliver) or not column.step.events:
+        return
+    arrivals = [a for a in schedule.arrivals if a.step == column.step.id]
+    apart = column.width / len(arrivals)
+    for number, arrival in enumerate(arrivals):
+        event = arrival.event
+        x, y = column.left + apart * (number + 0.5) - 8, level[event.event_time]
+        mark = _mark(root, _how(arrival), x, y)
+        value = "" if event.value is None else f", value {canonical(event.value)}"
+        _tooltip(mark, f"{event.id}, key {event.key}, at {event.event_time} ms{value}: {_how(arrival)}")
+        _text(root, x + 7, y + 4, _short(f"{event.id} {event.key}", 8))
+
+
+def _how(arrival: Arrival) -> str:
+    return "on-time" if arrival.on_time else "at" if arrival.event.event_time == arrival.watermark else "late"
+
+
+def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel, key: str, top: int) -> None:
+    x = column.left + 9
+    for number, emission in enumerate(mine):
+        y = top + 8 + LINE * number
+        mark = _mark(root, _kind(emission, column.step), x, y - 4)
+        _tooltip(mark, said(emission))
+        _text(root, x + 9, y, _short(said(emission)))
+        if emission is panel.differs:
+            _boxed(root, x - 8, y, len(_short(said(emission))))
+    if panel.lacks and column.step and (column.step.id, key) == panel.lacks:
+        y = top + 8 + LINE * len(mine)
+        _text(root, x + 9, y, "nothing", "of-differs")
+        _boxed(root, x - 8, y, len("nothing"))
+
+
+def _boxed(root: Element, x: float, y: float, characters: int) -> None:
+    SubElement(
+        root,
+        "rect",
+        {
+            "class": "differs",
+            "x": f"{x:.0f}",
+            "y": f"{y - 11:.0f}",
+            "width": f"{characters * CHAR + 22:.0f}",
+            "height": "15",
+        },
+    )
+
+
+def _kind(emission: Emission, step: Step | None) -> str:
+    if emission.error:
+        return "stopped"
+    if step is None:
+        return "drained"
+    return "fired" if isinstance(step, Advance) else "output"
+
+
+def _mark(parent: Element, kind: str, x: float, y: float) -> Element:
+    if kind in ("on-time", "at"):
+        return SubElement(parent, "circle", {"class": kind, "cx": f"{x:.0f}", "cy": f"{y:.0f}", "r": "4.5"})
+    shapes = {
+        "late": "m-4 -4l8 8m0 -8l-8 8",
+        "fired": "m0 -5l5 5l-5 5l-5 -5z",
+        "stopped": "m-5 4h10l-5 -9z",
+        "differs": "m-6 -5h12v10h-12z",
+    }
+    return SubElement(parent, "path", {"class": kind, "d": f"M{x:.0f} {y:.0f}{shapes.get(kind, 'm-4 -4h8v8h-8z')}"})
+
+
+def _tooltip(element: Element, text: str) -> None:
+    SubElement(element, "title").text = legal(text)
+
+
+def _text(parent: Element, x: float, y: float, text: str, kind: str = "", anchor: str = "") -> None:
+    attributes = {"x": f"{x:.0f}", "y": f"{y:.0f}"} | ({"class": kind} if kind else {})
+    SubElement(parent, "text", attributes | ({"text-anchor": anchor} if anchor else {})).text = legal(text)
+
+
+def said(emission: Emission) -> str:
+    """An emission in few words: the fields of its value, or the error with which the program stopped."""
+    if emission.error:
+        return f"stopped: {emission.error}"
+    if isinstance(emission.value, dict):
+        return ", ".join(f"{name} {_plain(value)}" for name, value in emission.value.items())
+    return _plain(emission.value)
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else canonical(value).replace('"', "")
+
+
+def _short(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _described(panel: Panel) -> str:
+    """What the picture shows, in a sentence; the text beside it has every detail."""
+    counts = [
+        (len(panel.schedule.arrivals), "event"),
+        (len(panel.schedule.bundles), "bundle"),
+        (len(panel.schedule.advances), "watermark advance"),
+        (len(panel.trace.emissions), "output"),
+    ]
+    told = ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
+    if panel.differs:
+        told += f"; first difference: key {panel.differs.key} gave {said(panel.differs)}"
+    elif panel.lacks:
+        told += f"; first difference: key {panel.lacks[1]} gave nothing in step {panel.lacks[0]}"
+    return legal(f"Timeline {panel.title}: {told}")

@@ -1,0 +1,148 @@
+"""The matrix page: built from results alone, whole without JavaScript, and deaf to what texts would like to be."""
+
+import re
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+from hostile import EVIL, hostile_results
+
+from conformance.results import Verdict
+from conformance.selftest import SelfTest
+from reports import html, kills
+
+SCRIPT = (files("reports") / "templates" / "page.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def results():
+    return hostile_results()
+
+
+class Page(HTMLParser):
+    """What a browser without JavaScript finds in a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.links, self.attributes, self.texts = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        self.attributes += attributes
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found["href"]] if "href" in found else []
+
+    handle_startendtag = handle_starttag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture(params=["one", "two", "with a kill matrix"])
+def text(request, results):
+    selftest = SelfTest({EVIL: frozenset({(EVIL, EVIL)})}, frozenset({(EVIL, EVIL)}), (), {f"{EVIL}+b": (EVIL, EVIL)})
+    if request.param == "one":
+        return html.render([results])
+    return html.render([results, results], selftest if request.param != "two" else None)
+
+
+def test_nothing_in_a_text_becomes_markup(text):
+    """The one script is ours, bound by its digest; nothing is loaded, and nothing leads out of the page."""
+    page = Page(text)
+    assert page.tags.count("script") == 1
+    assert text.count(SCRIPT) == 1
+    assert (
+        f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
+        in dict(page.attributes)["content"]
+    )
+    assert not {"link", "img", "iframe", "object", "base", "form-action"} & {*page.tags}
+    assert all(link.startswith("#") for link in page.links)
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "style", "srcdoc")]
+
+
+def test_every_link_leads_somewhere_and_every_name_is_given_once(text):
+    page = Page(text)
+    assert {link[1:] for link in page.links} <= {*page.ids}
+    assert len({*page.ids}) == len(page.ids)
+
+
+def test_without_javascript_every_cell_leads_to_its_evidence(results):
+    page = Page(html.render([results]))
+    assert len({link for link in page.links if link.startswith("#cell-")}) == 5
+    assert page.tags.count("article") == 5
+    assert page.tags.count("table") >= 2
+
+
+def test_a_verdict_is_word_and_symbol(text):
+    for verdict in ("✗ violated", "✓ holds", "– unsupported", "! error", "? unknown"):
+        assert verdict in text
+
+
+def test_a_cell_tells_the_script_its_verdict_under_each_perturbation(results):
+    results.cells += [replace(results.cells[0], perturbation="split", verdict=Verdict.HOLDS)]
+    page = Page(html.render([results]))
+    assert [value for name, value in page.attributes if name == "data-p"] == ["vh", "h-", "s-", "e-", "u-"]
+
+
+def test_a_violated_cell_has_a_picture_a_text_and_a_command(results):
+    page = html.render([results])
+    (article,) = [
+        part for part in page.split("<article")[1:] if "conformance replay" in part.partition("</article>")[0]
+    ]
+    assert article.count('role="img"') == 2  # the engine and the reference
+    assert "first difference" in article
+    assert re.search(r"<pre>.*bundle of 1.*</pre>", article, re.DOTALL)
+
+
+def test_the_page_shows_where_engines_differ(results):
+    """How many outputs are identical; the smallest case where they differ, with what either gave."""
+    page = html.render([results])
+    assert "7 <small>of 9</small>" in page
+    assert "2 of 9 cases differ, 1 with an element that is not on time" in page
+    results.agreements = []
+    assert "Agreement between engines" not in html.render([results])
+
+
+def test_the_page_shows_what_the_cases_of_a_cell_had(results):
+    results.cells = [replace(cell, coverage={"late": 2}) for cell in results.cells]
+    assert "of 3 cases: late 2" in html.render([results])
+
+
+def test_versions_stand_side_by_side_with_what_changed(results):
+    """In both directions; the last run has the plain links."""
+    old = replace(
+        results, environment={n: {**e, "versions": {"spark": "4.2.1"}} for n, e in results.environment.items()}
+    )
+    new = replace(
+        results, environment={n: {**e, "versions": {"spark": "4.3.0"}} for n, e in results.environment.items()}
+    )
+    flipped = {"beam-direct": Verdict.VIOLATED, "spark-tws": Verdict.HOLDS}
+    new.cells = [replace(cell, verdict=flipped.get(cell.engine, cell.verdict)) for cell in results.cells]
+    page = html.render([old, new])
+    assert "No longer holds: 1 cell" in page
+    assert "Holds now: 1 cell" in page
+    assert page.count("<b>was holds</b>") == page.count("<b>was violated</b>") == 1
+    assert [page.count(f"<small>{version}</small>") for version in ("4.2.1", "4.3.0")] == [5, 5]
+    assert 'id="cell-spark-tws-s-g"' in page
+    assert 'id="cell-spark-tws-s-g@1"' in page
+
+
+def test_an_engine_that_only_one_run_has_is_named(results):
+    fewer = replace(results, cells=[cell for cell in results.cells if cell.engine != "slow"])
+    page = html.render([results, fewer])
+    assert "Only in (run 1): slow" in page
+    assert "No verdict changed." in page
+
+
+def test_the_kill_matrix_is_the_same_in_both_pages():
+    found = SelfTest({"one": frozenset({("s", "g")})}, frozenset({("s", "g")}), ())
+    alone = kills.render(found)
+    assert "Every mutant is caught" in alone
+    assert "<script>" not in alone
+    both = html.render([hostile_results()], found)
+    assert alone[alone.index("<caption>") : alone.rindex("</table>")] in both
