@@ -1,0 +1,69 @@
+"""The page of a run, open in a browser that has no network."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from conformance.results import Results
+
+collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py"]
+
+
+def pytest_report_header():
+    return "tests/browser: left out, `tox -e browser` runs them" if collect_ignore else None
+
+
+def pytest_addoption(parser):
+    parser.addoption("--run", type=Path, help="The folder of a run whose page is tested. Default: a small run is made.")
+
+
+@pytest.fixture(scope="session")
+def ran(request, tmp_path_factory):
+    """The folder of a run on real engines."""
+    if folder := request.config.getoption("--run"):
+        return folder.resolve()
+    folder = tmp_path_factory.mktemp("run") / "out"
+    asked = [f"--engine={name}" for name in ("reference", "beam-direct", "beam-native:windows")]
+    asked += ["--cases=5", "--seed=1", f"--out={folder}", f"--witnesses={folder}/none"]
+    subprocess.run([sys.executable, "-m", "conformance.cli", "run", *asked], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def results(ran):
+    return Results.read(ran / "results.json")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from chromium import launch
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = launch(playwright)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens a file; what a page logs as an error, throws, or asks the network for, fails the test."""
+    contexts, wrong = [], []
+
+    def opened(path, anchor="", **settings):
+        context = browser.new_context(offline=True, **({"viewport": {"width": 1280, "height": 900}} | settings))
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: None if asked.url.startswith("file://") else wrong.append(asked.url))
+        page.goto(path.as_uri() + anchor)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []

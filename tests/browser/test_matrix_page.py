@@ -1,0 +1,246 @@
+"""The matrix page of a real run in a real browser, from ``file://`` and without a network."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from conformance.results import Verdict
+from reports import html
+
+
+@pytest.fixture
+def page(open_page, ran):
+    return open_page(ran / "matrix.html")
+
+
+@pytest.fixture(scope="session")
+def violated(results):
+    """(engine, row) of a violated cell with a witness."""
+    found = (
+        (e, row) for row, cells in results.folded().items() for e, c in cells.items() if c.verdict is Verdict.VIOLATED
+    )
+    return next(found)
+
+
+def rows(page):
+    return page.locator("#matrix tbody tr:not(.scenario):visible")
+
+
+def query(page, text):
+    page.get_by_label("Find").fill(text)
+
+
+def link(page, engine, row=None, word="violated"):
+    """The first visible cell of an engine with this verdict."""
+    return page.locator(f'#matrix a.v.{word}[data-e="{engine}"]:visible').first
+
+
+def test_a_query_leaves_the_rows_that_fit(page, results, violated):
+    """As many as the results have."""
+    engine, _ = violated
+    folded = results.folded()
+    expect(rows(page)).to_have_count(len(folded))
+    for text, fits in [
+        (f"{engine}:violated", lambda cells: engine in cells and cells[engine].verdict is Verdict.VIOLATED),
+        (
+            f"{engine}:violated reference:holds",
+            lambda cells: (
+                {e: c.verdict.value for e, c in cells.items()}.items()
+                >= {engine: "violated", "reference": "holds"}.items()
+            ),
+        ),
+        (f"{engine}:!holds", lambda cells: engine in cells and cells[engine].verdict is not Verdict.HOLDS),
+        ("any:unknown", lambda cells: any(c.verdict is Verdict.UNKNOWN for c in cells.values())),
+    ]:
+        query(page, text)
+        expect(rows(page)).to_have_count(sum(map(fits, folded.values())))
+    query(page, "window nonsense")
+    expect(rows(page)).to_have_count(0)
+    page.get_by_role("button", name="Reset").click()
+    expect(rows(page)).to_have_count(len(folded))
+
+
+def test_differences_only(page, results):
+    page.get_by_label("Differences only").check()
+    both = {Verdict.HOLDS, Verdict.VIOLATED}
+    expect(rows(page)).to_have_count(
+        sum(both <= {c.verdict for c in cells.values()} for cells in results.folded().values())
+    )
+
+
+def test_a_perturbation_shows_the_verdicts_under_it(page, results, violated):
+    engine, _ = violated
+    own = [cell for cell in results.cells if cell.engine == engine and cell.perturbation == "split"]
+    page.get_by_label("Perturbation").select_option("split")
+    shown = page.locator(f'#matrix a.v[data-e="{engine}"]')
+    words = [text.split(" ", 1)[1] for text in shown.all_inner_texts()]
+    assert sorted(word for word in words if word != "asked") == sorted(cell.verdict.value for cell in own)
+
+
+def test_a_column_can_be_taken_away(page):
+    column = page.locator("#matrix thead th[data-column]").last
+    name = column.get_attribute("data-column")
+    page.get_by_text("Engines", exact=True).first.click()
+    page.get_by_role("checkbox", name=name, exact=True).uncheck()
+    expect(column).to_be_hidden()
+
+
+def test_the_address_holds_the_state(open_page, ran, page, violated):
+    """A page that is opened by it shows the same."""
+    engine, _ = violated
+    query(page, f"{engine}:violated")
+    page.get_by_label("Differences only").check()
+    count = rows(page).count()
+    assert "engine" not in page.url
+    again = open_page(ran / "matrix.html", "#" + page.url.partition("#")[2])
+    expect(rows(again)).to_have_count(count)
+    expect(again.get_by_label("Find")).to_have_value(f"{engine}:violated")
+
+
+def test_a_cell_opens_by_keyboard_and_closes_again(page, violated):
+    engine, _ = violated
+    cell = link(page, engine)
+    cell.focus()
+    page.keyboard.press("Enter")
+    article = page.locator("article.open")
+    expect(article).to_be_visible()
+    expect(article).to_be_focused()
+    expect(article.get_by_text(f"on {engine}", exact=False).first).to_be_visible()
+    expect(article.get_by_role("img").first).to_be_visible()
+    expect(article.get_by_text("conformance replay")).to_be_visible()
+    assert page.url.endswith(cell.get_attribute("href"))
+    page.keyboard.press("Escape")
+    expect(article).to_have_count(0)
+    expect(cell).to_be_focused()
+
+
+def test_arrow_keys_move_between_cells(page):
+    cells = page.locator("#matrix tbody").first.locator("tr:nth-child(2) a.v")
+    cells.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(cells.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    below = page.locator("#matrix tbody").first.locator("tr:nth-child(3) a.v").nth(1)
+    expect(below).to_be_focused()
+
+
+def test_a_cell_opens_by_its_link(open_page, ran, page, violated):
+    engine, _ = violated
+    anchor = link(page, engine).get_attribute("href")
+    linked = open_page(ran / "matrix.html", anchor)
+    expect(linked.locator("article.open")).to_be_visible()
+    expect(linked.locator("article.open")).to_have_attribute("id", anchor[1:])
+    linked.get_by_role("button", name="Close").click()
+    expect(linked.locator("article.open")).to_have_count(0)
+
+
+def test_all_evidence_ends_up_in_the_page(page, results):
+    """It is unpacked when the browser is idle, so that the page opens at once."""
+    cells = sum(len(cells) for cells in results.folded().values())
+    expect(page.locator("#evidence article")).to_have_count(cells, timeout=60_000)
+    expect(page.locator("#evidence noscript")).to_have_count(0)
+
+
+def test_a_scenario_folds(page):
+    first = page.locator("#matrix tbody").first
+    button = first.get_by_role("button")
+    button.click()
+    expect(first.locator("tr:visible")).to_have_count(1)
+    expect(button).to_have_attribute("aria-expanded", "false")
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+
+
+def test_dark_mode_follows_the_system_and_the_button(page):
+    def background():
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    page.emulate_media(color_scheme="light")
+    light = background()
+    page.emulate_media(color_scheme="dark")
+    dark = background()
+    assert light != dark
+    page.emulate_media(color_scheme="light")
+    button = page.get_by_role("button", name="Theme")
+    button.click()
+    expect(button).to_have_text("Theme: dark")
+    assert background() == dark
+    button.click()
+    assert background() == light
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("opened", [False, True])
+def test_nothing_serious_stands_in_anyones_way(open_page, ran, page, violated, scheme, opened):
+    """As axe-core finds it, with a cell open and without."""
+    engine, _ = violated
+    page.emulate_media(color_scheme=scheme)
+    if opened:
+        link(page, engine).click()
+    expect(page.locator("#evidence noscript")).to_have_count(0, timeout=60_000)
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    assert not serious, json.dumps([{v["id"]: [n["html"][:200] for n in v["nodes"][:3]]} for v in serious], indent=1)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_only_the_tables_scroll_sideways(open_page, ran, violated, width):
+    page = open_page(ran / "matrix.html", viewport={"width": width, "height": 800})
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    link(page, violated[0]).evaluate("link => link.click()")
+    assert page.evaluate("document.querySelector('section.row.open').scrollWidth") <= width
+
+
+def test_the_header_and_the_first_column_stay(page):
+    page.set_viewport_size({"width": 600, "height": 500})
+    region = page.get_by_role("region", name="The matrix")
+    region.evaluate("region => region.scrollTo(400, 1500)")
+    header, corner = region.locator("thead th[data-column]").last, region.locator("thead th.corner")
+    top = region.bounding_box()
+    assert abs(corner.bounding_box()["x"] - top["x"]) < 3
+    assert header.bounding_box()["y"] - top["y"] < 60
+
+
+def test_without_javascript_the_table_and_all_evidence_are_readable(open_page, ran, results):
+    page = open_page(ran / "matrix.html", java_script_enabled=False)
+    cells = sum(len(cells) for cells in results.folded().values())
+    assert page.locator("#matrix a.v:visible").count() == cells
+    assert page.locator("#evidence article:visible").count() == cells
+    expect(page.locator("form.controls")).to_be_hidden()
+    with_witness = sum(bool(c.witness) for cells in results.folded().values() for c in cells.values())
+    assert page.locator("#evidence article").get_by_text("conformance replay").count() == with_witness
+
+
+def test_versions_side_by_side_with_what_changed(open_page, results, tmp_path, violated):
+    """Changed only: the rows with a cell that changed, in either direction."""
+    engine, row = violated
+    other = {Verdict.VIOLATED: Verdict.HOLDS, Verdict.HOLDS: Verdict.VIOLATED}
+    cells = [
+        replace(c, verdict=other.get(c.verdict, c.verdict)) if (c.engine, c.row) == (engine, row) else c
+        for c in results.cells
+    ]
+    path = tmp_path / "two.html"
+    path.write_text(html.render([replace(results, cells=cells), results]), encoding="utf-8")
+    page = open_page(path)
+    expect(page.locator("#matrix thead th[data-column]")).to_have_count(2 * len(results.columns))
+    page.get_by_label("Changed only").check()
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text(results.scenarios[row[0]]["guarantees"][row[1]]["claim"])
+    expect(page.locator("#changes")).to_contain_text(re.compile("No longer holds: |Holds now: "))
+    page.locator("#changes a").first.click()
+    expect(page.locator("article.open")).to_be_visible()
+
+
+def test_paper_shows_the_table_whole(page):
+    page.emulate_media(media="print")
+    expect(page.locator("form.controls")).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflow") == "visible"
+
+
+def test_forced_colours_keep_words_and_frames(open_page, ran):
+    page = open_page(ran / "matrix.html", forced_colors="active")
+    assert page.evaluate("getComputedStyle(document.querySelector('#matrix a.v')).borderStyle") == "solid"
