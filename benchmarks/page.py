@@ -47,8 +47,9 @@ def main() -> None:
 
 def measure(path: Path) -> None:
     """Open the page five times; filter it each time."""
-    from chromium import launch  # of tests/browser, which is put on the path below
     from playwright.sync_api import sync_playwright
+
+    from tests.browser.chromium import launch
 
     with sync_playwright() as playwright:
         browser = launch(playwright)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from functools import cache
@@ -209,8 +209,27 @@ class Results:
             raise UnreadableResults(
                 f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
             ) from None
+        if missing := next(_dangling(data), None):
+            raise UnreadableResults(
+                f"{name} is not a valid results file: it speaks of {missing}, which it does not have"
+            )
         cells = [Cell.from_json(cell) for cell in data["cells"]]
         return cls(**{name: data[name] for name in data if name not in ("schema", "cells")}, cells=cells)
+
+
+def _dangling(data: Mapping[str, Any]) -> Iterator[str]:
+    """What cells and tables name that the file does not have."""
+    guarantees = {(scenario, g) for scenario, texts in data["scenarios"].items() for g in texts["guarantees"]}
+    for cell in data["cells"]:
+        if (cell["scenario"], cell["guarantee"]) not in guarantees:
+            yield f"the guarantee {cell['scenario']}/{cell['guarantee']}"
+        if cell["engine"] not in data["environment"]:
+            yield f"the engine {cell['engine']}"
+        if cell["witness"] and cell["witness"] not in data["witnesses"]:
+            yield f"the witness {cell['witness']}"
+    for found in (*data["survivals"], *data["agreements"]):
+        if found["scenario"] not in data["scenarios"]:
+            yield f"the scenario {found['scenario']}"
 
 
 @cache

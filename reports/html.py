@@ -181,7 +181,7 @@ class _Page:
             "counts": _counts(cell),
             "parts": _told(parts),
             "coverage": coverage_line(cell),
-            "alike": list(_alike(self._survivals[run].get((row[0], program, engine), []))),
+            "alike": _alike(self._survivals[run].get((row[0], program, engine), [])),
             "witness": self._evidence(run, witness) if witness else None,
         }
 
@@ -333,10 +333,9 @@ def _told(parts: Iterable[Cell]) -> list[dict[str, Any]]:
     """The cells of the perturbations, those of one verdict and reason in one line."""
     lines: dict[tuple[str, str], list[str]] = {}
     for part in parts:
-        shared = part.verdict in (Verdict.UNSUPPORTED, Verdict.UNKNOWN)
-        reason = (
-            part.reason.partition(" (asked for it")[0] if shared else ""
-        )  # the engine's part of the page has it whole
+        reason = part.reason if part.verdict is Verdict.UNKNOWN else ""
+        if part.verdict is Verdict.UNSUPPORTED:
+            reason = part.reason.partition(": ")[0]  # what the engine lacks; its own part of the page says why
         line = lines.setdefault((part.verdict.value, reason), [])
         numbers = f" {_counts(part)}" if part.cases else ""
         line.append(part.perturbation + numbers + (f" ({part.inapplicable} apart)" if part.inapplicable else ""))
@@ -347,15 +346,14 @@ def _told(parts: Iterable[Cell]) -> list[dict[str, Any]]:
     ]
 
 
-def _alike(survivals: list[Mapping[str, Any]]) -> Iterator[str]:
-    """What was promised of a program under perturbations and what was observed, those that are alike in one line. Where
-    nothing was promised, the table of perturbations tells what was observed."""
-    lines: dict[tuple[str, str], list[str]] = {}
+def _alike(survivals: list[Mapping[str, Any]]) -> str:
+    """What was promised of a program under perturbations and what was observed. Where nothing was promised, the table of
+    perturbations tells what was observed."""
+    found: dict[str, list[str]] = {}
     for survival in survivals:
         if survival["pairs"] and survival["promised"]:
-            lines.setdefault((survival["promised"], survived(survival)), []).append(survival["perturbation"])
-    for (promised, observed), names in lines.items():
-        yield f"promised {promised}, observed {observed}: {', '.join(names)}"
+            found.setdefault(f"{survival['promised']} → {survived(survival)}", []).append(survival["perturbation"])
+    return "; ".join(f"{how} ({', '.join(names)})" for how, names in found.items())
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
@@ -376,7 +374,6 @@ class _Agreement:
     """How engines of a run agree: over all programs, and program by program."""
 
     def __init__(self, run: Results) -> None:
-        self.engines = run.engines
         self.whole: dict[tuple[str, str], list[int]] = {}
         differences: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for found in run.agreements:
@@ -387,18 +384,13 @@ class _Agreement:
             both[1] += found["cases"]
             if differing(found):
                 name = f"{run.scenarios[found['scenario']]['name']} ({found['program']})"
-                alike = differences.setdefault(name, {}).setdefault(canonical([found["left"], found["smallest"]]), [])
+                alike = differences.setdefault(name, {}).setdefault(canonical(found["smallest"]), [])
                 right = "the reference, late likewise" if reference else found["right"]
                 alike.append({**found, "right": right, "word": agreed(found), "differing": differing(found)})
+        compared = {engine for pair, (_, cases) in self.whole.items() if cases for engine in pair}
+        self.engines = [engine for engine in run.engines if engine in compared]
         self.programs = {
-            name: [
-                {
-                    "left": pairs[0]["left"],
-                    "pairs": pairs,
-                    "lines": "\n".join(difference_lines({**pairs[0], "right": _named(pairs)})),
-                }
-                for pairs in groups.values()
-            ]
+            name: [{"pairs": pairs, "lines": "\n".join(difference_lines(_one_of(pairs)))} for pairs in groups.values()]
             for name, groups in differences.items()
         }
 
@@ -408,6 +400,9 @@ class _Agreement:
         return found if found and found[1] else None
 
 
-def _named(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Who else is in pairs that differ alike."""
-    return "the others" if len(pairs) > 1 else str(pairs[0]["right"])
+def _one_of(pairs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """One of some pairs of engines that differ alike, named for all of them."""
+    lefts, rights = ({pair[side] for pair in pairs} for side in ("left", "right"))
+    left = next(iter(lefts)) if len(lefts) == 1 else "the first"
+    right = next(iter(rights)) if len(rights) == 1 else "the other" if len(lefts) == 1 else "the second"
+    return {**pairs[0], "left": left, "right": right}

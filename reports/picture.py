@@ -33,12 +33,12 @@ from reports.words import legal
 LEFT, TOP, LEVEL, LINE, CHAR = 64, 40, 22, 15, 6.7
 """Sizes in px: room for labels at the left and top, distances of levels and of lines of text, a character's width."""
 
-LONGEST = 26
+LONGEST = 34
 """Characters of an emission that are shown; the whole is in its tooltip and in the text."""
 
 STYLE = """
 .picture text { font: 11px ui-monospace, monospace; fill: var(--text); paint-order: stroke; stroke: var(--page); stroke-width: 3px; stroke-linejoin: round; }
-.picture .title { font: 600 12px system-ui, sans-serif; } .picture .small { fill: var(--faint); font-size: 10px; }
+.picture .title { font: 600 12px system-ui, sans-serif; } .picture .small, .picture .small text { fill: var(--faint); font-size: 10px; }
 .picture .bundle { fill: var(--band); } .picture .lane { stroke: var(--line); }
 .picture .level { stroke: var(--line); stroke-dasharray: 1 4; }
 .picture .behind { fill: var(--watermark); opacity: .13; }
@@ -153,12 +153,17 @@ def document(found: Iterable[Panel]) -> str:
         d.set("x", str(width))
         placed.append(d)
         width += int(d.get("width", "0")) + 16
-    rows, needed = _legend()
+    rows, needed, tall = _legend(max(width, 600))
     width = max(width, needed)
     colours = ";".join(f"--{name}:{value}" for name, value in LIGHT.items())
     root = Element(
         "svg",
-        {"xmlns": "http://www.w3.org/2000/svg", "class": "picture", "width": str(width), "height": str(height + 34)},
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "class": "picture",
+            "width": str(width),
+            "height": str(height + 20 + tall),
+        },
     )
     SubElement(root, "style").text = f"svg{{{colours}}}{STYLE}"
     SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": LIGHT["page"]})
@@ -170,25 +175,29 @@ def document(found: Iterable[Panel]) -> str:
 
 def legend() -> str:
     """The legend as an SVG element."""
-    rows, width = _legend()
-    root = Element("svg", {"class": "picture", "width": str(width), "height": "22", "role": "img"})
-    root.set("aria-label", "Legend: " + ", ".join(text for _, text in LEGEND) + ", the line is the watermark")
+    rows, width, height = _legend(600)
+    root = Element("svg", {"class": "picture", "width": str(width), "height": str(height + 8), "role": "img"})
+    root.set("aria-label", "Legend: the line is the watermark; " + ", ".join(text for _, text in LEGEND))
     rows.set("transform", "translate(4 14)")
     root.append(rows)
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _legend() -> tuple[Element, int]:
-    group, x = Element("g"), 4.0
-    SubElement(group, "path", {"class": "watermark", "d": "M0 -4h14"})
-    x += 16
-    _text(group, x, 0, "watermark")
-    x += 10 * CHAR + 14
-    for kind, text in LEGEND:
-        _mark(group, kind, x, -4)
-        _text(group, x + 9, 0, text)
-        x += 9 + len(text) * CHAR + 20
-    return group, int(x)
+def _legend(most: float) -> tuple[Element, int, int]:
+    """(its rows, their width, their height), broken at a width."""
+    group, x, y, widest = Element("g"), 0.0, 0, 0.0
+    for kind, text in (("watermark", "watermark"), *LEGEND):
+        width = 14 + len(text) * CHAR + 20
+        if x and x + width > most:
+            x, y = 0.0, y + 18
+        if kind == "watermark":
+            SubElement(group, "path", {"class": kind, "d": f"M{x:.0f} {y - 4}h9"})
+        else:
+            _mark(group, kind, x + 5, y - 4)
+        _text(group, x + 14, y, text)
+        x += width
+        widest = max(widest, x)
+    return group, int(widest), y + 18
 
 
 @dataclass(frozen=True)
@@ -237,9 +246,11 @@ def _drawn(panel: Panel) -> Element:
     )
     _text(root, 2, 14, panel.title, "title")
     _bands(root, columns, floor, bottom)
+    lines = "".join(f"M{LEFT} {level[time]}H{width:.0f}" for time in times)
+    SubElement(root, "path", {"class": "level", "d": lines})
+    labels = SubElement(root, "g", {"class": "small", "text-anchor": "end"})
     for time in times:
-        SubElement(root, "path", {"class": "level", "d": f"M{LEFT} {level[time]}H{width:.0f}"})
-        _text(root, LEFT - 5, level[time] + 4, f"{time - first:+d}", "small", "end")
+        _text(labels, LEFT - 5, level[time] + 4, f"{time - first:+d}")
     _watermark(root, columns, level, floor, width)
     for column in columns:
         _events(root, column, schedule, level)
@@ -285,13 +296,15 @@ def _named(step: Step | None) -> str:
 
 
 def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> None:
+    names = Element("g", {"class": "small", "text-anchor": "middle"})
     for column in columns:
         if isinstance(column.step, Deliver):
             box = {"x": column.left, "y": TOP - 4, "width": column.width, "height": bottom - TOP}
             SubElement(root, "rect", {"class": "bundle", **{name: f"{value:.0f}" for name, value in box.items()}})
         elif isinstance(column.step, Restart | FailOnce | Partitions):
             SubElement(root, "path", {"class": "cut", "d": f"M{column.middle:.0f} {TOP - 4}V{floor}"})
-        _text(root, column.middle, TOP - 9, _named(column.step), "small", "middle")
+        _text(names, column.middle, TOP - 9, _named(column.step))
+    root.append(names)
 
 
 def _watermark(root: Element, columns: list[_Column], level: dict[int, int], floor: int, width: float) -> None:
@@ -377,9 +390,9 @@ def _tooltip(element: Element, text: str) -> None:
     SubElement(element, "title").text = legal(text)
 
 
-def _text(parent: Element, x: float, y: float, text: str, kind: str = "", anchor: str = "") -> None:
+def _text(parent: Element, x: float, y: float, text: str, kind: str = "") -> None:
     attributes = {"x": f"{x:.0f}", "y": f"{y:.0f}"} | ({"class": kind} if kind else {})
-    SubElement(parent, "text", attributes | ({"text-anchor": anchor} if anchor else {})).text = legal(text)
+    SubElement(parent, "text", attributes).text = legal(text)
 
 
 def said(emission: Emission) -> str:

@@ -273,14 +273,14 @@ def witness_lines(witness: Witness) -> list[str]:
     lines = []
     if witness.base:
         lines += shown(f"the base, on {witness.engine}", witness.base, witness.base_seen)
-        lines += shown(f"its twin ({witness.case.perturbation}), on {witness.engine}", witness.case, witness.seen)
-    else:
-        lines += shown(f"on {witness.engine}", witness.case, witness.seen)
+        lines += [f"its twin ({witness.case.perturbation}):"]
+    traces = {f"{witness.engine} gave": witness.seen}
     if witness.packed_seen:
-        lines += shown(f"on {witness.engine}, in a pack", witness.case, witness.packed_seen)
+        traces["in a pack it gave"] = witness.packed_seen
     if witness.specified != witness.seen:
-        lines += shown("on the reference", witness.case, witness.specified)
-    return [*lines, *about(witness)]
+        traces["the reference gave"] = witness.specified
+    indent = "  " if witness.base else ""
+    return [*lines, *(indent + line for line in _steps(witness.case.schedule, traces)), *about(witness)]
 
 
 def about(witness: Witness) -> Iterator[str]:

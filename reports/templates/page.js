@@ -50,7 +50,7 @@
       if (!next) return;
       unpack(next);
       unpackWhenIdle();
-    });
+    }, { timeout: 100 });
   }
 
   function element(id) {
@@ -194,6 +194,7 @@
     const panel = target.parentElement;
     opened = target;
     target.classList.add("open");
+    target.tabIndex = -1;
     panel.classList.add("open");
     if (!panel.querySelector(".close")) {
       const button = document.createElement("button");
@@ -204,15 +205,13 @@
       panel.prepend(button);
     }
     const pictures = target.querySelector(".pictures");
-    if (pictures && !target.querySelector(".pictures + .legend")) {
-      const legend = document.querySelector("#evidence > p > svg").cloneNode(true);
-      const holder = document.createElement("p");
-      holder.className = "legend";
-      holder.append(legend);
-      pictures.after(holder);
+    if (pictures && !target.querySelector(".pictures > .legend")) {
+      const legend = document.querySelector("#evidence > .pictures > svg").cloneNode(true);
+      legend.classList.add("legend");
+      pictures.append(legend);
     }
-    panel.scrollTop = 0;
     target.focus({ preventScroll: true });
+    requestAnimationFrame(() => { panel.scrollTop = 0; });
   }
 
   function close() {
@@ -270,7 +269,10 @@
     show(anchor);
   });
   addEventListener("beforeprint", () => [...waiting].forEach(unpack));
-  addEventListener("load", unpackWhenIdle);
+  addEventListener("load", () => {
+    if (opened) setTimeout(() => { if (opened) opened.parentElement.scrollTop = 0; });  // the browser scrolled to the cell itself
+    unpackWhenIdle();
+  });
   addEventListener("hashchange", read);
   addEventListener("popstate", read);
   read();

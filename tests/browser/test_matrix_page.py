@@ -75,7 +75,7 @@ def test_differences_only(page, results):
 def test_a_perturbation_shows_the_verdicts_under_it(page, results, violated):
     engine, _ = violated
     own = [cell for cell in results.cells if cell.engine == engine and cell.perturbation == "split"]
-    page.get_by_label("Perturbation").select_option("split")
+    page.locator("[name=perturbation]").select_option("split")
     shown = page.locator(f'#matrix a.v[data-e="{engine}"]')
     words = [text.split(" ", 1)[1] for text in shown.all_inner_texts()]
     assert sorted(word for word in words if word != "asked") == sorted(cell.verdict.value for cell in own)
@@ -84,7 +84,7 @@ def test_a_perturbation_shows_the_verdicts_under_it(page, results, violated):
 def test_a_column_can_be_taken_away(page):
     column = page.locator("#matrix thead th[data-column]").last
     name = column.get_attribute("data-column")
-    page.get_by_text("Engines", exact=True).first.click()
+    page.locator(".menu summary").click()
     page.get_by_role("checkbox", name=name, exact=True).uncheck()
     expect(column).to_be_hidden()
 
@@ -244,3 +244,21 @@ def test_paper_shows_the_table_whole(page):
 def test_forced_colours_keep_words_and_frames(open_page, ran):
     page = open_page(ran / "matrix.html", forced_colors="active")
     assert page.evaluate("getComputedStyle(document.querySelector('#matrix a.v')).borderStyle") == "solid"
+
+
+def test_the_guards_of_these_tests_can_fail(browser, ran, tmp_path):
+    """A button without a name is found by axe-core; a script and a picture that are not ours are stopped and seen."""
+    text = (ran / "matrix.html").read_text(encoding="utf-8")
+    intruder = '<button></button><script>document.title = "taken"</script><img src="http://example.invalid/x.png">'
+    path = tmp_path / "broken.html"
+    path.write_text(text.replace("<main>", f"<main>{intruder}", 1), encoding="utf-8")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    errors = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(path.as_uri())
+    assert page.title() != "taken"
+    assert sum("Content Security Policy" in error for error in errors) == 2
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert "button-name" in {v["id"] for v in found if v["impact"] in ("serious", "critical")}
+    context.close()

@@ -151,6 +151,36 @@ def test_reports_are_made_again_from_results(ran, tmp_path):
     assert (tmp_path / "m.html").read_text() == (folder / "out" / "matrix.html").read_text()
     assert (tmp_path / "s.md").read_text() == (folder / "out" / "summary.md").read_text()
     assert "Which guarantee holds where" in conformance("report", results, cwd=tmp_path).stdout
+    done = conformance("report", results, "--csv", "c.csv", "--badge", "b.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "c.csv").read_text() == (folder / "out" / "cells.csv").read_text()
+    assert (tmp_path / "b.svg").read_text() == (folder / "out" / "badge.svg").read_text()
+
+
+def test_runs_are_reported_side_by_side_with_a_kill_matrix(ran, tmp_path):
+    folder, _ = ran
+    results = folder / "out" / "results.json"
+    scenario = ["--scenario", "windowed-counting", "--cases", 1, "--seeds", 1]
+    conformance("selftest", *scenario, "--json", "kills.json", cwd=tmp_path)
+    done = conformance("report", results, results, "--html", "m.html", "--kills", "kills.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "m.html").read_text()
+    assert "(run 1) → (run 2)" in page
+    assert "Which guarantee catches which mutant" in page
+    alone = conformance("report", results, "--kills", "kills.json", cwd=tmp_path)
+    assert (alone.returncode, "give --html too" in alone.stderr) == (2, True)
+
+
+def test_a_replay_is_drawn(ran, tmp_path):
+    """The engine beside the reference, and the first difference."""
+    folder, _ = ran
+    witness = next((folder / "out" / "witnesses").glob("*.json"))
+    done = conformance("replay", witness, "--plot", "case.svg", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    picture = (tmp_path / "case.svg").read_text()
+    assert picture.startswith("<svg")
+    assert f"on {LATE}" in picture
+    assert "on the reference" in picture
 
 
 def test_a_cell_is_explained(ran):
@@ -240,6 +270,7 @@ BAD = [
     (("report", "nowhere"), "cannot read nowhere"),
     (("report", "file"), "file is not JSON"),
     (("report", "other.json"), "other.json is not a results file of this version"),
+    (("report", "other.json", "--html", "m.html"), "other.json is not a results file of this version"),
     (("replay", "nowhere"), "cannot read nowhere"),
     (("replay", "file"), "file is not JSON"),
     (("replay", "other.json"), "other.json is not a witness of this version"),

@@ -103,7 +103,7 @@ def test_the_page_shows_where_engines_differ(results):
     """How many outputs are identical; the smallest case where they differ, with what either gave."""
     page = html.render([results])
     assert "7 <small>of 9</small>" in page
-    assert "2 of 9 cases differ, 1 with an element that is not on time" in page
+    assert "2 of 9 differ, 1 not on time" in page
     results.agreements = []
     assert "Agreement between engines" not in html.render([results])
 

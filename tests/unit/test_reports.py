@@ -42,6 +42,15 @@ def test_junit_is_valid_xml_with_a_case_a_cell(results):
     root = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
     assert len(root.findall(".//testcase")) == 5
     assert [len(root.findall(f".//{tag}")) for tag in ("failure", "error", "skipped")] == [1, 1, 2]
+    assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["5", "1", "1", "2"]
+
+
+def test_junit_takes_what_xml_cannot_carry_out_of_every_text(results):
+    results.environment = {f"\x07{name}": entry for name, entry in results.environment.items()}
+    results.cells = [replace(cell, engine=f"\x07{cell.engine}") for cell in results.cells]
+    assert (
+        ElementTree.fromstring(junit.render([results]).split("\n", 1)[1]).find("testsuite").get("name") == "spark-tws"
+    )
 
 
 def test_markdown_keeps_its_shape(results):

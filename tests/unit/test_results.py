@@ -61,6 +61,19 @@ AGREEMENT = Agreement(
 )
 
 
+ENTRY = {
+    "title": "",
+    "column": HOLDS.engine,
+    "idiom": "",
+    "versions": {},
+    "lateness": {},
+    "features": {},
+    "packs": {"run": 1, "drawn": 1},
+    "failure": "",
+}
+TEXTS = dict.fromkeys(("claim", "program", "source", "quote", "url"), "")
+
+
 def _results():
     return Results(
         run={
@@ -74,10 +87,11 @@ def _results():
             "stored_witnesses": "",
             "options": {},
         },
-        environment={},
-        scenarios={},
+        environment={HOLDS.engine: ENTRY},
+        scenarios={"s": {"name": "", "summary": "", "guarantees": {"g": TEXTS}}},
         cells=[HOLDS, VIOLATED],
         agreements=[AGREEMENT.to_json()],
+        witnesses={"w": {}},
     )
 
 
@@ -97,6 +111,10 @@ def test_results_survive_their_file(tmp_path):
         (lambda data: data["agreements"][0].update(cases=-1), "at agreements/0/cases"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
         (lambda data: data.update(extra=1), "at the top"),
+        (lambda data: data["environment"].clear(), "it speaks of the engine"),
+        (lambda data: data["witnesses"].clear(), "it speaks of the witness w"),
+        (lambda data: data["scenarios"]["s"]["guarantees"].clear(), "it speaks of the guarantee s/g"),
+        (lambda data: data["agreements"][0].update(scenario="x"), "it speaks of the scenario x"),
     ],
 )
 def test_a_foreign_results_file_is_refused(tmp_path, change, says):
