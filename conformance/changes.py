@@ -2,47 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from conformance.results import Results, Verdict
+from conformance.baseline import Baseline, Standing
+from conformance.equivalence import IMPLIES, Equivalence
+from conformance.results import Verdict
 
 
-class Direction(Enum):
-    """Which way a verdict changed."""
+class Kind(Enum):
+    """How a cell changed, what is bad first."""
 
-    BROKEN = "No longer holds"
-    MENDED = "Holds now"
-    OTHER = "Changed otherwise"
-    ADDED = "Not asked before"
-    GONE = "Not asked any more"
+    REGRESSION = "no longer holds"
+    ERROR = "the harness fails"
+    LOST = "no longer decided"
+    OTHER_WITNESS = "violated in another way"
+    WEAKER = "weaker equivalence"
+    REMOVED = "not asked any more"
+    CHANGED = "changed otherwise"
+    ADDED = "not asked before"
+    GAINED = "decided now"
+    STRONGER = "stronger equivalence"
+    FIX = "holds now"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A guarantee on an engine whose verdict is another under these perturbations. None is the verdict of a cell that a run
-    does not have."""
+    """A guarantee on an engine that changed alike under these perturbations, or a program whose twins are alike otherwise.
 
-    row: tuple[str, str]
-    claim: str
+    ``before`` and ``after`` are verdicts, signatures or equivalences, in words.
+    """
+
+    kind: Kind
     engine: str
-    before: Verdict | None
-    after: Verdict | None
+    scenario: str
+    about: str
+    before: str
+    after: str
     perturbations: tuple[str, ...]
-
-    @property
-    def direction(self) -> Direction:
-        if self.before is None:
-            return Direction.ADDED
-        if self.after is None:
-            return Direction.GONE
-        if self.before is Verdict.HOLDS:
-            return Direction.BROKEN
-        return Direction.MENDED if self.after is Verdict.HOLDS else Direction.OTHER
+    of_program: bool = False
 
     @property
     def cells(self) -> int:
         return len(self.perturbations)
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine}/{self.scenario}/{self.about}"
 
 
 @dataclass(frozen=True)
@@ -50,47 +57,83 @@ class Changes:
     """What changed from one run to another.
 
     Attributes:
-        found: by direction, in the order of ``Direction``.
+        found: by kind, in the order of ``Kind``.
+        unchanged: how many cells are as they were.
         gone, added: engines that only the old, or only the new run has; their cells are not compared.
         same_cases: whether both ran the same file of cases; else a change may be one of the cases.
     """
 
-    found: dict[Direction, list[Change]]
+    found: dict[Kind, list[Change]]
+    unchanged: int
     gone: tuple[str, ...]
     added: tuple[str, ...]
     same_cases: bool
 
+    def __iter__(self) -> Iterator[Change]:
+        for group in self.found.values():
+            yield from group
 
-def changes(old: Results, new: Results) -> Changes:
-    """Every verdict of engines that both runs have and that is another in the new run."""
+
+def changes(old: Baseline, new: Baseline) -> Changes:
+    """Every cell, and every equivalence observed, of engines that both have and that is another in the new one."""
     both = {*old.engines} & {*new.engines}
-    verdicts: dict[tuple[tuple[str, str], str, str], list[Verdict | None]] = {}
-    for place, results in enumerate((old, new)):
-        for cell in results.cells:
-            if cell.engine in both:
-                verdicts.setdefault((cell.row, cell.engine, cell.perturbation), [None, None])[place] = cell.verdict
-    alike: dict[tuple[tuple[str, str], str, Verdict | None, Verdict | None], list[str]] = {}
-    for (row, engine, perturbation), (before, after) in verdicts.items():
-        if before is not after:
-            alike.setdefault((row, engine, before, after), []).append(perturbation)
-    found: dict[Direction, list[Change]] = {}
-    for (row, engine, before, after), names in alike.items():
-        change = Change(row, _claim(old, new, row), engine, before, after, tuple(names))
-        found.setdefault(change.direction, []).append(change)
+    alike: dict[tuple[Kind, str, str, str, str, str, bool], list[str]] = {}
+    unchanged = 0
+    for place in dict.fromkeys([*new.cells, *old.cells]):
+        if place[0] in both:
+            if found := _changed(old.cells.get(place), new.cells.get(place)):
+                alike.setdefault((found[0], *place[:3], *found[1:], False), []).append(place[3])
+            else:
+                unchanged += 1
+    for place in new.alike:
+        if place[0] in both and place in old.alike and (found := _likeness(old.alike[place], new.alike[place])):
+            alike.setdefault((found[0], *place[:3], *found[1:], True), []).append(place[3])
+    grouped: dict[Kind, list[Change]] = {}
+    for (kind, engine, scenario, about, before, after, of_program), names in alike.items():
+        change = Change(kind, engine, scenario, about, before, after, tuple(names), of_program)
+        grouped.setdefault(kind, []).append(change)
     return Changes(
-        {direction: found[direction] for direction in Direction if direction in found},
+        {kind: grouped[kind] for kind in Kind if kind in grouped},
+        unchanged,
         tuple(e for e in old.engines if e not in both),
         tuple(e for e in new.engines if e not in both),
-        old.run["cases_digest"] == new.run["cases_digest"],
+        old.cases_digest == new.cases_digest,
     )
 
 
-def _claim(old: Results, new: Results, row: tuple[str, str]) -> str:
-    scenario, guarantee = row
-    texts = next(
-        run.scenarios[scenario]["guarantees"][guarantee]
-        for run in (new, old)
-        if guarantee in run.scenarios.get(scenario, {"guarantees": {}})["guarantees"]
-    )
-    claim: str = texts["claim"]
-    return claim
+def _changed(before: Standing | None, after: Standing | None) -> tuple[Kind, str, str] | None:
+    """(how a cell changed, what it was, what it is), None where it did not."""
+    if before is None:
+        return Kind.ADDED, "not asked", after.verdict.value if after else ""
+    if after is None:
+        return Kind.REMOVED, before.verdict.value, "not asked"
+    if before.verdict is after.verdict:
+        same = before.signature == after.signature
+        return None if same else (Kind.OTHER_WITNESS, before.signature, after.signature)
+    return _way(before.verdict, after.verdict), before.verdict.value, after.verdict.value
+
+
+DECIDED = (Verdict.HOLDS, Verdict.VIOLATED)
+
+
+def _way(before: Verdict, after: Verdict) -> Kind:
+    if after is Verdict.ERROR:
+        return Kind.ERROR
+    if before in DECIDED and after in DECIDED:
+        return Kind.FIX if after is Verdict.HOLDS else Kind.REGRESSION
+    if before in DECIDED:
+        return Kind.LOST
+    return Kind.GAINED if after in DECIDED else Kind.CHANGED
+
+
+def _likeness(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Kind, str, str] | None:
+    old, new = _implied(before), _implied(after)
+    if old == new:
+        return None
+    kind = Kind.WEAKER if new < old else Kind.STRONGER if new > old else Kind.CHANGED
+    return kind, " and ".join(before) or "nothing", " and ".join(after) or "nothing"
+
+
+def _implied(observed: tuple[str, ...]) -> frozenset[Equivalence]:
+    strongest = {Equivalence(name) for name in observed}
+    return frozenset(strongest.union(*(IMPLIES[how] for how in strongest)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -72,6 +73,11 @@ class Witness:
     def id(self) -> str:
         """Identifies what to run and what to ask, by content, and the engine it was found on."""
         return digest([self._content(), self.engine])
+
+    @property
+    def signature(self) -> str:
+        """How it failed, without what only this case is about: other cases that fail the same way have the same."""
+        return signature(self.message)
 
     def _content(self) -> Json:
         return {
@@ -152,6 +158,18 @@ class Witness:
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def signature(message: str) -> str:
+    """A message of a predicate without its numbers, times, events, keys and values."""
+    for found, put in (
+        (r"\{[^{}]*\}", "#"),
+        (r"\bkey \S+?(?=[\s,;:.]|$)", "key #"),
+        (r"\b[a-z]?\d+\b", "#"),
+        (r"#(?:, #)+", "#"),
+    ):
+        message = re.sub(found, put, message)
+    return message
 
 
 def _trace(data: Json) -> Trace | None:

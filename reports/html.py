@@ -15,7 +15,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from conformance.changes import Change, changes
+from conformance.baseline import Baseline
+from conformance.changes import Change, Kind, changes
 from conformance.guarantees import slug
 from conformance.model import canonical
 from conformance.results import Cell, Results, Verdict, fold
@@ -31,6 +32,7 @@ from reports.words import (
     agreed,
     cells_changed,
     change_in_words,
+    changed_claim,
     counted,
     coverage_line,
     difference_lines,
@@ -123,7 +125,7 @@ class _Page:
         self._folded = [{place: fold(cells) for place, cells in groups.items()} for groups in self._cells]
         self._witnesses = [{name: Witness.from_json(w) for name, w in run.witnesses.items()} for run in runs]
         self._survivals = [_by_program(run) for run in runs]
-        self._changes = [changes(old, new) for old, new in pairwise(runs)]
+        self._changes = [changes(old, new) for old, new in pairwise(map(Baseline.of, runs))]
 
     @property
     def families(self) -> list[tuple[str, int]]:
@@ -188,7 +190,7 @@ class _Page:
     @cached_property
     def _changed(self) -> list[set[tuple[Row, str]]]:
         """Between each run and the next, the rows and engines with a verdict that changed."""
-        return [{(c.row, c.engine) for found in b.found.values() for c in found} for b in self._changes]
+        return [{((c.scenario, c.about), c.engine) for c in between if not c.of_program} for between in self._changes]
 
     def _evidence(self, run: int, witness: Witness) -> dict[str, Any]:
         promised = next(
@@ -209,23 +211,28 @@ class _Page:
         }
 
     def changed(self) -> list[dict[str, Any]]:
-        """What changed from each run to the next, by direction; never a net count."""
+        """What changed from each run to the next, by kind; never a net count."""
         return [
             {
                 "between": between,
                 "from": self.labels[number],
                 "to": self.labels[number + 1],
-                "directions": [
-                    (f"{direction.value}: {cells_changed(found)}", [self._line(number, change) for change in found])
-                    for direction, found in between.found.items()
+                "kinds": [
+                    (f"{cells_changed(found)} {kind.value}", [self._line(number, change) for change in found])
+                    for kind, found in between.found.items()
                 ],
             }
             for number, between in enumerate(self._changes)
         ]
 
     def _line(self, number: int, change: Change) -> dict[str, Any]:
-        run = number + (change.after is not None)
-        return {"anchor": self.anchor(run, change.row, change.engine), "change": change, "how": change_in_words(change)}
+        row = (change.scenario, change.about)
+        run = number + (change.kind is not Kind.REMOVED)
+        return {
+            "anchor": "survivals" if change.of_program else self.anchor(run, row, change.engine),
+            "title": f"{change.engine}: {changed_claim(self.runs, change)}",
+            "how": change_in_words(change),
+        }
 
     def _texts(self, row: Row) -> Mapping[str, str]:
         found: Mapping[str, str] = next(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from conformance.baseline import Baseline
 from conformance.changes import Changes, changes
 from conformance.results import Cell, Results, Verdict
 from reports.words import (
@@ -13,6 +14,7 @@ from reports.words import (
     agreed,
     cells_changed,
     change_in_words,
+    changed_claim,
     claim,
     counted,
     differing,
@@ -30,7 +32,8 @@ def render(runs: Sequence[Results]) -> str:
     run = results.run
     lines = ["# Conformance", ""]
     for old, new in pairwise(zip(runs, labels(runs), strict=True)):
-        lines += _changed(changes(old[0], new[0]), old[1], new[1])
+        between = changes(Baseline.of(old[0]), Baseline.of(new[0]))
+        lines += changed([old[0], new[0]], between, old[1], new[1])
     if run["partial"]:
         lines += ["**Partial: the run was cut short.**", ""]
     lines += [
@@ -42,14 +45,14 @@ def render(runs: Sequence[Results]) -> str:
     for engine in results.engines:
         numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
         versions = ", ".join(f"{k} {v}" for k, v in results.environment[engine]["versions"].items() if "." not in k)
-        lines.append(f"| {engine} | " + " | ".join(str(n) for n in numbers.values()) + f" | {_text(versions)} |")
-    lines += ["", *(f"- {engine} did not run to its end: {_text(why)}" for engine, why in not_run(results))]
+        lines.append(f"| {engine} | " + " | ".join(str(n) for n in numbers.values()) + f" | {plain(versions)} |")
+    lines += ["", *(f"- {engine} did not run to its end: {plain(why)}" for engine, why in not_run(results))]
     against = [(row, e, c) for row, cells in folded.items() for e, c in cells.items() if c.verdict is Verdict.VIOLATED]
     lines += ["", "## Violated", ""] if against else []
     for row, engine, cell in against:
-        lines += [f"- **{engine}**: {_text(claim(results, row))}", f"  - {_text(cell.reason)}"]
+        lines += [f"- **{engine}**: {plain(claim(results, row))}", f"  - {plain(cell.reason)}"]
         lines += [f"  - `{replay_command(cell.witness)}`"] if cell.witness else []
-    lines += ["", *(f"- {_text(line)}" for line in replayed(results))] if results.replays else []
+    lines += ["", *(f"- {plain(line)}" for line in replayed(results))] if results.replays else []
     columns = results.columns
     lines += ["", "## All guarantees", "", "| guarantee | " + " | ".join(columns) + " |"]
     lines += ["|---|" + "---|" * len(columns)]
@@ -59,22 +62,23 @@ def render(runs: Sequence[Results]) -> str:
             for engines in columns.values()
         ]
         name = results.scenarios[row[0]]["name"]
-        lines.append(f"| {_text(name)}: {_text(claim(results, row))} | " + " | ".join(shown) + " |")
+        lines.append(f"| {plain(name)}: {plain(claim(results, row))} | " + " | ".join(shown) + " |")
     lines += _agreements(results)
     return "\n".join(lines) + "\n"
 
 
-def _changed(between: Changes, old: str, new: str) -> list[str]:
-    """What changed from a run to the next, by direction."""
-    lines = [f"## {_text(old)} → {_text(new)}", ""]
+def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> list[str]:
+    """What changed from a run to the next, by kind. The texts of claims come from the runs."""
+    lines = [f"## {plain(old)} → {plain(new)}", ""]
     if not between.same_cases:
         lines += [OTHER_CASES, ""]
     for label, engines in ((old, between.gone), (new, between.added)):
-        lines += [f"Only in {_text(label)}: {_text(', '.join(engines))}", ""] if engines else []
-    for direction, found in between.found.items():
-        lines += [f"**{direction.value}: {cells_changed(found)}**", ""]
-        lines += [f"- **{_text(c.engine)}**: {_text(c.claim)}: {_text(change_in_words(c))}" for c in found] + [""]
-    return lines if between.found else [*lines, "No verdict changed.", ""]
+        lines += [f"Only in {plain(label)}: {plain(', '.join(engines))}", ""] if engines else []
+    for kind, found in between.found.items():
+        lines += [f"**{cells_changed(found)} {kind.value}**", ""]
+        told = (f"- **{plain(c.engine)}**: {plain(changed_claim(runs, c))}: {plain(change_in_words(c))}" for c in found)
+        lines += [*told, ""]
+    return lines if between.found else [*lines, "Nothing changed.", ""]
 
 
 def _agreements(results: Results) -> list[str]:
@@ -94,13 +98,13 @@ def _agreements(results: Results) -> list[str]:
         lines += ["", "| program | engines | agree up to | cases | not identical |", "|---|---|---|--:|--:|"]
     for agreement in differ:
         name = f"{results.scenarios[agreement['scenario']]['name']} ({agreement['program']})"
-        pair = f"{_text(agreement['left'])} / {_text(agreement['right'])}"
+        pair = f"{plain(agreement['left'])} / {plain(agreement['right'])}"
         numbers = f"{agreement['cases']} | {differing(agreement)}"
-        lines.append(f"| {_text(name)} | {pair} | {_text(agreed(agreement))} | {numbers} |")
+        lines.append(f"| {plain(name)} | {pair} | {plain(agreed(agreement))} | {numbers} |")
     return lines
 
 
-def _text(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown takes literally, on one line of a table."""
     for char in "\\`*_{}[]<>#|":
         text = text.replace(char, "\\" + char)
@@ -110,4 +114,4 @@ def _text(text: str) -> str:
 def _verdict(results: Results, cell: Cell) -> str:
     idiom = results.environment[cell.engine]["idiom"]
     counted = f" ({cell.cases})" if cell.cases else ""
-    return f"{SYMBOLS[cell.verdict]} {cell.verdict.value}{counted}" + (f" {_text(idiom)}" if idiom else "")
+    return f"{SYMBOLS[cell.verdict]} {cell.verdict.value}{counted}" + (f" {plain(idiom)}" if idiom else "")

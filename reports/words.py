@@ -77,14 +77,23 @@ def labels(runs: Sequence[Results]) -> list[str]:
 OTHER_CASES = "The two runs did not run the same file of cases: a change may be one of the cases."
 
 
+def changed_claim(runs: Sequence[Results], change: Change) -> str:
+    """What a change is about, in words: a claim, or a program under perturbations; ids where no run has the texts."""
+    texts = next((run.scenarios[change.scenario] for run in reversed(runs) if change.scenario in run.scenarios), None)
+    if change.of_program:
+        return f"{texts['name'] if texts else change.scenario} ({change.about})"
+    known = texts["guarantees"].get(change.about) if texts else None
+    return known["claim"] if known else f"{change.scenario}/{change.about}"
+
+
 def change_in_words(change: Change) -> str:
-    """From which verdict to which, under which perturbations."""
-    before, after = (verdict.value if verdict else "not asked" for verdict in (change.before, change.after))
-    return f"{before} → {after} ({', '.join(change.perturbations)})"
+    """From what to what, under which perturbations."""
+    return f"{change.before} → {change.after} ({', '.join(change.perturbations)})"
 
 
 def cells_changed(found: Iterable[Change]) -> str:
-    return _count(sum(change.cells for change in found), "cell")
+    """How many cells, for the start of a title."""
+    return f"{_count(sum(change.cells for change in found), 'cell')}:"
 
 
 def replay_command(witness_id: str) -> str:

@@ -1,62 +1,121 @@
 """What changed between two runs is told cell by cell, in both directions."""
 
-from dataclasses import replace
+import json
 
 import pytest
-from hostile import hostile_results
 
-from conformance.changes import Direction, changes
+from conformance.baseline import Baseline, Standing
+from conformance.changes import Kind, changes
 from conformance.results import Verdict
+from reports import comparison
 
 
-def with_verdicts(results, **verdicts):
-    return replace(results, cells=[replace(c, verdict=verdicts.get(c.engine, c.verdict)) for c in results.cells])
+def of(cells, alike=None, engines=("one",), digest="d"):
+    """A baseline of cells of one engine and guarantee: perturbation -> standing."""
+    return Baseline(
+        "1",
+        digest,
+        {engine: {"spark": "4.3.0"} for engine in engines},
+        {("one", "s", "g", name): standing for name, standing in cells.items()},
+        {("one", "s", "p", name): tuple(found) for name, found in (alike or {}).items()},
+    )
+
+
+def violated(signature="# was lost"):
+    return Standing(Verdict.VIOLATED, 9, "w", signature)
+
+
+STANDING = {verdict: Standing(verdict, 9) for verdict in Verdict} | {Verdict.VIOLATED: violated()}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "direction"),
+    ("before", "after", "kind"),
     [
-        (Verdict.HOLDS, Verdict.VIOLATED, Direction.BROKEN),
-        (Verdict.HOLDS, Verdict.UNKNOWN, Direction.BROKEN),
-        (Verdict.VIOLATED, Verdict.HOLDS, Direction.MENDED),
-        (Verdict.UNKNOWN, Verdict.HOLDS, Direction.MENDED),
-        (Verdict.VIOLATED, Verdict.UNSUPPORTED, Direction.OTHER),
-        (Verdict.UNSUPPORTED, Verdict.VIOLATED, Direction.OTHER),
+        (Verdict.HOLDS, Verdict.VIOLATED, Kind.REGRESSION),
+        (Verdict.VIOLATED, Verdict.HOLDS, Kind.FIX),
+        (Verdict.HOLDS, Verdict.UNKNOWN, Kind.LOST),
+        (Verdict.VIOLATED, Verdict.UNSUPPORTED, Kind.LOST),
+        (Verdict.HOLDS, Verdict.ERROR, Kind.ERROR),
+        (Verdict.UNKNOWN, Verdict.HOLDS, Kind.GAINED),
+        (Verdict.UNSUPPORTED, Verdict.VIOLATED, Kind.GAINED),
+        (Verdict.UNKNOWN, Verdict.UNSUPPORTED, Kind.CHANGED),
     ],
 )
-def test_which_way_a_verdict_changed(before, after, direction):
-    old, new = (with_verdicts(hostile_results(), odd=verdict) for verdict in (before, after))
-    found = changes(old, new).found
-    assert {way: [(c.engine, c.before, c.after) for c in group] for way, group in found.items()} == {
-        direction: [("odd", before, after)]
+def test_how_a_verdict_changed(before, after, kind):
+    found = changes(of({"as drawn": STANDING[before]}), of({"as drawn": STANDING[after]})).found
+    assert {kind: [(c.before, c.after) for c in group] for kind, group in found.items()} == {
+        kind: [(before.value, after.value)]
     }
 
 
 def test_a_flip_each_way_does_not_cancel_out():
     """Under two perturbations of one guarantee, too."""
-    old = hostile_results()
-    old.cells += [replace(old.cells[0], perturbation="split", verdict=Verdict.HOLDS)]
-    new = replace(old, cells=[*old.cells])
-    new.cells[0] = replace(old.cells[0], verdict=Verdict.HOLDS)
-    new.cells[-1] = replace(old.cells[-1], verdict=Verdict.VIOLATED)
-    found = changes(old, new).found
-    assert [(way, group[0].perturbations) for way, group in found.items()] == [
-        (Direction.BROKEN, ("split",)),
-        (Direction.MENDED, ("as drawn",)),
+    holds = STANDING[Verdict.HOLDS]
+    found = changes(of({"split": holds, "merge": violated()}), of({"split": violated(), "merge": holds})).found
+    assert [(kind, group[0].perturbations) for kind, group in found.items()] == [
+        (Kind.REGRESSION, ("split",)),
+        (Kind.FIX, ("merge",)),
     ]
 
 
+def test_failing_in_another_way_is_a_change():
+    found = changes(of({"split": violated()}), of({"split": violated("# came twice")})).found
+    assert [(c.before, c.after) for c in found[Kind.OTHER_WITNESS]] == [("# was lost", "# came twice")]
+    assert not changes(of({"split": violated()}), of({"split": violated()})).found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (["identical"], ["same multiset"], Kind.WEAKER),
+        (["same multiset"], ["same sequence"], Kind.STRONGER),
+        (["same multiset"], ["same final value"], Kind.CHANGED),
+        (["same multiset", "same final value"], ["same final value"], Kind.WEAKER),
+        (["identical"], [], Kind.WEAKER),
+    ],
+)
+def test_equivalences_become_weaker_or_stronger(before, after, kind):
+    found = changes(of({}, {"split": before}), of({}, {"split": after}))
+    assert [(c.kind, c.of_program, c.about) for c in found] == [(kind, True, "p")]
+    assert not changes(of({}, {"split": before}), of({}, {"split": before})).found
+
+
 def test_cells_that_come_or_go_are_changes_and_engines_are_named():
-    old = hostile_results()
-    new = replace(old, cells=[c for c in old.cells if c.engine != "slow"])
-    assert (changes(old, new).gone, changes(old, new).added) == (("slow",), ())
-    assert (changes(new, old).gone, changes(new, old).added) == ((), ("slow",))
-    more = replace(old, cells=[*old.cells, replace(old.cells[0], perturbation="split")])
-    assert list(changes(old, more).found) == [Direction.ADDED]
-    assert list(changes(more, old).found) == [Direction.GONE]
+    holds = STANDING[Verdict.HOLDS]
+    one, two = of({"split": holds}), of({"split": holds, "merge": holds}, engines=("one", "two"))
+    assert list(changes(one, two).found) == [Kind.ADDED]
+    assert list(changes(two, one).found) == [Kind.REMOVED]
+    assert (changes(two, one).gone, changes(two, one).added) == (("two",), ())
+    assert (changes(one, two).gone, changes(one, two).added) == ((), ("two",))
+    assert changes(one, two).unchanged == 1
 
 
 def test_other_cases_are_told():
-    old = hostile_results()
-    assert changes(old, old).same_cases
-    assert not changes(old, replace(old, run={**old.run, "cases_digest": "other"})).same_cases
+    assert changes(of({}), of({})).same_cases
+    other = changes(of({}), of({}, digest="other"))
+    assert not other.same_cases
+    assert "same file of cases" in next(comparison.diff_lines(other, []))
+
+
+def test_a_diff_in_every_form():
+    holds = STANDING[Verdict.HOLDS]
+    found = changes(
+        of({"split": holds, "merge": holds}, {"split": ["identical"]}),
+        of({"split": violated(), "merge": violated()}, {"split": ["same multiset"]}),
+    )
+    lines = list(comparison.diff_lines(found, []))
+    assert lines == [
+        "2 cells: no longer holds",
+        "  one/s/g: s/g: holds → violated (split, merge)",
+        "1 cell: weaker equivalence",
+        "  one/s/p: s (p): identical → same multiset (split)",
+        "0 cells unchanged",
+    ]
+    data = json.loads(comparison.diff_json(found))
+    assert [(c["kind"], c.get("guarantee"), c.get("program")) for c in data["changes"]] == [
+        ("regression", "g", None),
+        ("weaker", None, "p"),
+    ]
+    text = comparison.diff_markdown(found, [], "old", "new")
+    assert "## old → new" in text
+    assert "**2 cells: no longer holds**" in text
