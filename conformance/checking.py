@@ -280,6 +280,8 @@ def not_expressible(
     scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo
 ) -> Cell | None:
     """The unsupported cell of a guarantee that the engine cannot be asked, None where it can."""
+    if engine.lacks:
+        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, engine.lacks)
     idiom = engine.capabilities.idiom
     if idiom and guarantee.id in idiom.silent:
         reason = f"{idiom.words} says nothing of it: {idiom.silent[guarantee.id]}"

@@ -43,6 +43,7 @@ from conformance.registry import (
     load_scenarios,
     mutant_ids,
     port_engines,
+    release_of,
     users,
     users_scenarios,
     variant_ids,
@@ -633,13 +634,15 @@ def _replay_on(
     engine = load_engine(name)
     log = Path("build/conformance/replay.log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    host = Host(log, timeout)
+    host = None
     try:
+        host = Host(log, timeout, release=release_of(name))
         answered = replay_witness(host.start(name), found, [scenario], engine.capabilities)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3, {}
     finally:
-        host.close()
+        if host:
+            host.close()
     lines = []
     for case in [found.base, found.case] if found.base else [found.case]:
         which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"

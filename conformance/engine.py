@@ -213,7 +213,9 @@ class Engine(Protocol):
     """One engine and API. ``open`` starts it, ``run`` may be called many times (from as many threads at once as its
     capabilities say), ``close`` always ends it.
 
-    ``evidence`` maps an unsupported feature to what the engine itself answered when it was asked for it.
+    ``evidence`` maps an unsupported feature to what the engine itself answered when it was asked for it. An engine may also
+    have ``package``, what it is installed from on PyPI: then it can be asked for in a release (``ID@VERSION``); and
+    ``lacks()``, which says in a line that the installed release does not have its API at all, or "".
     """
 
     id: str
@@ -257,7 +259,7 @@ class Family:
 
 @dataclass
 class EngineInfo:
-    """An engine as a run met it: what results record of it. ``adapter`` identifies the source of its adapter; ``packs`` is how
+    """An engine as a run met it: what results record of it. ``lacks`` says that its release does not have the API; ``adapter`` identifies the source of its adapter; ``packs`` is how
     many it ran, of how many."""
 
     id: str
@@ -268,3 +270,4 @@ class EngineInfo:
     failure: str = ""
     adapter: str = ""
     packs: tuple[int, int] = (0, 0)
+    lacks: str = ""

@@ -148,7 +148,7 @@ def asked(scenarios: Iterable[Scenario], engine: EngineInfo) -> Iterator[Surviva
             for perturbation in PERTURBATIONS:
                 promised = scenario.survives.get(name, {}).get(perturbation.id)
                 missing = can.first_missing(perturbation.needs | _program_needs(engine, program))
-                why = can.why_not(missing) if missing else ""
+                why = engine.lacks or (can.why_not(missing) if missing else "")
                 yield Survival(scenario.id, name, perturbation.id, engine.id, promised, unsupported=why)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from conformance import tables
 from conformance.engine import CannotRun, Feature, NotDriven
+from conformance.environments import Release, link_harness, python_of
 from conformance.judging import Batch
 from conformance.model import Pack, PackRun
 
@@ -28,9 +29,15 @@ class EngineDown(Exception):
 
 class Host:
     """A process (and process group) that engines run in. ``timeout`` is seconds for one pack or an engine's start;
-    ``hash_seed`` is Python's seed for hashes of strings, there and in the processes that it starts."""
+    ``hash_seed`` is Python's seed for hashes of strings, there and in the processes that it starts. With a ``release`` it runs
+    in that release's environment.
 
-    def __init__(self, log: Path, timeout: float, hash_seed: int = 0) -> None:
+    Raises:
+        CannotRun: the release cannot be had.
+    """
+
+    def __init__(self, log: Path, timeout: float, hash_seed: int = 0, release: Release | None = None) -> None:
+        python = str(python_of(release)) if release else sys.executable
         self.timeout = timeout
         self._scratch = tempfile.TemporaryDirectory(
             prefix="conformance-", dir=_fast_folder(), ignore_cleanup_errors=True
@@ -41,13 +48,15 @@ class Host:
         self._closing, self._closed = threading.Lock(), False
         self._gone = ""
         self._log = log.open("wb")
+        own = {"PYTHONPATH": str(link_harness(self._folder)), "PYTHONNOUSERSITE": "1"} if release else {}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "conformance.worker", str(self._folder)],
+            [python, "-m", "conformance.worker", str(self._folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             start_new_session=True,
             env=os.environ
+            | own
             | {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(self._folder), "CONFORMANCE_RUNNER": str(os.getpid())},
         )
         threading.Thread(target=self._read, daemon=True).start()
@@ -65,7 +74,7 @@ class Host:
         if "cannot" in answer:
             raise CannotRun(answer["cannot"])
         evidence = {Feature[name]: text for name, text in answer["evidence"].items()}
-        return OpenEngine(self, engine, answer["environment"], evidence)
+        return OpenEngine(self, engine, answer["environment"], evidence, answer["lacks"])
 
     def run(self, engine: str, pack: Pack) -> PackRun:
         """Run one pack. Several threads may ask at once.
@@ -169,11 +178,14 @@ class Host:
 
 
 class OpenEngine:
-    """An engine that runs in a host. ``evidence`` is what it answered when it was asked for what it lacks."""
+    """An engine that runs in a host. ``evidence`` is what it answered when it was asked for features that it lacks; ``lacks`` says
+    that its release does not have the API at all."""
 
-    def __init__(self, host: Host, engine: str, environment: dict[str, str], evidence: dict[Feature, str]) -> None:
+    def __init__(
+        self, host: Host, engine: str, environment: dict[str, str], evidence: dict[Feature, str], lacks: str
+    ) -> None:
         self._host, self._engine = host, engine
-        self.environment, self.evidence = environment, evidence
+        self.environment, self.evidence, self.lacks = environment, evidence, lacks
 
     def run(self, pack: Pack) -> PackRun:
         """Run one pack. Raises NotDriven, EngineDown."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from inspect import getsourcefile
 from pathlib import Path
 from typing import Any
 
+from packaging.version import InvalidVersion, Version
+
 from conformance.engine import Engine, Family
+from conformance.environments import Release
 from conformance.guarantees import Scenario
 from conformance.judging import Checker
 from conformance.loading import LOAD, Loaded, loaded, narrowed
@@ -47,11 +50,40 @@ def _listed(with_variants: Callable[[Family], bool]) -> list[str]:
 
 
 def load_engine(name: str) -> Engine:
-    """The engine of an id, or of ``family:variant`` (``mutant:late-by-row``).
+    """The engine of an id, or of ``family:variant`` (``mutant:late-by-row``); with ``@VERSION``, as it is in a release of its
+    framework, which ``release_of`` says.
 
     Raises:
-        UnknownName: no such engine.
+        UnknownName: no such engine, or it comes in no releases.
     """
+    base, at, _ = name.partition("@")
+    engine = _load(base)
+    if at and (release := release_of(name)):
+        engine.id = name
+        host = engine.capabilities.host or base
+        engine.capabilities = replace(engine.capabilities, host=f"{host}@{release.version}")
+    return engine
+
+
+def release_of(name: str) -> Release | None:
+    """The release of a framework that an engine's id asks for, None where it asks for none.
+
+    Raises:
+        UnknownName: the engine comes in no releases, or that is no version.
+    """
+    base, at, number = name.partition("@")
+    if not at:
+        return None
+    package = getattr(_load(base), "package", "")
+    if not package:
+        raise UnknownName(f"{base!r} comes in no releases: it has no framework to install")
+    try:
+        return Release(package, str(Version(number)))
+    except InvalidVersion:
+        raise UnknownName(f"{name!r}: {number!r} is no version of {package}") from None
+
+
+def _load(name: str) -> Engine:
     registered = _registered("engines")
     base, colon, variant = name.partition(":")
     if base in registered:

@@ -12,6 +12,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +23,7 @@ from conformance.checking import Runs
 from conformance.checks import Checks, agreements_of
 from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven
+from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
 from conformance.guarantees import Scenario, programs_of, relations_of
 from conformance.judging import Judgement
@@ -30,7 +32,7 @@ from conformance.model import Case, Pack, program_ref
 from conformance.model import digest as digest_of
 from conformance.packing import chosen, packs_of
 from conformance.process import EngineDown, Host, OpenEngine
-from conformance.registry import adapter_digest, load_engine
+from conformance.registry import adapter_digest, load_engine, release_of
 from conformance.results import AS_DRAWN, Cell, Results, Verdict
 from conformance.specified import reference_traces
 from conformance.storage import Digest, Store, file_name, read_cases
@@ -197,7 +199,10 @@ class Run:
         lanes = [[i for i in infos.values() if i.capabilities.heavy is heavy] for heavy in (True, False)]
         try:
             for lane in filter(None, lanes):
-                self._host(_host_name(lane[0]))  # it comes up while the cases are drawn
+                with suppress(CannotRun):  # told when its engines are started
+                    self._host(
+                        _host_name(lane[0]), release=release_of(lane[0].id)
+                    )  # it comes up while the cases are drawn
             drawn = self._draw()
             seconds = time.monotonic() - started
             self.on_event(RunStarted(drawn.cases, len(drawn.clocks)))
@@ -236,12 +241,14 @@ class Run:
                 if host:
                     host.close()
 
-    def _host(self, name: str, hash_seed: int = 0) -> Host:
-        """The process of this name, started if there is none that lives.
+    def _host(self, name: str, hash_seed: int = 0, release: Release | None = None) -> Host:
+        """The process of this name, started if there is none that lives, in the environment of a release if it is of one.
 
         Raises:
-            CannotRun: the run was interrupted.
+            CannotRun: the run was interrupted, or the release cannot be had.
         """
+        if release:
+            python_of(release)  # it may take a minute to build: not while others wait for the lock
         with self._lock:
             if self.interrupted.is_set():
                 raise CannotRun("interrupted")
@@ -250,14 +257,15 @@ class Run:
             if name not in self.hosts:
                 number = self._hosts_started[name]
                 log = self.options.out / "logs" / (f"{name}-{number}.log" if number else f"{name}.log")
-                self.hosts[name] = Host(log, self.options.timeout, hash_seed)
+                self.hosts[name] = Host(log, self.options.timeout, hash_seed, release)
                 self._hosts_started[name] += 1
             return self.hosts[name]
 
     def _start_again(self, info: EngineInfo) -> OpenEngine:
         """The engine in another process. Raises EngineDown where it does not start."""
         try:
-            return self._host(f"{_host_name(info)}-confirmation", hash_seed=1).start(info.id)
+            host = self._host(f"{_host_name(info)}-confirmation", 1, release_of(info.id))
+            return host.start(info.id)
         except CannotRun as error:
             raise EngineDown(str(error)) from None
 
@@ -314,22 +322,24 @@ class Run:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
         try:
-            engine = self._host(_host_name(info)).start(info.id)
-            info.environment, info.evidence = engine.environment, engine.evidence
+            engine = self._host(_host_name(info), release=release_of(info.id)).start(info.id)
+            info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
         except CannotRun as error:
             outcome.available = False
             info.failure = "interrupted" if self.interrupted.is_set() else str(error)
             self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return
         outcome.seconds["start"] = time.monotonic() - started
-        stored = [w for w in self.stored if w.engine == info.id]
+        stored = (
+            [] if info.lacks else [w for w in self.stored if w.engine.partition("@")[0] == info.id.partition("@")[0]]
+        )
         with ThreadPoolExecutor(max_workers=info.capabilities.parallel) as pool:
             again = [pool.submit(replay, engine, w, self.options.scenarios, info.capabilities) for w in stored]
             outcome.replays = [job.result() for job in again]
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self.options.scenarios, info)
-        for batch in self.store.batches:
+        for batch in () if info.lacks else self.store.batches:
             begun = time.monotonic()
             cases, runs = self._run_batch(engine, info, batch)
             outcome.answered |= bool(runs.traces)
@@ -338,7 +348,8 @@ class Run:
             outcome.seconds["packs"] += ran - begun
             outcome.seconds["checks"] += time.monotonic() - ran
         self._conclude(outcome, judgement)
-        self.store.write_engine(info, self.options.engines.index(info.id))
+        if not info.lacks:
+            self.store.write_engine(info, self.options.engines.index(info.id))
         outcome.seconds["all"] = time.monotonic() - started
         self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 

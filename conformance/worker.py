@@ -61,8 +61,9 @@ class Worker:
             self._engines[name] = engine
             engine.open(self._folder)
             self._pools[name] = ThreadPoolExecutor(max_workers=engine.capabilities.parallel)
-            evidence = {feature.name: text for feature, text in engine.evidence().items()}
-            self._answer(number, environment=engine.environment(), evidence=evidence)
+            lacks = getattr(engine, "lacks", str)()
+            evidence = {} if lacks else {feature.name: text for feature, text in engine.evidence().items()}
+            self._answer(number, environment=engine.environment(), evidence=evidence, lacks=lacks)
         except CannotRun as error:
             self._answer(number, cannot=str(error))
         except Exception as error:

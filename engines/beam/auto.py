@@ -43,6 +43,7 @@ class BeamAuto:
     id = "beam-auto"
     title = "Beam DirectRunner (Python, bounded)"
     capabilities = CAPABILITIES
+    package = "apache-beam"
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None

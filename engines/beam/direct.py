@@ -65,6 +65,7 @@ class BeamDirect:
     id = "beam-direct"
     title = "Beam DirectRunner (Python, bundle-based)"
     capabilities = CAPABILITIES
+    package = "apache-beam"
 
     def check(self) -> None:
         environment.check()

@@ -37,6 +37,7 @@ class BeamFnApi:
     id = "beam-fnapi"
     title = "Beam FnApiRunner (Python, bounded)"
     capabilities = CAPABILITIES
+    package = "apache-beam"
 
     def check(self) -> None:
         environment.check()

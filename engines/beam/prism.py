@@ -52,6 +52,7 @@ class BeamPrism:
     id = "beam-prism"
     title = "Beam PrismRunner (Python, TestStream)"
     capabilities = CAPABILITIES
+    package = "apache-beam"
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None

@@ -71,12 +71,15 @@ def capabilities(features: Mapping[Feature, Support], packs: int = SLOW, largest
 
 class SparkColumn:
     """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator. ``chains`` says that a timer set by
-    a timer takes another micro-batch to fire. ``classic`` columns cannot run through Spark Connect. ``delay`` (ms) is that of
+    a timer takes another micro-batch to fire. ``classic`` columns cannot run through Spark Connect. ``api`` is the method of grouped data that the column
+    needs, where older releases of PySpark have none. ``delay`` (ms) is that of
     the watermark; None where the operator does not read it."""
 
     id: str
     title: str
     capabilities: Capabilities
+    package = "pyspark"
+    api = ""
     mode = "append"
     store = "rocksdb"
     chains = True
@@ -93,6 +96,15 @@ class SparkColumn:
         session.check()
         if self.classic and session.remote():
             raise CannotRun(f"{self.id}: the JVM's Dataset API cannot be reached through Spark Connect (Spark 4.3.0)")
+
+    def lacks(self) -> str:
+        """That the installed release does not have the column's API."""
+        import pyspark
+        from pyspark.sql import GroupedData
+
+        if not self.api or hasattr(GroupedData, self.api):
+            return ""
+        return f"PySpark {pyspark.__version__} has no {self.api}"
 
     def open(self, folder: Path) -> None:
         self._folder = folder / self.id.replace(":", "-")

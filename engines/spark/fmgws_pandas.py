@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 class SparkFmgwsPandas(GroupsColumn):
     id = "spark-fmgws-pandas"
+    api = "applyInPandasWithState"
     title = "Spark applyInPandasWithState (Python)"
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
     capabilities = capabilities(STATE, largest_pack=400)

@@ -30,6 +30,7 @@ CHANGELOG = {"rocksdb-changelog": "RocksDB with changelog checkpointing"}
 
 class SparkTws(SparkColumn):
     id = "spark-tws"
+    api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
     capabilities = capabilities(STATE)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 class SparkTwsPandas(SparkColumn):
     id = "spark-tws-pandas"
+    api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
     capabilities = capabilities(STATE)
 

@@ -38,6 +38,7 @@ class SparkTwsTester:
     id = "spark-tws-tester"
     title = "Spark TwsTester (Python, rows, no JVM)"
     capabilities = CAPABILITIES
+    package = "pyspark"
 
     def check(self) -> None:
         pyspark = find_spec("pyspark")
