@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from conformance.baseline import Baseline, Standing
@@ -99,6 +99,17 @@ def changes(old: Baseline, new: Baseline) -> Changes:
         tuple(e for e in new.engines if e not in both),
         old.cases_digest == new.cases_digest,
     )
+
+
+def successive(runs: Sequence[Baseline]) -> list[Changes]:
+    """For each run but the first, what changed since: an engine is compared with the latest earlier run that has it."""
+    found: list[Changes] = []
+    before = runs[0]
+    for number, run in enumerate(runs[1:], 1):
+        same_cases = len({earlier.cases_digest for earlier in runs[: number + 1]}) == 1
+        found.append(replace(changes(before, run), same_cases=same_cases))
+        before = before.updated(run)
+    return found
 
 
 def _changed(before: Standing | None, after: Standing | None) -> tuple[Kind, str, str] | None:

@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 
 from conformance.coverage import in_order
+from conformance.witnesses import UnreadableWitness, Witness
 
 SCHEMA = "conformance/results/1"
 
@@ -191,7 +192,7 @@ class Results:
             data = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise UnreadableResults(f"cannot read {path}: {error}") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnreadableResults(f"{path} is not JSON: {error}") from None
         return cls.from_json(data, str(path))
 
@@ -209,27 +210,42 @@ class Results:
             raise UnreadableResults(
                 f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
             ) from None
-        if missing := next(_dangling(data), None):
-            raise UnreadableResults(
-                f"{name} is not a valid results file: it speaks of {missing}, which it does not have"
-            )
+        if wrong := next(_wrong(data), None):
+            raise UnreadableResults(f"{name} is not a valid results file: {wrong}")
+        for key, witness in data["witnesses"].items():
+            try:
+                if Witness.from_json(witness, "it").id != key:
+                    raise UnreadableWitness("it is another's")
+            except UnreadableWitness as error:
+                raise UnreadableResults(f"{name} is not a valid results file: witness {key}: {error}") from None
         cells = [Cell.from_json(cell) for cell in data["cells"]]
         return cls(**{name: data[name] for name in data if name not in ("schema", "cells")}, cells=cells)
 
 
-def _dangling(data: Mapping[str, Any]) -> Iterator[str]:
-    """What cells and tables name that the file does not have."""
+def _wrong(data: Mapping[str, Any]) -> Iterator[str]:
+    """What parts of the file say of each other that cannot be."""
     guarantees = {(scenario, g) for scenario, texts in data["scenarios"].items() for g in texts["guarantees"]}
+    seen = set()
     for cell in data["cells"]:
-        if (cell["scenario"], cell["guarantee"]) not in guarantees:
-            yield f"the guarantee {cell['scenario']}/{cell['guarantee']}"
+        place = cell["engine"], cell["scenario"], cell["guarantee"], cell["perturbation"]
+        if place in seen:
+            yield f"it has the cell {'/'.join(place)} twice"
+        seen.add(place)
+        if place[1:3] not in guarantees:
+            yield f"it speaks of the guarantee {cell['scenario']}/{cell['guarantee']}, which it does not have"
         if cell["engine"] not in data["environment"]:
-            yield f"the engine {cell['engine']}"
-        if cell["witness"] and cell["witness"] not in data["witnesses"]:
-            yield f"the witness {cell['witness']}"
+            yield f"it speaks of the engine {cell['engine']}, which it does not have"
+        if cell["verdict"] == "holds" and not cell["cases"]:
+            yield f"the cell {'/'.join(place)} holds without a case"
+        if cell["witness"]:
+            witness = data["witnesses"].get(cell["witness"])
+            if witness is None:
+                yield f"it speaks of the witness {cell['witness']}, which it does not have"
+            elif (witness.get("scenario"), witness.get("guarantee")) != place[1:3]:
+                yield f"the witness {cell['witness']} is not of the cell {'/'.join(place)}"
     for found in (*data["survivals"], *data["agreements"]):
         if found["scenario"] not in data["scenarios"]:
-            yield f"the scenario {found['scenario']}"
+            yield f"it speaks of the scenario {found['scenario']}, which it does not have"
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.guarantees import Scenario
-from conformance.model import Case, InvalidSchedule, Json, Schedule, Trace, digest
+from conformance.model import DRAIN, Case, InvalidSchedule, Json, Schedule, Trace, digest
 
 SCHEMA = "conformance/witness/1"
 
@@ -124,6 +124,9 @@ class Witness:
             if data["base_schedule"] is not None:
                 base = Case.from_json({**data, "schedule": data["base_schedule"], "perturbation": "", "base": ""})
             case = Case.from_json({**data, "base": base.id if base else ""})
+            traces = [(case, data[name]) for name in ("seen", "specified", "packed_seen")] + [(base, data["base_seen"])]
+            for schedule_of, trace in traces:
+                _check_steps(schedule_of, trace)
             flip = data["flip"]
             return cls(
                 guarantee=data["guarantee"],
@@ -170,6 +173,14 @@ def signature(message: str) -> str:
     ):
         message = re.sub(found, put, message)
     return message
+
+
+def _check_steps(case: Case | None, trace: Json) -> None:
+    """Raise InvalidSchedule where a trace has emissions in steps that its schedule does not have."""
+    if case is not None and trace is not None:
+        known = {step.id for step in case.schedule.steps} | {DRAIN}
+        if stray := [e.step for e in Trace.from_json(trace).emissions if e.step not in known]:
+            raise InvalidSchedule(f"an emission in step {stray[0]}, which there is not")
 
 
 def _trace(data: Json) -> Trace | None:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
 from conformance.baseline import Baseline
-from conformance.changes import Change, Kind, changes
+from conformance.changes import Change, successive
 from conformance.guarantees import slug
 from conformance.model import canonical
+from conformance.perturbation import BY_ID
 from conformance.results import Cell, Results, Verdict, fold
 from conformance.selftest import SelfTest
 from conformance.witnesses import Witness
@@ -42,6 +42,7 @@ from reports.words import (
     labels,
     not_run,
     partly,
+    promise,
     replay_command,
     survived,
     version,
@@ -76,6 +77,7 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None) -> str:
         columns=page.columns,
         scenarios=page.scenarios(),
         perturbations=page.perturbations,
+        titles=[(name, BY_ID[name].title) for name in page.perturbations if name in BY_ID],
         verdicts=[(verdict.value, SYMBOLS[verdict], meaning) for verdict, meaning in MEANINGS.items()],
         changed=page.changed(),
         other_cases=OTHER_CASES,
@@ -125,7 +127,8 @@ class _Page:
         self._folded = [{place: fold(cells) for place, cells in groups.items()} for groups in self._cells]
         self._witnesses = [{name: Witness.from_json(w) for name, w in run.witnesses.items()} for run in runs]
         self._survivals = [_by_program(run) for run in runs]
-        self._changes = [changes(old, new) for old, new in pairwise(map(Baseline.of, runs))]
+        self._changes = list(enumerate(successive([Baseline.of(run) for run in runs]), 1))
+        self._anchors = _Anchors()
 
     @property
     def families(self) -> list[tuple[str, int]]:
@@ -154,82 +157,109 @@ class _Page:
             [self._entry(c.run, row, e, texts["program"]) for e in c.engines if (row, e) in self._folded[c.run]]
             for c in self.columns
         ]
-        return {**texts, "anchor": f"row-{slug(row[0])}-{slug(row[1])}", "columns": columns}
+        return {**texts, "anchor": self._anchors.of(f"row-{slug(row[0])}-{slug(row[1])}", row), "columns": columns}
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
         """The name of a cell in links; of several runs the last has the plain one."""
         named = "-".join(["cell", *(slug(part) for part in (engine, *row))])
-        return named if run == len(self.runs) - 1 else f"{named}@{run + 1}"
+        return self._anchors.of(named if run == len(self.runs) - 1 else f"{named}@{run + 1}", (run, row, engine))
+
+    def _about(self, run: int, engine: str) -> str:
+        return self._anchors.of(f"engine-{slug(engine)}-{run + 1}", (run, engine))
 
     def _entry(self, run: int, row: Row, engine: str, program: str) -> dict[str, Any]:
         results, parts = self.runs[run], self._cells[run][row, engine]
         cell = self._folded[run][row, engine]
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
-        before = self._folded[run - 1].get((row, engine)) if run else None
-        changed = before is not None and (row, engine) in self._changed[run - 1]
-        witness = self._witnesses[run].get(cell.witness)
+        found = self._found(run, parts)
+        if found:
+            cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
         entry = results.environment[engine]
+        before, flips = self._before(run, row, engine)
         return {
             "anchor": self.anchor(run, row, engine),
             "cell": cell,
             "engine": engine,
+            "run": self.labels[run],
             "idiom": entry["idiom"],
-            "about": f"engine-{slug(engine)}-{run}",
+            "about": self._about(run, engine),
             "versions": " ".join(version(entry) or ()),
             "symbol": SYMBOLS[cell.verdict],
             "word": cell.verdict.value,
             "letters": "".join(by_perturbation.get(name, "-") for name in self.perturbations),
-            "before": before if changed else None,
+            "before": before.verdict.value if before and before.verdict is not cell.verdict else "",
+            "flips": flips,
             "counts": _counts(cell),
             "parts": _told(parts),
             "coverage": coverage_line(cell),
             "alike": _alike(self._survivals[run].get((row[0], program, engine), [])),
-            "witness": self._evidence(run, witness) if witness else None,
+            "witness": self._evidence(run, *found[0]) if found else None,
+            "others": [
+                (part.perturbation, _events(witness), replay_command(witness.id)) for part, witness in found[1:]
+            ],
         }
 
-    @cached_property
-    def _changed(self) -> list[set[tuple[Row, str]]]:
-        """Between each run and the next, the rows and engines with a verdict that changed."""
-        return [{((c.scenario, c.about), c.engine) for c in between if not c.of_program} for between in self._changes]
+    def _found(self, run: int, parts: Iterable[Cell]) -> list[tuple[Cell, Witness]]:
+        """The witnesses of a cell, each with the first perturbation that it speaks of, the smallest first."""
+        found: dict[str, tuple[Cell, Witness]] = {}
+        for part in parts:
+            if part.witness:
+                found.setdefault(part.witness, (part, self._witnesses[run][part.witness]))
+        return sorted(found.values(), key=lambda pair: _events(pair[1]))
 
-    def _evidence(self, run: int, witness: Witness) -> dict[str, Any]:
-        promised = next(
-            (
-                s["promised"]
-                for s in self._survivals[run].get((witness.case.scenario, witness.case.program, witness.engine), [])
-                if s["perturbation"] == witness.case.perturbation
-            ),
-            "",
-        )
-        shown = picture.panels(witness, promised)
+    def _before(self, run: int, row: Row, engine: str) -> tuple[Cell | None, list[str]]:
+        """The cell in the latest earlier run that has the engine; and what changed since, in words."""
+        earlier = next((n for n in range(run - 1, -1, -1) if engine in self.runs[n].engines), None)
+        if earlier is None:
+            return None, []
+        return self._folded[earlier].get((row, engine)), self._flips[run - 1].get((row, engine), [])
+
+    @cached_property
+    def _flips(self) -> list[dict[tuple[Row, str], list[str]]]:
+        """For each run but the first, what changed in its cells."""
+        found: list[dict[tuple[Row, str], list[str]]] = []
+        for _, between in self._changes:
+            flips: dict[tuple[Row, str], list[str]] = {}
+            for change in between:
+                if not change.of_program:
+                    place = (change.scenario, change.about), change.engine
+                    flips.setdefault(place, []).append(change_in_words(change))
+            found.append(flips)
+        return found
+
+    def _evidence(self, run: int, part: Cell, witness: Witness) -> dict[str, Any]:
+        survivals = self._survivals[run].get((witness.case.scenario, witness.case.program, witness.engine), [])
+        promised = (s["promised"] for s in survivals if s["perturbation"] == witness.case.perturbation)
+        shown = picture.panels(witness, next(promised, ""))
         return {
+            "perturbation": part.perturbation,
             "pictures": [Markup(picture.inline(panel)) for panel in shown],
             "text": "\n".join(witness_lines(witness)),
             "flip": witness.flip.change if witness.flip else "",
-            "events": len(witness.case.schedule.arrivals),
+            "events": _events(witness),
             "replay": replay_command(witness.id),
         }
 
     def changed(self) -> list[dict[str, Any]]:
-        """What changed from each run to the next, by kind; never a net count."""
+        """What changed in each run since the one before, by kind; never a net count."""
         return [
             {
                 "between": between,
-                "from": self.labels[number],
-                "to": self.labels[number + 1],
+                "from": self.labels[0] if number == 1 else "the runs before",
+                "to": self.labels[number],
                 "kinds": [
                     (f"{cells_changed(found)} {kind.value}", [self._line(number, change) for change in found])
                     for kind, found in between.found.items()
                 ],
             }
-            for number, between in enumerate(self._changes)
+            for number, between in self._changes
         ]
 
     def _line(self, number: int, change: Change) -> dict[str, Any]:
         row = (change.scenario, change.about)
-        run = number + (change.kind is not Kind.REMOVED)
+        there = [n for n in range(number + 1) if (row, change.engine) in self._folded[n]]
         return {
-            "anchor": "survivals" if change.of_program else self.anchor(run, row, change.engine),
+            "anchor": "survivals" if change.of_program else self.anchor(there[-1], row, change.engine),
             "title": f"{change.engine}: {changed_claim(self.runs, change)}",
             "how": change_in_words(change),
         }
@@ -247,7 +277,7 @@ class _Page:
         return [
             {
                 "id": engine,
-                "anchor": f"engine-{slug(engine)}-{number}",
+                "anchor": self._about(number, engine),
                 "label": self.labels[number] if len(self.runs) > 1 else "",
                 **run.environment[engine],
                 "counts": [
@@ -275,6 +305,7 @@ class _Page:
             found.append(
                 {
                     **texts,
+                    "own": [e for e in self.runs[-1].engines if _family(e) in texts["source"].lower()],
                     "observed": [(v.value, SYMBOLS[v], observed[v.value]) for v in SYMBOLS if v.value in observed],
                 }
             )
@@ -312,17 +343,35 @@ class _Page:
         return name
 
 
+class _Anchors:
+    """Names for links. What would have another's name gets a number."""
+
+    def __init__(self) -> None:
+        self._given: dict[object, str] = {}
+        self._used: Counter[str] = Counter()
+
+    def of(self, name: str, thing: object) -> str:
+        if thing not in self._given:
+            self._used[name] += 1
+            self._given[thing] = name if self._used[name] == 1 else f"{name}~{self._used[name]}"
+        return self._given[thing]
+
+
+def _events(witness: Witness) -> int:
+    """How many elements a witness has, with those of the case that it is the twin of."""
+    return len(witness.case.schedule.arrivals) + (len(witness.base.schedule.arrivals) if witness.base else 0)
+
+
 def _columns(runs: Sequence[Results]) -> Iterator[Column]:
     """All columns, those of one engine beside each other, those of a family together."""
     names = dict.fromkeys(name for run in runs for name in run.columns)
     for family in dict.fromkeys(map(_family, names)):
         for name in (name for name in names if _family(name) == family):
             there = [number for number, run in enumerate(runs) if name in run.columns]
-            of_runs = labels([runs[number] for number in there])
             own = [(version(runs[n].environment[runs[n].columns[name][0]]) or ("", ""))[1] for n in there]
-            for number, label, mine in zip(there, of_runs, own, strict=True):
-                shown = mine if mine and own.count(mine) == 1 else label
-                yield Column(name, family, number, shown if len(runs) > 1 else "", tuple(runs[number].columns[name]))
+            for number, mine in zip(there, own, strict=True):
+                label = mine if mine and own.count(mine) == 1 else f"{mine} run {number + 1}".strip()
+                yield Column(name, family, number, label if len(runs) > 1 else "", tuple(runs[number].columns[name]))
 
 
 def _family(column: str) -> str:
@@ -359,7 +408,7 @@ def _alike(survivals: list[Mapping[str, Any]]) -> str:
     found: dict[str, list[str]] = {}
     for survival in survivals:
         if survival["pairs"] and survival["promised"]:
-            found.setdefault(f"{survival['promised']} → {survived(survival)}", []).append(survival["perturbation"])
+            found.setdefault(promise(survival), []).append(survival["perturbation"])
     return "; ".join(f"{how} ({', '.join(names)})" for how, names in found.items())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from conformance.results import Cell, Results, Verdict
-from reports.words import claim, legal, replay_command
+from reports.words import claim, legal, not_run, replay_command
 
 TAGS = {
     Verdict.VIOLATED: "failure",
@@ -20,7 +20,7 @@ TAGS = {
 def render(runs: Sequence[Results]) -> str:
     """A test suite per engine of the last run; violated is a failure, unsupported and unknown are skipped."""
     results = runs[-1]
-    root = ElementTree.Element("testsuites", {"name": "conformance", **_numbers(results.cells)})
+    root = ElementTree.Element("testsuites", {"name": "conformance", **_numbers(results.cells, len(not_run(results)))})
     for engine in results.engines:
         cells = [cell for cell in results.cells if cell.engine == engine]
         suite = ElementTree.SubElement(root, "testsuite", {"name": legal(engine), **_numbers(cells)})
@@ -32,12 +32,22 @@ def render(runs: Sequence[Results]) -> str:
                 said = [f"{cell.verdict.value}: {cell.reason}"]
                 said += [replay_command(cell.witness)] if cell.witness else []
                 ElementTree.SubElement(case, tag, message=legal(cell.reason)).text = legal("\n".join(said))
+    for engine, why in not_run(results):
+        one = {"tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": "0"}
+        suite = ElementTree.SubElement(root, "testsuite", {"name": legal(f"{engine} (the run)"), **one})
+        case = ElementTree.SubElement(suite, "testcase", classname=legal(engine), name="runs to its end", time="0")
+        ElementTree.SubElement(case, "error", message=legal(why)).text = legal(why)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _numbers(cells: Sequence[Cell]) -> dict[str, str]:
-    """What a suite says of its cases. Viewers ask for times; a cell has none of its own."""
+def _numbers(cells: Sequence[Cell], failed: int = 0) -> dict[str, str]:
+    """What a suite says of its cases, and of as many engines that failed. Viewers ask for times; a cell has none of its own."""
     tags = Counter(TAGS.get(cell.verdict) for cell in cells)
-    counts = {"tests": len(cells), "failures": tags["failure"], "errors": tags["error"], "skipped": tags["skipped"]}
+    counts = {
+        "tests": len(cells) + failed,
+        "failures": tags["failure"],
+        "errors": tags["error"] + failed,
+        "skipped": tags["skipped"],
+    }
     return {name: str(number) for name, number in counts.items()} | {"time": "0"}

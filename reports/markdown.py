@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from conformance.baseline import Baseline
-from conformance.changes import Changes, changes
+from conformance.changes import Changes, successive
 from conformance.results import Cell, Results, Verdict
 from reports.words import (
     OTHER_CASES,
@@ -24,20 +23,39 @@ from reports.words import (
     replayed,
 )
 
+LIMIT = 60_000
+"""Characters: a comment on GitHub takes 65,536."""
+
 
 def render(runs: Sequence[Results]) -> str:
-    """What changed between the runs, oldest first; then the last one: what was violated, then the whole matrix."""
+    """What changed between the runs, oldest first; then the last one: what was violated, then the whole matrix. What would be
+    too long for a comment is left out, from the end, and named."""
     results = runs[-1]
-    folded = results.folded()
-    run = results.run
-    lines = ["# Conformance", ""]
-    for old, new in pairwise(zip(runs, labels(runs), strict=True)):
-        between = changes(Baseline.of(old[0]), Baseline.of(new[0]))
-        lines += changed([old[0], new[0]], between, old[1], new[1])
-    if run["partial"]:
-        lines += ["**Partial: the run was cut short.**", ""]
+    sections = {"what changed": _changes(runs), "engines": _engines(results), "what is violated": _violated(results)}
+    sections |= {"all guarantees": _matrix(results), "agreement": _agreements(results)}
+    left_out: list[str] = []
+    while len(sections) > 1 and sum(map(len, sections.values())) > LIMIT:
+        name, _ = sections.popitem()
+        left_out.insert(0, name)
+    closing = f"Left out for length: {', '.join(left_out)}. The page has all.\n" if left_out else ""
+    return "# Conformance\n\n" + "".join(sections.values()) + closing
+
+
+def _changes(runs: Sequence[Results]) -> str:
+    names = labels(runs)
+    lines: list[str] = []
+    for number, between in enumerate(successive([Baseline.of(run) for run in runs]), 1):
+        before = names[0] if number == 1 else "the runs before"
+        lines += changed(runs[: number + 1], between, before, names[number])
+    return _joined(lines)
+
+
+def _engines(results: Results) -> str:
+    run, folded = results.run, results.folded()
+    cases = "from a file of cases" if run["seed"] is None else f"seed {run['seed']}"
+    lines = ["**Partial: the run was cut short.**", ""] if run["partial"] else []
     lines += [
-        f"{run['cases']} cases on {run['clocks']} clocks, seed {run['seed']}, harness {run['harness']}.",
+        f"{run['cases']} cases on {run['clocks']} clocks, {cases}, harness {run['harness']}.",
         "",
         "| engine | " + " | ".join(verdict.value for verdict in SYMBOLS) + " | versions |",
         "|---|" + "--:|" * len(SYMBOLS) + "---|",
@@ -45,26 +63,46 @@ def render(runs: Sequence[Results]) -> str:
     for engine in results.engines:
         numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
         versions = ", ".join(f"{k} {v}" for k, v in results.environment[engine]["versions"].items() if "." not in k)
-        lines.append(f"| {engine} | " + " | ".join(str(n) for n in numbers.values()) + f" | {plain(versions)} |")
-    lines += ["", *(f"- {engine} did not run to its end: {plain(why)}" for engine, why in not_run(results))]
-    against = [(row, e, c) for row, cells in folded.items() for e, c in cells.items() if c.verdict is Verdict.VIOLATED]
-    lines += ["", "## Violated", ""] if against else []
-    for row, engine, cell in against:
-        lines += [f"- **{engine}**: {plain(claim(results, row))}", f"  - {plain(cell.reason)}"]
-        lines += [f"  - `{replay_command(cell.witness)}`"] if cell.witness else []
-    lines += ["", *(f"- {plain(line)}" for line in replayed(results))] if results.replays else []
+        lines.append(f"| {plain(engine)} | " + " | ".join(str(n) for n in numbers.values()) + f" | {plain(versions)} |")
+    lines += ["", *(f"- {plain(engine)} did not run to its end: {plain(why)}" for engine, why in not_run(results)), ""]
+    return _joined([*lines, *(f"- {plain(line)}" for line in replayed(results)), ""])
+
+
+def _violated(results: Results) -> str:
+    """By guarantee, the engines that break it, each with the command that shows it."""
+    lines: list[str] = []
+    for row, by_engine in results.folded().items():
+        against = {engine: cell for engine, cell in by_engine.items() if cell.verdict is Verdict.VIOLATED}
+        if against:
+            lines.append(f"- **{plain(results.scenarios[row[0]]['name'])}: {plain(claim(results, row))}**")
+        for engine, cell in against.items():
+            lines.append(
+                f"  - {plain(engine)}: " + (f"`{replay_command(cell.witness)}`" if cell.witness else plain(cell.reason))
+            )
+    return _joined(["## Violated", "", *lines, ""]) if lines else ""
+
+
+def _matrix(results: Results) -> str:
     columns = results.columns
-    lines += ["", "## All guarantees", "", "| guarantee | " + " | ".join(columns) + " |"]
-    lines += ["|---|" + "---|" * len(columns)]
-    for row, by_engine in folded.items():
+    legend = ", ".join(f"{symbol} {verdict.value}" for verdict, symbol in SYMBOLS.items())
+    lines = ["<details><summary>All guarantees</summary>", "", f"{legend}; with the number of cases.", ""]
+    lines += ["| guarantee | " + " | ".join(map(plain, columns)) + " |", "|---|" + "---|" * len(columns)]
+    for row, by_engine in results.folded().items():
         shown = [
-            "<br>".join(_verdict(results, by_engine[engine]) for engine in engines if engine in by_engine)
+            "<br>".join(_verdict(by_engine[engine]) for engine in engines if engine in by_engine)
             for engines in columns.values()
         ]
         name = results.scenarios[row[0]]["name"]
         lines.append(f"| {plain(name)}: {plain(claim(results, row))} | " + " | ".join(shown) + " |")
-    lines += _agreements(results)
-    return "\n".join(lines) + "\n"
+    return _joined([*lines, "", "</details>", ""])
+
+
+def _verdict(cell: Cell) -> str:
+    return SYMBOLS[cell.verdict] + (f" {cell.cases}" if cell.cases else "")
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> list[str]:
@@ -81,15 +119,14 @@ def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> li
     return lines if between.found else [*lines, "Nothing changed.", ""]
 
 
-def _agreements(results: Results) -> list[str]:
+def _agreements(results: Results) -> str:
     """A table of those that are not identical on every case; nothing where nothing was compared."""
     compared = [agreement for agreement in results.agreements if agreement["cases"]]
     differ = [agreement for agreement in compared if differing(agreement)]
     if not compared:
-        return []
+        return ""
     lines = [
-        "",
-        "## Agreement between engines",
+        "<details><summary>Agreement between engines</summary>",
         "",
         f"Of {len(compared)} comparisons of two engines, or of an engine and the reference that reads *late* as it does, "
         f"{len(compared) - len(differ)} are identical on every case. That two differ accuses neither.",
@@ -101,17 +138,11 @@ def _agreements(results: Results) -> list[str]:
         pair = f"{plain(agreement['left'])} / {plain(agreement['right'])}"
         numbers = f"{agreement['cases']} | {differing(agreement)}"
         lines.append(f"| {plain(name)} | {pair} | {plain(agreed(agreement))} | {numbers} |")
-    return lines
+    return _joined([*lines, "", "</details>"])
 
 
 def plain(text: str) -> str:
-    """Text that Markdown takes literally, on one line of a table."""
+    """Text that Markdown takes literally, on one line of a table, and that calls nobody by name."""
     for char in "\\`*_{}[]<>#|":
         text = text.replace(char, "\\" + char)
-    return " ".join(text.split())
-
-
-def _verdict(results: Results, cell: Cell) -> str:
-    idiom = results.environment[cell.engine]["idiom"]
-    counted = f" ({cell.cases})" if cell.cases else ""
-    return f"{SYMBOLS[cell.verdict]} {cell.verdict.value}{counted}" + (f" {plain(idiom)}" if idiom else "")
+    return " ".join(text.replace("@", "@\u200b").split())

@@ -92,11 +92,13 @@ def panels(witness: Witness, promised: str = "") -> list[Panel]:
     reference."""
     engine = witness.engine
     if witness.base and witness.base_seen is not None:
-        return beside(
+        pair = beside(
             Panel(f"the base, on {engine}", witness.base.schedule, witness.base_seen),
             Panel(f"its twin ({witness.case.perturbation}), on {engine}", witness.case.schedule, witness.seen),
             Equivalence(promised) if promised else Equivalence.IDENTICAL,
         )
+        reference = Panel("its twin, on the reference", witness.case.schedule, witness.specified)
+        return pair if witness.specified == witness.seen else [*pair, reference]
     seen = witness.packed_seen or witness.seen
     return beside(
         Panel(f"on {engine}" + " in a pack" * bool(witness.packed_seen), witness.case.schedule, seen),

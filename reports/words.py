@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.agreement import specified_for
 from conformance.changes import Change
-from conformance.equivalence import Equivalence, maximal
+from conformance.equivalence import IMPLIES, Equivalence, maximal
 from conformance.model import (
     DRAIN,
     Advance,
@@ -169,7 +169,25 @@ def survived(survival: Mapping[str, Any]) -> str:
         return "unsupported"
     if not survival["pairs"]:
         return "no pairs"
-    return " and ".join(survival["observed"]) or "nothing that every pair shows"
+    promised, observed = survival["promised"], " and ".join(survival["observed"])
+    counted = next((g["counted"] for g in survival["grades"] if g["equivalence"] == promised), 0)
+    if counted and keeps_promise(survival) and not _shown(survival):
+        return f"{promised} on the {counted} that count"
+    return observed or "nothing that every pair shows"
+
+
+def _shown(survival: Mapping[str, Any]) -> bool:
+    """Whether every pair showed what was promised, or more."""
+    strongest = {Equivalence(name) for name in survival["observed"]}
+    return Equivalence(survival["promised"]) in strongest.union(*(IMPLIES[how] for how in strongest))
+
+
+def promise(survival: Mapping[str, Any]) -> str:
+    """What was promised and what was observed, without numbers."""
+    promised = survival["promised"]
+    if not keeps_promise(survival):
+        return f"✗ {promised} missed, {survived(survival)}"
+    return f"{promised} → {survived(survival)}" if _shown(survival) else f"{promised} kept by the pairs that count"
 
 
 def partly(survival: Mapping[str, Any]) -> list[str]:
@@ -299,7 +317,7 @@ def about(witness: Witness) -> Iterator[str]:
     elif not witness.case.base and not witness.base:
         yield "no single change that was tried flips it"
     reduction = witness.reduction
-    if reduction and reduction["tried"]:
+    if reduction.get("tried") and {"minimal_under_these", "elements_before", "rounds", "candidates"} <= set(reduction):
         least = "nothing simpler that was tried fails" if reduction["minimal_under_these"] else "not at its least"
         yield (
             f"reduced from {_count(reduction['elements_before'], 'element')} in {_count(reduction['rounds'], 'round')} "

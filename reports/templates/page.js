@@ -20,7 +20,6 @@
   const followers = [...document.querySelectorAll("table.follows")];
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
   for (const link of links) link.overall = link.className.slice(2);
-  const names = [...new Set(columns.map((column) => column.name))];
   const fields = ["q", "scenario", "verdict", "perturbation"];
   let opened = null, from = null, theme = "system";
 
@@ -62,17 +61,22 @@
 
   form.hidden = false;
   for (const { body } of bodies) {
-    const title = body.rows[0].cells[0].firstElementChild;
+    const title = body.rows[0].querySelector("span");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = title.textContent;
     button.setAttribute("aria-expanded", "true");
-    button.addEventListener("click", () => fold(body, !body.classList.contains("folded")));
+    button.addEventListener("click", () => {
+      fold(body, !body.classList.contains("folded"));
+      write();
+    });
     title.replaceChildren(button);
   }
   function fold(body, folded) {
     body.classList.toggle("folded", folded);
     body.querySelector("button").setAttribute("aria-expanded", String(!folded));
+    const all = bodies.every((other) => other.body.classList.contains("folded"));
+    form.elements.fold.textContent = all ? "Unfold all" : "Fold all";
   }
 
   function copy(code, button) {
@@ -86,29 +90,52 @@
   }
 
   function asked() {
-    const state = {};
-    for (const name of fields) if (form.elements[name].value) state[name] = form.elements[name].value;
+    const state = new URLSearchParams();
+    for (const name of fields) if (form.elements[name].value) state.set(name, form.elements[name].value);
     const boxes = [...form.querySelectorAll("[name=engine]")];
-    const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-    if (chosen.length < boxes.length) state.engines = chosen.join(",");
-    for (const name of ["differ", "changed"]) if (form.elements[name]?.checked) state[name] = "1";
+    if (boxes.some((box) => !box.checked)) for (const box of boxes) if (box.checked) state.append("engine", box.value);
+    if (boxes.every((box) => !box.checked)) state.append("engine", "");
+    for (const name of ["differ", "changed"]) if (form.elements[name]?.checked) state.set(name, "1");
+    const folded = bodies.filter(({ body }) => body.classList.contains("folded"));
+    if (folded.length === bodies.length) state.set("fold", "*");
+    else for (const { scenario } of folded) state.append("fold", scenario);
+    if (theme !== "system") state.set("theme", theme);
     return state;
   }
 
-  // A condition on a row, for each word of the query.
+  // What an engine may be called in a query: its name, its column's, its family's, and a column's with a version or a run.
+  const called = columns.map(({ cell, name, run }) => {
+    const label = (cell.querySelector("small")?.textContent || "").split(" ");
+    const all = [name, name.split(/[-:]/)[0], `${name}@${Number(run) + 1}`, ...label.map((part) => `${name}@${part}`)];
+    return new Set(all.map((text) => text.toLowerCase()));
+  });
+  const known = new Set([...called.flatMap((all) => [...all]), ...links.map((link) => link.dataset.e.toLowerCase()), "any"]);
+
+  // A condition on a row, for each word of the query; and what is wrong with the query, in words.
   function conditions(query) {
-    return query.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
-      const [, engine, not, verdict] = word.match(/^(.+):(!?)(holds|violated|unsupported|unknown|error)$/) || [];
-      if (!verdict) return (row) => row.text.includes(word);
-      const fits = (link) => link.isConnected && link.now && (link.now === verdict) !== (not === "!");
-      return (row, shown) => row.links.some((found, n) => (engine === "any" ? shown[n] : true) && found.some(
-        (link) => (engine === "any" || link.dataset.e.toLowerCase() === engine || columns[n].name.toLowerCase() === engine) && fits(link)));
+    const wrong = [];
+    const found = (query.toLowerCase().match(/"[^"]*"|\S+/g) || []).map((word) => {
+      const [, engine = "any", not, verdict] = word.match(/^(?:([^"]*):)?(!?)([a-z]+)$/) || [];
+      const names = Object.values(LETTERS).map(([name]) => name);
+      const colon = word.includes(":") && !word.startsWith('"');
+      if (!verdict || !(colon || not)) {
+        const text = word.replaceAll('"', "");
+        return (row) => row.text.includes(text);
+      }
+      if (!names.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
+      else if (!known.has(engine)) wrong.push(`no engine is called ${engine}`);
+      const fits = (link) => link.now && (link.now === verdict) !== (not === "!");
+      return (row, shown) => row.links.some((all, n) => (engine === "any" ? shown[n] : true) && all.some(
+        (link) => (engine === "any" || called[n].has(engine) || link.dataset.e.toLowerCase() === engine) && fits(link)));
     });
+    return [found, wrong];
   }
 
   function apply() {
     const state = asked();
-    const place = state.perturbation ? [...form.elements.perturbation.options].findIndex((o) => o.value === state.perturbation) - 1 : -1;
+    const under = state.get("perturbation");
+    const place = under ? [...form.elements.perturbation.options].findIndex((option) => option.value === under) - 1 : -1;
+    main.classList.toggle("one", place >= 0);  // the numbers in the cells are of all perturbations
     for (const link of links) {
       const found = place < 0 ? null : LETTERS[link.dataset.p[place]];
       link.now = place < 0 ? link.overall : found ? found[0] : "";
@@ -118,7 +145,7 @@
         link.className = `v ${link.now || "none"}`;
       }
     }
-    const chosen = state.engines === undefined ? null : new Set(state.engines.split(","));
+    const chosen = state.has("engine") ? new Set(state.getAll("engine")) : null;
     const shown = columns.map((column) => !chosen || chosen.has(column.name));
     columns.forEach((column, n) => { column.cell.hidden = !shown[n]; });
     let first = 0;
@@ -128,16 +155,16 @@
       family.cell.colSpan = visible || 1;
       first += family.size;
     }
-    const wanted = conditions(state.q || "");
+    const [wanted, wrong] = conditions(state.get("q") || "");
     let count = 0, all = 0;
     for (const { body, scenario, rows } of bodies) {
       let any = false;
       for (const row of rows) {
         const words = new Set(row.links.flatMap((found, n) => (shown[n] ? found.map((link) => link.now) : [])));
-        const keep = (!state.scenario || state.scenario === scenario)
-          && (!state.verdict || words.has(state.verdict))
-          && (!state.differ || (words.has("holds") && words.has("violated")))
-          && (!state.changed || row.changed)
+        const keep = (!state.has("scenario") || state.get("scenario") === scenario)
+          && (!state.has("verdict") || words.has(state.get("verdict")))
+          && (!state.has("differ") || (words.has("holds") && words.has("violated")))
+          && (!state.has("changed") || row.changed)
           && wanted.every((condition) => condition(row, shown));
         row.row.hidden = !keep;
         if (keep) row.cells.forEach((cell, n) => { cell.hidden = !shown[n]; });
@@ -149,21 +176,30 @@
     }
     for (const table of followers) {
       const parent = table.closest("details");
-      parent.hidden = !!state.scenario && parent.dataset.scenario !== state.scenario;
+      parent.hidden = state.has("scenario") && parent.dataset.scenario !== state.get("scenario");
       for (const row of table.rows) [...row.cells].slice(1).forEach((cell, n) => { cell.hidden = !shown[n]; });
     }
-    form.querySelector("output").textContent = `${count} of ${all} guarantees`;
+    const said = [`${count} of ${all} guarantees`, ...(under ? [`verdicts under ${under}`] : []), ...wrong];
+    form.querySelector("output").textContent = said.join(", ");
   }
 
   function read() {
     const [anchor, query = ""] = decode(location.hash.slice(1));
     const state = new URLSearchParams(query);
     for (const name of fields) form.elements[name].value = state.get(name) || "";
-    const engines = state.get("engines");
-    for (const box of form.querySelectorAll("[name=engine]")) box.checked = engines === null || engines.split(",").includes(box.value);
+    for (const box of form.querySelectorAll("[name=engine]")) box.checked = !state.has("engine") || state.getAll("engine").includes(box.value);
     for (const name of ["differ", "changed"]) if (form.elements[name]) form.elements[name].checked = state.has(name);
+    for (const { body, scenario } of bodies) fold(body, state.getAll("fold").some((name) => name === "*" || name === scenario));
+    dress(state.get("theme") || "system");
     apply();
     show(anchor);
+  }
+
+  function dress(name) {
+    theme = ["dark", "light"].includes(name) ? name : "system";
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    form.elements.theme.textContent = `Theme: ${theme}`;
   }
 
   function decode(hash) {
@@ -177,7 +213,7 @@
   }
 
   function address(anchor) {
-    const query = new URLSearchParams(asked()).toString();
+    const query = asked().toString();
     return `#${encodeURIComponent(anchor)}${query ? `?${query}` : ""}`;
   }
 
@@ -187,15 +223,22 @@
 
   function show(anchor) {
     const target = anchor && element(anchor);
+    const back = opened && opened !== target ? matching(opened) : null;
     close();
-    if (!target) return;
+    if (!target) return back && back.focus();
     for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
-    if (target.tagName !== "ARTICLE") return target.scrollIntoView();
+    if (target.tagName !== "ARTICLE") {
+      target.tabIndex = -1;
+      target.focus({ preventScroll: true });
+      return target.scrollIntoView();
+    }
     const panel = target.parentElement;
     opened = target;
     target.classList.add("open");
     target.tabIndex = -1;
     panel.classList.add("open");
+    panel.setAttribute("role", "dialog");
+    panel.setAttribute("aria-label", "Evidence");
     if (!panel.querySelector(".close")) {
       const button = document.createElement("button");
       button.type = "button";
@@ -216,54 +259,80 @@
 
   function close() {
     if (!opened) return;
+    const panel = opened.parentElement;
     opened.classList.remove("open");
-    opened.parentElement.classList.remove("open");
+    panel.classList.remove("open");
+    panel.removeAttribute("role");
+    panel.removeAttribute("aria-label");
     opened = null;
   }
 
+  // Where the reader came from, else the cell of an article; the table where that is hidden.
+  function matching(article) {
+    const href = `#${article.id}`;
+    const found = from && from.isConnected && from.getAttribute("href") === href ? from : links.find((link) => link.getAttribute("href") === href);
+    return found && found.offsetParent ? found : main.parentElement;
+  }
+
   function leave() {
-    const back = opened && (from || links.find((link) => link.getAttribute("href") === `#${opened.id}`));
+    const back = matching(opened);
     close();
-    write();
-    if (back) back.focus();
+    history.pushState(null, "", address(""));
+    back.focus();
   }
 
   function move(event) {
     const link = event.target.closest("a.v");
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    if (!link || !step) return;
+    if (!link || !step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const rows = bodies.filter(({ body }) => !body.hidden && !body.classList.contains("folded")).flatMap(({ rows }) => rows.filter(({ row }) => !row.hidden));
     const at = rows.findIndex(({ row }) => row.contains(link));
     const column = rows[at].links.findIndex((found) => found.includes(link));
+    const beside = rows[at].links[column];
+    const within = beside[beside.indexOf(link) + step[1]];  // idioms of one cell stand below each other
+    event.preventDefault();
+    if (step[1] && within) return within.focus();
     for (let x = column + step[0], y = at + step[1]; rows[y] && x >= 0 && x < columns.length; x += step[0], y += step[1]) {
-      const next = columns[x].cell.hidden ? undefined : rows[y].links[x][0];
-      if (!next) continue;
-      event.preventDefault();
-      return next.focus();
+      const next = columns[x].cell.hidden ? undefined : rows[y].links[x].at(step[1] < 0 ? -1 : 0);
+      if (next) return next.focus();
     }
   }
 
-  form.addEventListener("input", () => { apply(); write(); });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", (event) => setTimeout(() => { apply(); write(); }));
-  form.elements.fold.addEventListener("click", (event) => {
-    const folded = event.target.textContent === "Fold all";
-    for (const { body } of bodies) fold(body, folded);
-    event.target.textContent = folded ? "Unfold all" : "Fold all";
+  form.addEventListener("input", (event) => {
+    for (const { body } of bodies) if (event.target.name !== "engine") fold(body, false);  // what is found is shown
+    apply();
+    write();
   });
-  form.elements.theme.addEventListener("click", (event) => {
-    theme = { system: "dark", dark: "light", light: "system" }[theme];
-    if (theme === "system") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    event.target.textContent = `Theme: ${theme}`;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(() => {
+    for (const { body } of bodies) fold(body, false);
+    apply();
+    write();
+  }));
+  form.elements.fold.addEventListener("click", () => {
+    const folded = !bodies.every(({ body }) => body.classList.contains("folded"));
+    for (const { body } of bodies) fold(body, folded);
+    write();
+  });
+  form.elements.theme.addEventListener("click", () => {
+    dress({ system: "dark", dark: "light", light: "system" }[theme]);
+    write();
   });
   main.addEventListener("keydown", move);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && opened) leave(); });
+  const menu = form.querySelector(".menu");
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (menu.open) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    } else if (opened) leave();
+  });
+  document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    from = link.matches("a.v") ? link : null;
+    from = link;
     const anchor = decode(link.getAttribute("href").slice(1))[0];
     history.pushState(null, "", address(anchor));
     show(anchor);

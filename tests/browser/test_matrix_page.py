@@ -64,6 +64,35 @@ def test_a_query_leaves_the_rows_that_fit(page, results, violated):
     expect(rows(page)).to_have_count(len(folded))
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("spork:violated", "no engine is called spork"),
+        ("any:violatd", "no verdict is called violatd"),
+    ],
+)
+def test_a_query_that_cannot_be_meant_says_so(page, text, says):
+    query(page, text)
+    expect(page.locator("output")).to_contain_text(says)
+
+
+def test_engines_may_be_asked_for_by_family_and_any_by_none(page, results):
+    folded = results.folded().values()
+    beams = [[c.verdict for e, c in cells.items() if e.startswith("beam")] for cells in folded]
+    query(page, "beam:violated")
+    expect(rows(page)).to_have_count(sum(Verdict.VIOLATED in found for found in beams))
+    query(page, "!holds")
+    expect(rows(page)).to_have_count(
+        sum(any(c.verdict is not Verdict.HOLDS for c in cells.values()) for cells in folded)
+    )
+    query(page, '"of a key"')
+    texts = [
+        f"{(x := results.scenarios[s])['guarantees'][g]['claim']} {x['name']} {x['summary']}"
+        for s, g in results.folded()
+    ]
+    expect(rows(page)).to_have_count(sum("of a key" in text.lower() for text in texts))
+
+
 def test_differences_only(page, results):
     page.get_by_label("Differences only").check()
     both = {Verdict.HOLDS, Verdict.VIOLATED}
@@ -79,6 +108,20 @@ def test_a_perturbation_shows_the_verdicts_under_it(page, results, violated):
     shown = page.locator(f'#matrix a.v[data-e="{engine}"]')
     words = [text.split(" ", 1)[1] for text in shown.all_inner_texts()]
     assert sorted(word for word in words if word != "asked") == sorted(cell.verdict.value for cell in own)
+    expect(page.locator("output")).to_contain_text("under split")
+    expect(page.locator("#matrix tbody td small").first).to_be_hidden()  # these numbers are of all perturbations
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_menu_of_engines_is_on_the_screen_and_goes_away(open_page, ran, width):
+    page = open_page(ran / "matrix.html", viewport={"width": width, "height": 800})
+    page.locator(".menu summary").click()
+    box = page.locator(".menu > div").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    page.keyboard.press("Escape")
+    expect(page.locator(".menu > div")).to_be_hidden()
 
 
 def test_a_column_can_be_taken_away(page):
@@ -95,7 +138,6 @@ def test_the_address_holds_the_state(open_page, ran, page, violated):
     query(page, f"{engine}:violated")
     page.get_by_label("Differences only").check()
     count = rows(page).count()
-    assert "engine" not in page.url
     again = open_page(ran / "matrix.html", "#" + page.url.partition("#")[2])
     expect(rows(again)).to_have_count(count)
     expect(again.get_by_label("Find")).to_have_value(f"{engine}:violated")
@@ -116,6 +158,22 @@ def test_a_cell_opens_by_keyboard_and_closes_again(page, violated):
     page.keyboard.press("Escape")
     expect(article).to_have_count(0)
     expect(cell).to_be_focused()
+
+
+def test_back_leads_out_of_a_cell_and_into_it(page, violated):
+    cell = link(page, violated[0])
+    cell.focus()
+    page.keyboard.press("Enter")
+    article = page.locator("article.open")
+    expect(article).to_be_visible()
+    page.go_back()
+    expect(article).to_have_count(0)
+    expect(cell).to_be_focused()
+    page.go_forward()
+    expect(article).to_be_visible()
+    page.keyboard.press("Escape")
+    page.go_back()
+    expect(article).to_be_visible()
 
 
 def test_arrow_keys_move_between_cells(page):
@@ -153,6 +211,19 @@ def test_a_scenario_folds(page):
     expect(button).to_have_attribute("aria-expanded", "false")
     button.press("Enter")
     expect(button).to_have_attribute("aria-expanded", "true")
+
+
+def test_what_a_query_finds_is_not_hidden_by_folding(page, violated):
+    page.get_by_role("button", name="Fold all").click()
+    expect(rows(page)).to_have_count(0)
+    assert "fold=" in page.url
+    query(page, f"{violated[0]}:violated")
+    assert rows(page).count() > 0
+
+
+def test_the_page_is_small_enough_to_send(ran):
+    """That of a full run, too (the CI's has every engine)."""
+    assert (ran / "matrix.html").stat().st_size < 3_000_000
 
 
 def test_dark_mode_follows_the_system_and_the_button(page):
@@ -212,7 +283,8 @@ def test_without_javascript_the_table_and_all_evidence_are_readable(open_page, r
     assert page.locator("#evidence article:visible").count() == cells
     expect(page.locator("form.controls")).to_be_hidden()
     with_witness = sum(bool(c.witness) for cells in results.folded().values() for c in cells.values())
-    assert page.locator("#evidence article").get_by_text("conformance replay").count() == with_witness
+    pictured = page.locator("#evidence article:has(svg):has(:text('conformance replay'))")
+    assert pictured.count() == with_witness
 
 
 def test_versions_side_by_side_with_what_changed(open_page, results, tmp_path, violated):
@@ -235,10 +307,16 @@ def test_versions_side_by_side_with_what_changed(open_page, results, tmp_path, v
     expect(page.locator("article.open")).to_be_visible()
 
 
-def test_paper_shows_the_table_whole(page):
-    page.emulate_media(media="print")
+def test_paper_shows_the_table_whole(page, violated):
+    """On A3, in light colours, and whatever is open on the screen."""
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": 1500, "height": 1000})  # A3 landscape without its margins
+    link(page, violated[0]).evaluate("link => link.click()")
     expect(page.locator("form.controls")).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflow") == "visible"
+    assert page.evaluate("document.querySelector('#matrix table').offsetWidth") <= 1500
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('section.row.open')).position") == "static"
 
 
 def test_forced_colours_keep_words_and_frames(open_page, ran):

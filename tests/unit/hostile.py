@@ -7,6 +7,9 @@ from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
 
 EVIL = '<script>alert("x")</script> | `](javascript:1) \x07 [red]*'
+ODD = f"odd {EVIL}"
+"""An engine's name."""
+
 SCHEDULE = Schedule((Advance(0, 1_000), Deliver(1, (Event(EVIL, EVIL, EVIL, 1_000),)), Advance(2, 9_000)))
 TRACE = Trace((Emission(EVIL, {EVIL: EVIL}, 1),))
 
@@ -40,7 +43,7 @@ def hostile_results():
             ("spark-tws", Verdict.VIOLATED, witness.id),
             ("beam-direct", Verdict.HOLDS, ""),
             ("beam-fnapi", Verdict.UNSUPPORTED, ""),
-            ("odd", Verdict.ERROR, ""),
+            (ODD, Verdict.ERROR, ""),
             ("slow", Verdict.UNKNOWN, ""),
         ]
     ]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hostile import EVIL, hostile_results
+from hostile import EVIL, ODD, hostile_results
 
 from conformance.baseline import Baseline, Standing, UnreadableBaseline
 from conformance.results import Verdict
@@ -12,7 +12,7 @@ from conformance.witnesses import signature
 
 def results():
     found = hostile_results()
-    survival = {"scenario": "s", "program": "p", "perturbation": "split", "engine": "odd", "promised": "", "grades": []}
+    survival = {"scenario": "s", "program": "p", "perturbation": "split", "engine": ODD, "promised": "", "grades": []}
     found.survivals = [survival | {"observed": ["same multiset"], "pairs": 3, "unsupported": ""}]
     return found
 
@@ -51,9 +51,9 @@ def test_a_violated_cell_keeps_its_witness_and_how_it_failed():
 
 def test_an_engine_of_one_version_is_known_by_its_name_alone():
     one = results()
-    one.environment["odd@4.3.0"] = one.environment.pop("odd")
+    one.environment["odd@4.3.0"] = one.environment.pop(ODD)
     for cell in one.cells:
-        if cell.engine == "odd":
+        if cell.engine == ODD:
             object.__setattr__(cell, "engine", "odd@4.3.0")
     one.survivals = []
     assert "odd" in Baseline.of(one).engines

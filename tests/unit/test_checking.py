@@ -312,7 +312,7 @@ def test_the_smallest_case_gives_the_reason_of_a_violation():
     against = [Against(large, "the large one"), Against(BASE, "the small one"), Against(TWIN, "the same")]
     cell = _conclude(CHECKED, None, _info(), Evidence([BASE, TWIN, large], against))
     assert (cell.reason, cell.violations) == ("the small one", 2)
-    assert cell.coverage == {"equal times in a key": 1}
+    assert cell.coverage == {"equal times": 1}
 
 
 def test_what_the_engine_lacks_is_unsupported_with_its_own_answer():

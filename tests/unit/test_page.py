@@ -10,8 +10,10 @@ from importlib.resources import files
 import pytest
 from hostile import EVIL, hostile_results
 
+from conformance.model import Advance, Deliver, Event, Schedule
 from conformance.results import Verdict
 from conformance.selftest import SelfTest
+from conformance.witnesses import Witness
 from reports import html, kills
 
 SCRIPT = (files("reports") / "templates" / "page.js").read_text(encoding="utf-8")
@@ -146,3 +148,44 @@ def test_the_kill_matrix_is_the_same_in_both_pages():
     assert "<script>" not in alone
     both = html.render([hostile_results()], found)
     assert alone[alone.index("<caption>") : alone.rindex("</table>")] in both
+
+
+def test_an_engine_is_compared_with_the_latest_run_that_has_it(results):
+    """Not with the run before, which may be of another framework."""
+    gone = replace(results, cells=[cell for cell in results.cells if cell.engine != "spark-tws"])
+    fixed = replace(
+        results, cells=[replace(c, verdict=Verdict.HOLDS) if c.engine == "spark-tws" else c for c in results.cells]
+    )
+    page = html.render([results, gone, fixed])
+    assert page.count("<b>was violated</b>") == 1
+    assert page.count("1 cell: holds now") == 1
+
+
+def test_a_change_that_does_not_change_the_verdict_is_told_as_one(results):
+    results.cells += [replace(results.cells[0], perturbation="split", verdict=Verdict.HOLDS, witness="")]
+    cells = [*results.cells[:-1], replace(results.cells[-1], verdict=Verdict.UNKNOWN)]
+    page = html.render([results, replace(results, cells=cells)])
+    assert "<b>was" not in page
+    assert page.count("<b>changed</b>") == 1
+    assert "holds → unknown (split)" in page
+
+
+def test_engines_whose_names_are_nearly_alike_keep_their_evidence_apart(results):
+    results.environment["beam_direct"] = {**results.environment["beam-direct"], "column": "beam_direct"}
+    results.cells.append(replace(results.cells[1], engine="beam_direct"))
+    page = Page(html.render([results]))
+    assert len({*page.ids}) == len(page.ids)
+    assert {link[1:] for link in page.links} <= {*page.ids}
+
+
+def test_the_smallest_witness_is_shown_and_the_others_are_named(results):
+    first = Witness.from_json(results.witnesses[results.cells[0].witness])
+    more = Schedule(
+        (Advance(0, 1_000), Deliver(1, tuple(Event(f"e{n}", "a", None, 1_000) for n in range(3))), Advance(2, 9_000))
+    )
+    larger = replace(first, case=replace(first.case, schedule=more))
+    results.witnesses[larger.id] = larger.to_json()
+    results.cells.insert(0, replace(results.cells[0], perturbation="split", witness=larger.id))
+    page = html.render([results])
+    assert "The smallest case seen to fail (as drawn), 1 element in all" in page
+    assert f'Another, of 3 elements (split): <code class="copy">conformance replay witnesses/{larger.id}.json' in page

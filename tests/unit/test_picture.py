@@ -139,6 +139,12 @@ def test_a_replay_on_several_engines_is_drawn_beside_the_reference(witness):
     assert found[2].lacks
 
 
+def test_where_the_reference_gives_something_else_for_a_twin_it_is_drawn_too(witness):
+    twin = Case("s", "p", SCHEDULE, "split", witness.case.id)
+    pair = Witness("g", "", twin, witness.case, "e", {}, "", Trace(()), TRACE, base_seen=TRACE)
+    assert [panel.title for panel in picture.panels(pair)][2] == "its twin, on the reference"
+
+
 def test_twins_are_drawn_beside_each_other(witness):
     twin = Case("s", "p", SCHEDULE, "split", witness.case.id)
     pair = Witness("g", "", twin, witness.case, "e", {}, "", TRACE, TRACE, base_seen=Trace(()))

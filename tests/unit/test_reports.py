@@ -13,7 +13,16 @@ from conformance.model import canonical
 from conformance.results import Cell, Verdict
 from conformance.witnesses import Confirmation, Flip, Witness
 from reports import badge, csv, junit, markdown, terminal
-from reports.words import agreed, coverage_line, difference_lines, inapplicable, labels, witness_lines
+from reports.words import (
+    agreed,
+    coverage_line,
+    difference_lines,
+    inapplicable,
+    labels,
+    promise,
+    survived,
+    witness_lines,
+)
 
 
 @pytest.fixture
@@ -39,10 +48,14 @@ def test_coverage_in_words():
 
 
 def test_junit_is_valid_xml_with_a_case_a_cell(results):
+    """And one for each engine that did not run to its end."""
     root = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
-    assert len(root.findall(".//testcase")) == 5
-    assert [len(root.findall(f".//{tag}")) for tag in ("failure", "error", "skipped")] == [1, 1, 2]
-    assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["5", "1", "1", "2"]
+    assert len(root.findall(".//testcase")) == 10
+    assert [len(root.findall(f".//{tag}")) for tag in ("failure", "error", "skipped")] == [1, 1 + 5, 2]
+    assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["10", "1", "6", "2"]
+    for entry in results.environment.values():
+        entry["failure"] = ""
+    assert len(ElementTree.fromstring(junit.render([results]).split("\n", 1)[1]).findall(".//testcase")) == 5
 
 
 def test_junit_takes_what_xml_cannot_carry_out_of_every_text(results):
@@ -144,11 +157,21 @@ def csv_of_two(results):
 
 
 def test_a_badge_counts_and_says_what_is_wrong(results):
-    image = ElementTree.fromstring(badge.render([results]))
-    assert image.get("aria-label") == "conformance: 1 holds, 1 violated, 1 error, partial"
+    def said():
+        return ElementTree.fromstring(badge.render([results])).get("aria-label").removeprefix("conformance: ")
+
+    def colour():
+        return ElementTree.fromstring(badge.render([results]))[2].get("fill")
+
+    assert said() == "1 holds, 1 violated, 1 unknown, 1 error, 5 engines failed, partial"
+    assert colour() == badge.BROKEN
     results.run["partial"] = False
-    results.cells = [cell for cell in results.cells if cell.verdict is not Verdict.ERROR]
-    assert ElementTree.fromstring(badge.render([results])).get("aria-label") == "conformance: 1 holds, 1 violated"
+    for entry in results.environment.values():
+        entry["failure"] = ""
+    results.cells = [cell for cell in results.cells if cell.verdict in (Verdict.HOLDS, Verdict.VIOLATED)]
+    assert (said(), colour()) == ("1 holds, 1 violated", badge.VIOLATED)
+    results.cells = [cell for cell in results.cells if cell.verdict is Verdict.HOLDS]
+    assert (said(), colour()) == ("1 holds", badge.WHOLE)
 
 
 def versions(results, **named):
@@ -173,3 +196,41 @@ def test_markdown_tells_changes_first_and_in_both_directions(results):
     assert "**1 cell: holds now**" in text
     assert "<script>" not in text
     assert "Nothing changed." in markdown.render([results, results])
+
+
+def test_markdown_calls_nobody_and_takes_engines_for_text(results):
+    results.cells[0] = replace(results.cells[0], engine=next(iter(results.environment)))
+    text = markdown.render([results])
+    assert "<script>" not in text
+    assert "@" not in markdown.plain("@somebody").replace("@\u200b", "")
+    results.run["seed"] = None
+    assert "from a file of cases" in markdown.render([results])
+
+
+def test_markdown_fits_into_a_comment(results):
+    """The end is left out, and named."""
+    results.agreements = [agreement("spark-tws", "beam-direct", 2)] * 600
+    text = markdown.render([results])
+    assert len(text) < markdown.LIMIT + 200
+    assert "Left out for length: agreement" in text
+    assert "## Violated" in text
+
+
+def survival(promised, observed, **refuted):
+    """Of nine pairs, six count; ``refuted`` are those against."""
+    grades = [
+        {"equivalence": how, "counted": 6, "inapplicable": 3, "refuted": refuted.get(how.replace(" ", "_"), 0)}
+        for how in ("identical", "same multiset")
+    ]
+    return {"promised": promised, "observed": observed, "pairs": 9, "unsupported": "", "grades": grades}
+
+
+def test_a_promise_that_no_pair_refuted_does_not_read_like_one_that_was_missed():
+    kept, missed = survival("same multiset", []), survival("same multiset", [], same_multiset=2)
+    assert survived(kept) == "same multiset on the 6 that count"
+    assert promise(kept) == "same multiset kept by the pairs that count"
+    assert survived(missed) == "nothing that every pair shows"
+    assert promise(missed) == "✗ same multiset missed, nothing that every pair shows"
+    assert promise(survival("same multiset", ["identical"])) == "same multiset → identical"
+    assert survived(survival("same multiset", ["same final value"])) == "same multiset on the 6 that count"
+    assert survived(survival("", [])) == "nothing that every pair shows"
