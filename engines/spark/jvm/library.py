@@ -10,15 +10,21 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engines.spark.session import released
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SOURCES = ("Bridge.java", "TwsBridge.java", "LocalFiles.java")
+
+def sources() -> list[str]:
+    """The files to compile. transformWithState is there from Spark 4.0 on."""
+    return ["Bridge.java", "LocalFiles.java", *(["TwsBridge.java"] if released() >= (4, 0) else [])]
 
 
 def install(spark: SparkSession, folder: Path) -> None:
     """Compile into a jar in ``folder``, and load it."""
     context: Any = spark.sparkContext
+    names = sources()
     jvm = context._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     jar = folder / "conformance.jar"
@@ -26,8 +32,8 @@ def install(spark: SparkSession, folder: Path) -> None:
         compiler = jvm.org.codehaus.janino.Compiler()
         compiler.setDestinationDirectory(jvm.java.io.File(classes), False)
         compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
-        files = context._gateway.new_array(jvm.java.io.File, len(SOURCES))
-        for number, name in enumerate(SOURCES):
+        files = context._gateway.new_array(jvm.java.io.File, len(names))
+        for number, name in enumerate(names):
             files[number] = jvm.java.io.File(str(Path(__file__).parent / name))
         compiler.compile(files)
         with zipfile.ZipFile(jar, "w") as archive:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family
 from conformance.program import Program
+from engines.spark import session
 from engines.spark.column import QUICK, SparkColumn, capabilities
 from engines.spark.tws import CHANGELOG, STATE
 
@@ -22,6 +23,9 @@ class SparkTwsJvm(SparkColumn):
     title = "Spark transformWithState (JVM)"
     capabilities = capabilities(STATE, QUICK)
     classic = True
+
+    def lacks(self) -> str:
+        return "" if session.released() >= (4, 0) else "Spark before 4.0 has no transformWithState"
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.jvm import bridge

@@ -1,0 +1,52 @@
+"""Engines in releases of their own, in environments that uv builds."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conformance.results import Results, Verdict
+
+pytestmark = pytest.mark.engine
+
+
+def run(folder, *engines):
+    asked = [f"--engine={engine}" for engine in engines]
+    asked += ["--scenario=per-key-counting", "--cases=3", "--seed=1", "--out=out", "--witnesses=none"]
+    return subprocess.run(
+        [sys.executable, "-m", "conformance.cli", "run", *asked],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ,
+        check=False,
+    )
+
+
+def test_two_releases_run_side_by_side(tmp_path):
+    """Each in an environment and a process of its own; both say which they are."""
+    done = run(tmp_path, "beam-direct@2.70.0", "beam-direct@2.76.0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = Results.read(tmp_path / "out" / "results.json")
+    versions = {name: entry["versions"]["beam"] for name, entry in results.environment.items()}
+    assert versions == {"beam-direct@2.70.0": "2.70.0", "beam-direct@2.76.0": "2.76.0"}
+    assert {cell.engine for cell in results.cells if cell.verdict is Verdict.HOLDS} == set(versions)
+
+
+def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
+    done = run(tmp_path, "reference", "beam-direct@9.9.9")
+    assert done.returncode == 3
+    assert "apache-beam 9.9.9 cannot be installed: Because there is no version of apache-beam==9.9.9" in done.stdout
+    results = Results.read(tmp_path / "out" / "results.json")
+    assert {cell.engine for cell in results.cells} == {"reference"}
+
+
+def test_an_api_that_the_release_lacks_is_unsupported(tmp_path):
+    done = run(tmp_path, "spark-tws@3.5.9", "spark-tws-jvm@3.5.9", "spark-tws-tester@3.5.9", "spark-fmgws-jvm@3.5.9")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = Results.read(tmp_path / "out" / "results.json")
+    verdicts = {cell.engine: {c.verdict for c in results.cells if c.engine == cell.engine} for cell in results.cells}
+    assert verdicts.pop("spark-fmgws-jvm@3.5.9") & {Verdict.HOLDS}
+    assert all(found == {Verdict.UNSUPPORTED} for found in verdicts.values())
+    assert "PySpark 3.5.9 has no transformWithState" in done.stdout

@@ -1,0 +1,100 @@
+"""An engine in a release of its framework: what is installed for it, and how it is asked for."""
+
+import subprocess
+from importlib.metadata import distributions
+
+import pytest
+
+from conformance import environments
+from conformance.checking import not_expressible
+from conformance.engine import CannotRun, EngineInfo
+from conformance.environments import Release, link_harness, python_of, requirements
+from conformance.registry import UnknownName, load_engine, load_scenarios, release_of
+from conformance.results import Verdict
+
+
+def test_the_release_takes_the_place_of_what_the_harness_asks_for():
+    """With the options of the extra that has it, and without the other frameworks."""
+    found = requirements(Release("pyspark", "4.0.5"))
+    assert "pyspark[connect]==4.0.5" in found
+    assert [r for r in found if r.startswith("pandas")]
+    assert not [r for r in found if r.startswith(("apache-beam", "pytest"))]
+    assert "apache-beam==2.70.0" in requirements(Release("apache-beam", "2.70.0"))
+
+
+def test_the_harness_is_linked_with_all_that_registers_something(tmp_path):
+    target = link_harness(tmp_path)
+    assert {"conformance", "engines", "scenarios", "reports"} <= {path.name for path in target.iterdir()}
+    mine = next(d for d in distributions(path=[str(target)]) if d.metadata["Name"] == "conformance")
+    assert "spark-tws" in {point.name for point in mine.entry_points}
+
+
+def test_an_engine_of_a_release_has_a_name_and_a_process_of_its_own():
+    one, other = load_engine("spark-tws@4.0.5"), load_engine("spark-tws-pandas@4.3.0")
+    assert one.id == "spark-tws@4.0.5"
+    assert {one.capabilities.host, other.capabilities.host} == {"spark@4.0.5", "spark@4.3.0"}
+    assert load_engine("spark-fmgws-jvm:rocksdb@4.0.5").id == "spark-fmgws-jvm:rocksdb@4.0.5"
+    assert release_of("beam-direct@2.70.0") == Release("apache-beam", "2.70.0")
+    assert release_of("beam-direct") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("spark-tws@four", "'four' is no version of pyspark"),
+        ("spark-tws@", "'' is no version of pyspark"),
+        ("reference@1.0", "'reference' comes in no releases"),
+        ("spork@1.0", "unknown engine 'spork'"),
+    ],
+)
+def test_a_release_that_cannot_be_meant_is_refused(name, says):
+    with pytest.raises(UnknownName, match=says):
+        load_engine(name)
+
+
+@pytest.fixture
+def uv(monkeypatch, tmp_path):
+    """A uv that fails as it is told to."""
+    monkeypatch.setenv(environments.CACHE, str(tmp_path))
+    answers = {"said": "", "error": None}
+
+    def run(command, **options):
+        if answers["error"]:
+            raise answers["error"]
+        return subprocess.CompletedProcess(command, 1, stdout="", stderr=answers["said"])
+
+    monkeypatch.setattr(environments.subprocess, "run", run)
+    return answers
+
+
+def test_what_cannot_be_installed_is_told_in_a_line(uv, tmp_path):
+    uv["said"] = (
+        "  × No solution found when resolving dependencies:\n  ╰─▶ Because there is no version of\n      pyspark==9.9.9 and you require it\n"
+    )
+    with pytest.raises(CannotRun) as raised:
+        python_of(Release("pyspark", "9.9.9"))
+    text = str(raised.value)
+    assert text.startswith(
+        "pyspark 9.9.9 cannot be installed: Because there is no version of pyspark==9.9.9 and you require it; "
+    )
+    assert "\n" not in text
+    assert [path.suffix for path in (tmp_path / "environments").iterdir()] == [".log"]
+    uv["error"] = subprocess.TimeoutExpired("uv", 1)
+    with pytest.raises(CannotRun, match="was not installed within"):
+        python_of(Release("pyspark", "9.9.9"))
+
+
+def test_without_uv_one_line_says_what_to_do(uv, monkeypatch):
+    monkeypatch.setattr(environments.shutil, "which", lambda name: None)
+    monkeypatch.setattr(environments, "find_spec", lambda name: None)
+    with pytest.raises(CannotRun, match="pip install uv"):
+        python_of(Release("pyspark", "9.9.9"))
+
+
+def test_a_release_without_the_api_makes_every_cell_unsupported():
+    scenario = load_scenarios(["late-data"])[0]
+    engine = load_engine("spark-tws@3.5.9")
+    info = EngineInfo(engine.id, engine.title, engine.capabilities, lacks="PySpark 3.5.9 has no transformWithState")
+    for guarantee in scenario.guarantees:
+        cell = not_expressible(scenario, guarantee, None, info)
+        assert (cell.verdict, cell.reason) == (Verdict.UNSUPPORTED, "PySpark 3.5.9 has no transformWithState")
