@@ -1,0 +1,178 @@
+"""A pytest plugin: guarantees of a team's own scenarios as test items, one for each guarantee on each engine.
+
+    pytest --conformance [--conformance-engine ENGINE]... [--conformance-cases N] [--conformance-seed N]
+
+collects files called ``scenario_*.py`` (or as the ini option ``conformance_files`` says), which are files as ``conformance run --load``
+takes them, with a ``SCENARIO`` or a ``PORT``. The scenarios of a file run when the first of its items does. A violated guarantee fails
+its item, with the witness as text; what the expectations accept (``expectations.toml`` beside pytest's root, or
+``--conformance-expectations``) is an expected failure; unsupported and unknown are skipped, with the reason.
+
+Nothing heavy is imported unless ``--conformance`` is given.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.guarantees import Guarantee, Scenario
+    from conformance.results import Cell, Results
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance", "guarantees of stateful stream processing")
+    group.addoption("--conformance", action="store_true", help="Collect scenarios, an item a guarantee and engine.")
+    group.addoption("--conformance-engine", action="append", help="An engine (repeat for several). Default: all.")
+    group.addoption("--conformance-cases", type=int, default=40, help="Cases for each guarantee. Default: 40.")
+    group.addoption("--conformance-seed", type=int, default=0, help="Default: 0.")
+    group.addoption("--conformance-expectations", type=Path, help="Default: expectations.toml, where there is one.")
+    parser.addini("conformance_files", "patterns of files with scenarios", type="args", default=["scenario_*.py"])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    asked = parent.config.getoption("--conformance")
+    if asked and any(file_path.match(pattern) for pattern in parent.config.getini("conformance_files")):
+        found: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
+        return found
+    return None
+
+
+class NotKept(Exception):
+    """A guarantee that an engine does not keep; the message says how, with the witness."""
+
+
+class ScenarioFile(pytest.File):
+    """A file with scenarios, and their one run."""
+
+    _results: Results | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for scenario in self._load():
+            for engine in self._engines():
+                for guarantee in scenario.guarantees:
+                    name = f"{scenario.id}/{guarantee.id}[{engine}]"
+                    yield CellItem.from_parent(self, name=name, engine=engine, scenario=scenario, guarantee=guarantee)
+
+    def _load(self) -> list[Scenario]:
+        from conformance.loading import ask_for
+        from conformance.port import InvalidPort
+        from conformance.registry import users_scenarios
+
+        ask_for([str(self.path)])
+        try:
+            return users_scenarios()
+        except InvalidPort as error:
+            raise self.CollectError(str(error)) from None
+
+    def _engines(self) -> list[str]:
+        from conformance.engine import CannotRun
+        from conformance.registry import UnknownName, engine_ids, load_engine, port_engines
+
+        named = self.config.getoption("--conformance-engine")
+        ports = port_engines()
+        found = []
+        for name in named or (["reference", *ports] if ports else engine_ids()):
+            try:
+                load_engine(name).check()
+            except UnknownName as error:
+                raise self.CollectError(str(error)) from None
+            except CannotRun:
+                if named:
+                    raise
+            else:
+                found.append(name)
+        return found
+
+    def results(self) -> Results:
+        """What the run of the file gave; the first call runs it."""
+        if self._results is None:
+            from conformance.runner import Options, Run
+
+            out = Path(self.config.cache.mkdir("conformance")) / self.path.stem if self.config.cache else Path("build")
+            options = Options(
+                engines=tuple(self._engines()),
+                scenarios=tuple(self._load()),
+                out=out,
+                wanted=self.config.getoption("--conformance-cases"),
+                seed=self.config.getoption("--conformance-seed"),
+            )
+            (out / "witnesses").mkdir(parents=True, exist_ok=True)
+            self._results = Run(options).execute()
+            self.out = out
+            self._results.write(out / "results.json")
+        return self._results
+
+    def accepted(self, cell: Cell, signature: str, version: str) -> str:
+        """Why a violated cell is accepted, "" where it is not."""
+        from conformance import expectations
+        from conformance.gate import listing
+
+        path = self.config.getoption("--conformance-expectations") or self.config.rootpath / "expectations.toml"
+        if not path.exists():
+            return ""
+        today = datetime.datetime.now(datetime.timezone.utc).date()
+        place = (cell.engine, cell.scenario, cell.guarantee, cell.perturbation)
+        found = listing(expectations.read(path), place, version, today)
+        return found.reason if found and not found.expired(today) and found.signature == signature else ""
+
+
+class CellItem(pytest.Item):
+    """A guarantee on an engine, over all perturbations."""
+
+    parent: ScenarioFile
+
+    def __init__(self, *, engine: str, scenario: Scenario, guarantee: Guarantee, **more: Any) -> None:
+        super().__init__(**more)
+        self.engine, self.scenario, self.guarantee = engine, scenario, guarantee
+
+    def runtest(self) -> None:
+        from conformance.results import Verdict
+
+        results = self.parent.results()
+        cells = results.of((self.scenario.id, self.guarantee.id), self.engine)
+        if not cells:
+            entry = results.environment.get(self.engine, {})
+            raise NotKept(f"{self.engine} did not run: {entry.get('failure') or 'it gave no cells'}")
+        for cell in cells:
+            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR):
+                self._violated(results, cell)
+        decided = [cell for cell in cells if cell.verdict is not Verdict.UNSUPPORTED]
+        held = [cell for cell in decided if cell.verdict is Verdict.HOLDS]
+        if any(cell.verdict is Verdict.VIOLATED for cell in cells):
+            pytest.xfail("accepted by the expectations")
+        if not held:
+            first = (decided or cells)[0]
+            pytest.skip(f"{first.verdict.value}: {first.reason}")
+
+    def _violated(self, results: Results, cell: Cell) -> None:
+        """Raise NotKept unless the cell is accepted."""
+        from conformance.baseline import Baseline
+        from conformance.witnesses import Witness
+        from reports.words import witness_lines
+
+        baseline = Baseline.of(results)
+        place = (cell.engine, cell.scenario, cell.guarantee, cell.perturbation)
+        signature = baseline.cells[place].signature
+        if signature and self.parent.accepted(cell, signature, baseline.version(cell.engine)):
+            return
+        lines = [f"{self.guarantee.claim}: {cell.verdict.value} on {cell.engine} ({cell.perturbation}): {cell.reason}"]
+        if cell.witness:
+            witness = Witness.from_json(results.witnesses[cell.witness])
+            path = self.parent.out / "witnesses" / f"{witness.id}.json"
+            witness.write(path)
+            lines += ["", *witness_lines(witness), "", f"conformance replay {path} --load {self.path}"]
+            lines += [f'signature = "{signature}"']
+        raise NotKept("\n".join(lines))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, NotKept):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.scenario.name}: {self.guarantee.claim} [{self.engine}]"
