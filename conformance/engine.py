@@ -214,8 +214,8 @@ class Engine(Protocol):
     capabilities say), ``close`` always ends it.
 
     ``evidence`` maps an unsupported feature to what the engine itself answered when it was asked for it. An engine may also
-    have ``package``, what it is installed from on PyPI: then it can be asked for in a release (``ID@VERSION``); and
-    ``lacks()``, which says in a line that the installed release does not have its API at all, or "".
+    have ``package``, what it is installed from on PyPI: then it can be asked for in a release (``ID@VERSION``), with
+    ``beside(version)``, requirements that a version does not declare itself; and ``lacks()``, which says in a line that the installed release does not have its API at all, or "".
     """
 
     id: str

@@ -32,10 +32,12 @@ TIMEOUT = 1_800
 
 @dataclass(frozen=True)
 class Release:
-    """A released version of what an engine is installed from, by its name on PyPI."""
+    """A released version of what an engine is installed from, by its name on PyPI. ``beside`` are requirements of that version
+    which it does not declare itself."""
 
     package: str
     version: str
+    beside: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.package} {self.version}"
@@ -50,7 +52,7 @@ def requirements(release: Release) -> list[str]:
     found = [_bare(r) for r in wanted if canonicalize_name(r.name) != canonicalize_name(release.package)]
     own = next((r for r in wanted if canonicalize_name(r.name) == canonicalize_name(release.package)), None)
     options = f"[{','.join(sorted(own.extras))}]" if own and own.extras else ""
-    return sorted([*found, f"{release.package}{options}=={release.version}"])
+    return sorted([*found, *release.beside, f"{release.package}{options}=={release.version}"])
 
 
 def _of(package: str, declared: list[Requirement], extra: str) -> bool:

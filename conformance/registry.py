@@ -74,13 +74,15 @@ def release_of(name: str) -> Release | None:
     base, at, number = name.partition("@")
     if not at:
         return None
-    package = getattr(_load(base), "package", "")
+    engine = _load(base)
+    package = getattr(engine, "package", "")
     if not package:
         raise UnknownName(f"{base!r} comes in no releases: it has no framework to install")
     try:
-        return Release(package, str(Version(number)))
+        version = Version(number)
     except InvalidVersion:
         raise UnknownName(f"{name!r}: {number!r} is no version of {package}") from None
+    return Release(package, str(version), tuple(getattr(engine, "beside", lambda version: ())(version)))
 
 
 def _load(name: str) -> Engine:

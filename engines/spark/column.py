@@ -79,6 +79,7 @@ class SparkColumn:
     title: str
     capabilities: Capabilities
     package = "pyspark"
+    beside = staticmethod(session.beside)
     api = ""
     mode = "append"
     store = "rocksdb"

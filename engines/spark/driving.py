@@ -221,8 +221,11 @@ def run_query(
     rows: dict[int, list[Any]] = {}
     out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
 
+    arrow = hasattr(output, "toArrow")
+
     def collect(frame: DataFrame, batch: int) -> None:
-        rows[batch] = frame.toArrow().to_pylist()
+        # 3.5.9 has no toArrow, which is faster.
+        rows[batch] = frame.toArrow().to_pylist() if arrow else [row.asDict() for row in frame.collect()]
 
     def write(frame: DataFrame, batch: int) -> None:
         frame.write.mode("overwrite").parquet(f"{out}/{batch}")
@@ -245,4 +248,8 @@ def run_query(
     for batch in Path(out).glob("*"):
         files = sorted(batch.glob("*.parquet"))  # by partition
         rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
-    return rows, [json.loads(p.json) for p in query.recentProgress], failure
+    # A report is a dict already on 3.5.9.
+    progress = [
+        p if isinstance(p, dict) and not hasattr(p, "json") else json.loads(p.json) for p in query.recentProgress
+    ]
+    return rows, progress, failure

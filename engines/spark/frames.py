@@ -1,4 +1,4 @@
-"""Neutral programs behind PySpark's pandas APIs, and rows as their frames. Imported where Spark's Python workers run."""
+"""Rows as pandas frames, and neutral programs behind applyInPandasWithState. Imported where Spark's Python workers run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pandas as pd
 from conformance.program import Program
 from engines.spark.groups_operator import GroupsOperator
 from engines.spark.operator import Failure, In, Key, Out, task_attempt
-from engines.spark.row_processor import RowProcessor
 
 
 def plain(key: Any) -> Key:
@@ -33,16 +32,6 @@ def frames(outputs: Iterable[Out]) -> Iterator[Any]:
     if rows := list(outputs):
         whole = dict.fromkeys(("step", "emitted_at", "received"), "Int64")
         yield pd.DataFrame(rows, columns=list(Out._fields)).astype(whole)
-
-
-class PandasProcessor(RowProcessor):
-    """For ``transformWithStateInPandas``: a call is handed frames, and puts out one."""
-
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return frames(self._operator.on_rows(plain(key), inputs(rows)))
-
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        return frames(self._operator.on_timer(plain(key), expiredTimerInfo.getExpiryTimeInMs()))
 
 
 def state_function(programs: Mapping[str, Program], failure: Failure | None) -> Any:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from packaging.version import Version
+
 from conformance.engine import CannotRun
 
 PARTITIONS = 2
@@ -27,6 +29,11 @@ def released() -> tuple[int, int]:
 
     major, minor = pyspark.__version__.split(".")[:2]
     return int(major), int(minor)
+
+
+def beside(version: Version) -> list[str]:
+    """What has to be installed with a PySpark. 3.5.9 takes no NumPy 2, and PyArrow 25 takes no other."""
+    return ["pyarrow<19"] if version < Version("4") else []
 
 
 def faster() -> dict[str, str]:

@@ -23,8 +23,8 @@ class SparkTwsPandas(SparkColumn):
     capabilities = capabilities(STATE)
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
-        from engines.spark.frames import PandasProcessor
         from engines.spark.operator import OUTPUT
+        from engines.spark.pandas_processor import PandasProcessor
 
         return stream.groupBy("program", "case", "key", "window").transformWithStateInPandas(
             statefulProcessor=PandasProcessor(programs, failure),

@@ -13,6 +13,7 @@ from pathlib import Path
 from conformance.engine import NATIVE, CannotRun, Capabilities, Feature, emulated, unsupported
 from conformance.model import Pack, PackRun
 from conformance.program import Program
+from engines.spark import session
 from engines.spark.column import ROW_FILTER
 from engines.spark.tws import STATE
 
@@ -39,6 +40,7 @@ class SparkTwsTester:
     title = "Spark TwsTester (Python, rows, no JVM)"
     capabilities = CAPABILITIES
     package = "pyspark"
+    beside = staticmethod(session.beside)
 
     def check(self) -> None:
         if find_spec("pyspark") is None:

@@ -26,10 +26,9 @@ KINDS = {Cell.BAG: "list", Cell.MAP: "map", Cell.SET: "map"}
 def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failure | None) -> Any:
     """A Bridge that runs these programs."""
     from pyspark import cloudpickle
-    from pyspark.sql.types import StructType
 
     code = cloudpickle.dumps((dict(programs), failure))
-    schema = StructType.fromDDL(OUTPUT).json()
+    schema = spark.createDataFrame([], OUTPUT).schema.json()  # 3.5.9 has no StructType.fromDDL
     package: Any = spark.sparkContext._jvm
     return package.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, PATIENCE)
 

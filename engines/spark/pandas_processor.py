@@ -1,0 +1,19 @@
+"""The StatefulProcessor of PySpark that runs neutral programs on pandas frames. Imported where Spark's Python workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from engines.spark.frames import frames, inputs, plain
+from engines.spark.row_processor import RowProcessor
+
+
+class PandasProcessor(RowProcessor):
+    """For ``transformWithStateInPandas``: a call is handed frames, and puts out one."""
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        return frames(self._operator.on_rows(plain(key), inputs(rows)))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        return frames(self._operator.on_timer(plain(key), expiredTimerInfo.getExpiryTimeInMs()))
