@@ -23,7 +23,7 @@ from conformance.results import Cell, Results, Verdict, fold
 from conformance.selftest import SelfTest
 from conformance.witnesses import Witness
 from reports import picture
-from reports.kills import table
+from reports.kills import arranged
 from reports.pages import framed
 from reports.words import (
     MEANINGS,
@@ -85,7 +85,7 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None) -> str:
         claims=page.claims(),
         survivals=page.survivals(),
         agreement=_Agreement(runs[-1]),
-        kills=table(kills) if kills else None,
+        kills=arranged(kills) if kills else None,
         legend=Markup(picture.legend()),
     )
 
@@ -105,10 +105,6 @@ class Column:
     run: int
     label: str
     engines: tuple[str, ...]
-
-    @property
-    def slug(self) -> str:
-        return slug(self.name)
 
 
 class _Page:
@@ -139,17 +135,26 @@ class _Page:
     def perturbations(self) -> list[str]:
         return list(dict.fromkeys(cell.perturbation for run in self.runs for cell in run.cells))
 
+    @cached_property
+    def _texts(self) -> dict[str, dict[str, Any]]:
+        """The texts of every scenario and of every guarantee that a run has, in the words of the last one."""
+        found: dict[str, dict[str, Any]] = {}
+        for run in self.runs:
+            for scenario, texts in run.scenarios.items():
+                older = found.get(scenario, {"guarantees": {}})["guarantees"]
+                found[scenario] = {**texts, "guarantees": {**older, **texts["guarantees"]}}
+        return found
+
     def scenarios(self) -> list[dict[str, Any]]:
-        """Every scenario with its rows, in the words of the last run that has it."""
-        texts = {name: text for run in self.runs for name, text in run.scenarios.items()}
+        """Every scenario with its rows."""
         rows = list(dict.fromkeys(cell.row for run in self.runs for cell in run.cells))
         return [
             {
                 "id": scenario,
-                **text,
-                "rows": [self._row(row, text["guarantees"][row[1]]) for row in rows if row[0] == scenario],
+                **texts,
+                "rows": [self._row(row, texts["guarantees"][row[1]]) for row in rows if row[0] == scenario],
             }
-            for scenario, text in texts.items()
+            for scenario, texts in self._texts.items()
         ]
 
     def _row(self, row: Row, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -264,14 +269,6 @@ class _Page:
             "how": change_in_words(change),
         }
 
-    def _texts(self, row: Row) -> Mapping[str, str]:
-        found: Mapping[str, str] = next(
-            run.scenarios[row[0]]["guarantees"][row[1]]
-            for run in reversed(self.runs)
-            if row[1] in run.scenarios.get(row[0], {"guarantees": {}})["guarantees"]
-        )
-        return found
-
     def engines(self) -> list[dict[str, Any]]:
         """Every engine of every run: versions, configuration, capabilities, counts."""
         return [
@@ -295,7 +292,7 @@ class _Page:
         last = len(self.runs) - 1
         found = []
         for row in dict.fromkeys(cell.row for cell in self.runs[-1].cells):
-            texts = self._texts(row)
+            texts = self._texts[row[0]]["guarantees"][row[1]]
             if not texts["quote"]:
                 continue
             observed: dict[str, list[tuple[str, str]]] = {}
@@ -322,7 +319,7 @@ class _Page:
         return [
             {
                 "scenario": scenario,
-                "name": f"{self._name(scenario)} ({program})",
+                "name": f"{self._texts[scenario]['name']} ({program})",
                 "rows": [
                     {
                         "perturbation": perturbation,
@@ -337,10 +334,6 @@ class _Page:
             }
             for (scenario, program), rows in programs.items()
         ]
-
-    def _name(self, scenario: str) -> str:
-        name: str = next(run.scenarios[scenario]["name"] for run in reversed(self.runs) if scenario in run.scenarios)
-        return name
 
 
 class _Anchors:

@@ -33,11 +33,8 @@
     const template = document.createElement("template");
     template.innerHTML = packed.textContent;
     for (const code of template.content.querySelectorAll("code.copy")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = "Copy";
-      button.addEventListener("click", () => copy(code, button));
-      code.after(" ", button);
+      const made = button("Copy", () => copy(code, made));
+      code.after(" ", made);
     }
     packed.replaceWith(template.content);
   }
@@ -62,16 +59,22 @@
   form.hidden = false;
   for (const { body } of bodies) {
     const title = body.rows[0].querySelector("span");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = title.textContent;
-    button.setAttribute("aria-expanded", "true");
-    button.addEventListener("click", () => {
+    const made = button(title.textContent, () => {
       fold(body, !body.classList.contains("folded"));
       write();
     });
-    title.replaceChildren(button);
+    made.setAttribute("aria-expanded", "true");
+    title.replaceChildren(made);
   }
+
+  function button(text, work) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.addEventListener("click", work);
+    return made;
+  }
+
   function fold(body, folded) {
     body.classList.toggle("folded", folded);
     body.querySelector("button").setAttribute("aria-expanded", String(!folded));
@@ -240,12 +243,9 @@
     panel.setAttribute("role", "dialog");
     panel.setAttribute("aria-label", "Evidence");
     if (!panel.querySelector(".close")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "close";
-      button.textContent = "Close ✕";
-      button.addEventListener("click", leave);
-      panel.prepend(button);
+      const made = button("Close ✕", leave);
+      made.className = "close";
+      panel.prepend(made);
     }
     const pictures = target.querySelector(".pictures");
     if (pictures && !target.querySelector(".pictures > .legend")) {
