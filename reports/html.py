@@ -122,6 +122,7 @@ class _Page:
             self._cells.append(groups)
         self._folded = [{place: fold(cells) for place, cells in groups.items()} for groups in self._cells]
         self._witnesses = [{name: Witness.from_json(w) for name, w in run.witnesses.items()} for run in runs]
+        self._engines = [frozenset(run.engines) for run in runs]
         self._survivals = [_by_program(run) for run in runs]
         self._changes = list(enumerate(successive([Baseline.of(run) for run in runs]), 1))
         self._anchors = _Anchors()
@@ -214,7 +215,7 @@ class _Page:
 
     def _before(self, run: int, row: Row, engine: str) -> tuple[Cell | None, list[str]]:
         """The cell in the latest earlier run that has the engine; and what changed since, in words."""
-        earlier = next((n for n in range(run - 1, -1, -1) if engine in self.runs[n].engines), None)
+        earlier = next((n for n in range(run - 1, -1, -1) if engine in self._engines[n]), None)
         if earlier is None:
             return None, []
         return self._folded[earlier].get((row, engine)), self._flips[run - 1].get((row, engine), [])
