@@ -163,6 +163,7 @@ class _Page:
             [self._entry(c.run, row, e, texts["program"]) for e in c.engines if (row, e) in self._folded[c.run]]
             for c in self.columns
         ]
+        _share([entry for entries in columns for entry in entries if entry["witness"]])
         return {**texts, "anchor": self._anchors.of(f"row-{slug(row[0])}-{slug(row[1])}", row), "columns": columns}
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
@@ -238,6 +239,7 @@ class _Page:
         promised = (s["promised"] for s in survivals if s["perturbation"] == witness.case.perturbation)
         shown = picture.panels(witness, next(promised, ""))
         return {
+            "same": None,
             "perturbation": part.perturbation,
             "pictures": [Markup(picture.inline(panel)) for panel in shown],
             "text": "\n".join(witness_lines(witness)),
@@ -337,6 +339,18 @@ class _Page:
         ]
 
 
+def _share(entries: Iterable[dict[str, Any]]) -> None:
+    """Let each witness be shown once among the cells of a guarantee; where it comes again, it is said whose it is."""
+    shown: list[dict[str, Any]] = []
+    for entry in entries:
+        same = next((earlier for earlier in shown if earlier["witness"] == entry["witness"]), None)
+        if same is None:
+            shown.append(entry)
+        else:
+            title = " ".join(filter(None, [same["engine"], same["run"]]))
+            entry["witness"] = {"same": {"anchor": same["anchor"], "title": title}}
+
+
 class _Anchors:
     """Names for links. What would have another's name gets a number."""
 
@@ -397,13 +411,15 @@ def _told(parts: Iterable[Cell]) -> list[dict[str, Any]]:
 
 
 def _alike(survivals: list[Mapping[str, Any]]) -> str:
-    """What was promised of a program under perturbations and what was observed. Where nothing was promised, the table of
-    perturbations tells what was observed."""
+    """What was promised of a program under perturbations and what was observed, what is rare by name. Where nothing was
+    promised, the table of perturbations tells what was observed."""
     found: dict[str, list[str]] = {}
     for survival in survivals:
         if survival["pairs"] and survival["promised"]:
             found.setdefault(promise(survival), []).append(survival["perturbation"])
-    return "; ".join(f"{how} ({', '.join(names)})" for how, names in found.items())
+    *rare, (usual, names) = sorted(found.items(), key=lambda item: len(item[1])) or [("", [])]
+    told = [f"{how} ({', '.join(names)})" for how, names in rare]
+    return "; ".join([*told, f"{usual} ({'the other' if rare else 'all'} {len(names)})" if usual else ""])
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:

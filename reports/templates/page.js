@@ -23,15 +23,19 @@
   const fields = ["q", "scenario", "verdict", "perturbation"];
   let opened = null, from = null, theme = "system";
 
-  // Evidence stands in <noscript>, so that a page of many runs opens at once; here it becomes part of the page, a guarantee
-  // at a time, when it is asked for or the browser is idle.
-  const waiting = new Set([...document.querySelectorAll("section.row")]);
+  // Evidence stands below this script and in <noscript>, so that a page of many runs can be used at once; here it becomes part
+  // of the page, a guarantee at a time, when it is asked for or the browser is idle.
+  const waiting = new Set();
 
   function unpack(section) {
     if (!waiting.delete(section)) return;
     const packed = section.querySelector("noscript");
     const template = document.createElement("template");
     template.innerHTML = packed.textContent;
+    for (const link of template.content.querySelectorAll("a[data-same]")) {
+      const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".witness");
+      link.parentElement.replaceWith(same.cloneNode(true));
+    }
     for (const code of template.content.querySelectorAll("code.copy")) {
       const made = button("Copy", () => copy(code, made));
       code.after(" ", made);
@@ -336,6 +340,10 @@
     const anchor = decode(link.getAttribute("href").slice(1))[0];
     history.pushState(null, "", address(anchor));
     show(anchor);
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const section of document.querySelectorAll("section.row")) waiting.add(section);
+    if (!opened) show(decode(location.hash.slice(1))[0]);
   });
   addEventListener("beforeprint", () => [...waiting].forEach(unpack));
   addEventListener("load", () => {
