@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conformance.reading import text_of
 from conformance.results import SCHEMA as RESULTS
 from conformance.results import Cell, Results, UnreadableResults, Verdict
 from conformance.witnesses import signature
@@ -98,10 +99,7 @@ class Baseline:
         Raises:
             UnreadableBaseline: it is neither.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnreadableBaseline(f"cannot read {path}: {error}") from None
+        text = text_of(path, UnreadableBaseline)
         if text[:300].find(f'"{RESULTS}"') >= 0:
             try:
                 return cls.of(Results.read(path))

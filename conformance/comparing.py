@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -27,8 +26,9 @@ def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path
     """Say what changed between two runs, cell by cell and in both directions. OLD and NEW are results or baselines."""
     from reports import comparison
 
-    between = changes(Baseline.read(old), Baseline.read(new))
-    runs = _results_of(old, new)
+    sides = _side(old), _side(new)
+    between = changes(sides[0][0], sides[1][0])
+    runs = [results for _, results in sides if results]
     if html:
         if len(runs) < 2:
             raise click.UsageError("--html needs results of both: a baseline has no evidence to show")
@@ -42,13 +42,13 @@ def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path
         click.echo(line)
 
 
-def _results_of(*paths: Path) -> list[Results]:
-    """Those of some files that are whole results."""
-    found = []
-    for path in paths:
-        with suppress(UnreadableResults):
-            found.append(Results.read(path))
-    return found
+def _side(path: Path) -> tuple[Baseline, Results | None]:
+    """A file as one side of a comparison, and the whole results where it has them."""
+    try:
+        results = Results.read(path)
+    except UnreadableResults:
+        return Baseline.read(path), None
+    return Baseline.of(results), results
 
 
 @click.command("gate")
@@ -112,12 +112,12 @@ def baseline_update(file: Path, results: Path) -> None:
     """Put the engines of RESULTS into the baseline FILE, and say what changed."""
     from reports import comparison
 
-    old, new = Baseline.read(file), Baseline.read(results)
+    old, (new, whole) = Baseline.read(file), _side(results)
     if {*old.engines} - {*new.engines} and (old.harness, old.cases_digest) != (new.harness, new.cases_digest):
         raise click.UsageError(
             f"{file} has engines that {results} has not, and is of another harness or other cases: write a new one"
         )
-    for line in comparison.diff_lines(changes(old, new), _results_of(results)):
+    for line in comparison.diff_lines(changes(old, new), [whole] if whole else []):
         click.echo(line)
     old.updated(new).write(file)
 

@@ -26,6 +26,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from conformance.baseline import Place
+from conformance.reading import text_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -82,9 +83,7 @@ def read(path: Path) -> list[Divergence]:
         UnusableExpectations: it cannot be used.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnusableExpectations(f"cannot read {path}: {error}") from None
+        data = tomllib.loads(text_of(path, UnusableExpectations))
     except tomllib.TOMLDecodeError as error:
         raise UnusableExpectations(f"{path} is not TOML: {error}") from None
     if extra := set(data) - {"divergence"}:

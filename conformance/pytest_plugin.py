@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from conformance.baseline import Baseline, Place
     from conformance.guarantees import Guarantee, Scenario
     from conformance.results import Cell, Results
 
@@ -49,7 +50,7 @@ class NotKept(Exception):
 class ScenarioFile(pytest.File):
     """A file with scenarios, and their one run."""
 
-    _results: Results | None = None
+    _ran: tuple[Results, Baseline] | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         for scenario in self._load():
@@ -88,37 +89,43 @@ class ScenarioFile(pytest.File):
                 found.append(name)
         return found
 
-    def results(self) -> Results:
+    @property
+    def out(self) -> Path:
+        """The folder of the file's run."""
+        cache = self.config.cache
+        return Path(cache.mkdir("conformance")) / self.path.stem if cache else Path("build")
+
+    def ran(self) -> tuple[Results, Baseline]:
         """What the run of the file gave; the first call runs it."""
-        if self._results is None:
+        if self._ran is None:
+            from conformance.baseline import Baseline
             from conformance.runner import Options, Run
 
-            out = Path(self.config.cache.mkdir("conformance")) / self.path.stem if self.config.cache else Path("build")
             options = Options(
                 engines=tuple(self._engines()),
                 scenarios=tuple(self._load()),
-                out=out,
+                out=self.out,
                 wanted=self.config.getoption("--conformance-cases"),
                 seed=self.config.getoption("--conformance-seed"),
             )
-            (out / "witnesses").mkdir(parents=True, exist_ok=True)
-            self._results = Run(options).execute()
-            self.out = out
-            self._results.write(out / "results.json")
-        return self._results
+            (self.out / "witnesses").mkdir(parents=True, exist_ok=True)
+            results = Run(options).execute()
+            results.write(self.out / "results.json")
+            self._ran = results, Baseline.of(results)
+        return self._ran
 
-    def accepted(self, cell: Cell, signature: str, version: str) -> str:
-        """Why a violated cell is accepted, "" where it is not."""
+    def accepts(self, place: Place) -> bool:
+        """Whether the expectations accept a violated cell, as the gate reads them."""
         from conformance import expectations
-        from conformance.gate import listing
+        from conformance.gate import Outcome, listing, rule
 
         path = self.config.getoption("--conformance-expectations") or self.config.rootpath / "expectations.toml"
         if not path.exists():
-            return ""
+            return False
         today = datetime.datetime.now(datetime.timezone.utc).date()
-        place = (cell.engine, cell.scenario, cell.guarantee, cell.perturbation)
-        found = listing(expectations.read(path), place, version, today)
-        return found.reason if found and not found.expired(today) and found.signature == signature else ""
+        _, baseline = self.ran()
+        listed = listing(expectations.read(path), place, baseline.version(place[0]), today)
+        return rule(None, baseline.cells[place], listed, today).outcome is Outcome.PASSES
 
 
 class CellItem(pytest.Item):
@@ -133,7 +140,7 @@ class CellItem(pytest.Item):
     def runtest(self) -> None:
         from conformance.results import Verdict
 
-        results = self.parent.results()
+        results, _ = self.parent.ran()
         cells = results.of((self.scenario.id, self.guarantee.id), self.engine)
         if not cells:
             entry = results.environment.get(self.engine, {})
@@ -151,14 +158,12 @@ class CellItem(pytest.Item):
 
     def _violated(self, results: Results, cell: Cell) -> None:
         """Raise NotKept unless the cell is accepted."""
-        from conformance.baseline import Baseline
         from conformance.witnesses import Witness
         from reports.words import witness_lines
 
-        baseline = Baseline.of(results)
+        _, baseline = self.parent.ran()
         place = (cell.engine, cell.scenario, cell.guarantee, cell.perturbation)
-        signature = baseline.cells[place].signature
-        if signature and self.parent.accepted(cell, signature, baseline.version(cell.engine)):
+        if self.parent.accepts(place):
             return
         lines = [f"{self.guarantee.claim}: {cell.verdict.value} on {cell.engine} ({cell.perturbation}): {cell.reason}"]
         if cell.witness:
@@ -166,7 +171,7 @@ class CellItem(pytest.Item):
             path = self.parent.out / "witnesses" / f"{witness.id}.json"
             witness.write(path)
             lines += ["", *witness_lines(witness), "", f"conformance replay {path} --load {self.path}"]
-            lines += [f'signature = "{signature}"']
+            lines += [f'signature = "{baseline.cells[place].signature}"']
         raise NotKept("\n".join(lines))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

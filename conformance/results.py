@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 
 from conformance.coverage import in_order
+from conformance.reading import json_of
 from conformance.witnesses import UnreadableWitness, Witness
 
 SCHEMA = "conformance/results/1"
@@ -188,13 +189,7 @@ class Results:
     @classmethod
     def read(cls, path: Path) -> Results:
         """Raises UnreadableResults for anything but a results file of this version."""
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnreadableResults(f"cannot read {path}: {error}") from None
-        except (ValueError, RecursionError) as error:
-            raise UnreadableResults(f"{path} is not JSON: {error}") from None
-        return cls.from_json(data, str(path))
+        return cls.from_json(json_of(path, UnreadableResults), str(path))
 
     @classmethod
     def from_json(cls, data: Any, name: str = "results") -> Results:

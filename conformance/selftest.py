@@ -19,6 +19,7 @@ from conformance.judging import judge
 from conformance.model import Case, digest, program_ref
 from conformance.packing import packs_of
 from conformance.perturbation import Perturbation
+from conformance.reading import text_of
 from conformance.registry import UnknownName, load_engine
 from conformance.results import Cell
 from conformance.runner import exercised_by_any_reading
@@ -85,7 +86,7 @@ class SelfTest:
             return scenario, guarantee
 
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = json.loads(text_of(path, UnreadableSelfTest))
             if not isinstance(data, dict) or data.get("schema") != SCHEMA:
                 raise UnreadableSelfTest(f"{path} is not a self-test of this version: write one with `selftest --json`")
             return cls(
@@ -96,8 +97,6 @@ class SelfTest:
             )
         except UnreadableSelfTest:
             raise
-        except OSError as error:
-            raise UnreadableSelfTest(f"cannot read {path}: {error}") from None
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 

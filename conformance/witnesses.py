@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.guarantees import Scenario
 from conformance.model import DRAIN, Case, InvalidSchedule, Json, Schedule, Trace, digest
+from conformance.reading import json_of
 
 SCHEMA = "conformance/witness/1"
 
@@ -74,11 +75,6 @@ class Witness:
         """Identifies what to run and what to ask, by content, and the engine it was found on."""
         return digest([self._content(), self.engine])
 
-    @property
-    def signature(self) -> str:
-        """How it failed, without what only this case is about: other cases that fail the same way have the same."""
-        return signature(self.message)
-
     def _content(self) -> Json:
         return {
             "scenario": self.case.scenario,
@@ -124,11 +120,8 @@ class Witness:
             if data["base_schedule"] is not None:
                 base = Case.from_json({**data, "schedule": data["base_schedule"], "perturbation": "", "base": ""})
             case = Case.from_json({**data, "base": base.id if base else ""})
-            traces = [(case, data[name]) for name in ("seen", "specified", "packed_seen")] + [(base, data["base_seen"])]
-            for schedule_of, trace in traces:
-                _check_steps(schedule_of, trace)
             flip = data["flip"]
-            return cls(
+            found = cls(
                 guarantee=data["guarantee"],
                 claim=data["claim"],
                 case=case,
@@ -144,6 +137,10 @@ class Witness:
                 reduction=data["reduction"],
                 confirmations=tuple(Confirmation(**confirmation) for confirmation in data["confirmations"]),
             )
+            for trace in (found.seen, found.specified, found.packed_seen):
+                _check_steps(case, trace)
+            _check_steps(base, found.base_seen)
+            return found
         except InvalidSchedule as error:
             raise UnreadableWitness(f"{name} holds an invalid schedule: {error}") from None
         except (KeyError, TypeError) as error:
@@ -151,35 +148,30 @@ class Witness:
 
     @classmethod
     def read(cls, path: Path) -> Witness:
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnreadableWitness(f"cannot read {path}: {error}") from None
-        except ValueError as error:
-            raise UnreadableWitness(f"{path} is not JSON: {error}") from None
-        return cls.from_json(data, str(path))
+        return cls.from_json(json_of(path, UnreadableWitness), str(path))
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def signature(message: str) -> str:
-    """A message of a predicate without its numbers, times, events, keys and values."""
-    for found, put in (
+    """How a guarantee failed: a predicate's message without its numbers, times, events, keys and values, so that cases that fail
+    the same way have the same."""
+    for pattern, put in (
         (r"\{[^{}]*\}", "#"),
         (r"\bkey \S+?(?=[\s,;:.]|$)", "key #"),
         (r"\b[a-z]?\d+\b", "#"),
         (r"#(?:, #)+", "#"),
     ):
-        message = re.sub(found, put, message)
+        message = re.sub(pattern, put, message)
     return message
 
 
-def _check_steps(case: Case | None, trace: Json) -> None:
+def _check_steps(case: Case | None, trace: Trace | None) -> None:
     """Raise InvalidSchedule where a trace has emissions in steps that its schedule does not have."""
     if case is not None and trace is not None:
         known = {step.id for step in case.schedule.steps} | {DRAIN}
-        if stray := [e.step for e in Trace.from_json(trace).emissions if e.step not in known]:
+        if stray := [e.step for e in trace.emissions if e.step not in known]:
             raise InvalidSchedule(f"an emission in step {stray[0]}, which there is not")
 
 

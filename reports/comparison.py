@@ -11,6 +11,7 @@ from conformance.changes import Changes
 from conformance.gate import GateReport, Outcome, Ruled
 from conformance.model import canonical
 from conformance.results import Results
+from reports.junit import document
 from reports.markdown import changed, plain
 from reports.words import OTHER_CASES, cells_changed, change_in_words, changed_claim, legal, replay_command
 
@@ -99,8 +100,7 @@ def gate_junit(report: GateReport) -> str:
         if ruled.ruling.outcome is Outcome.BLOCKS:
             failure = ElementTree.SubElement(case, "failure", message=legal(ruled.ruling.why))
             failure.text = legal("\n".join(_told(ruled)))
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return document(root)
 
 
 def proposals(report: GateReport) -> Iterator[str]:

@@ -23,7 +23,7 @@ from conformance.results import Cell, Results, Verdict, fold
 from conformance.selftest import SelfTest
 from conformance.witnesses import Witness
 from reports import picture
-from reports.kills import table
+from reports.kills import arranged
 from reports.pages import framed
 from reports.words import (
     MEANINGS,
@@ -85,7 +85,7 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None) -> str:
         claims=page.claims(),
         survivals=page.survivals(),
         agreement=_Agreement(runs[-1]),
-        kills=table(kills) if kills else None,
+        kills=arranged(kills) if kills else None,
         legend=Markup(picture.legend()),
     )
 
@@ -106,10 +106,6 @@ class Column:
     label: str
     engines: tuple[str, ...]
 
-    @property
-    def slug(self) -> str:
-        return slug(self.name)
-
 
 class _Page:
     """What the runs come to, arranged for the template."""
@@ -126,6 +122,7 @@ class _Page:
             self._cells.append(groups)
         self._folded = [{place: fold(cells) for place, cells in groups.items()} for groups in self._cells]
         self._witnesses = [{name: Witness.from_json(w) for name, w in run.witnesses.items()} for run in runs]
+        self._engines = [frozenset(run.engines) for run in runs]
         self._survivals = [_by_program(run) for run in runs]
         self._changes = list(enumerate(successive([Baseline.of(run) for run in runs]), 1))
         self._anchors = _Anchors()
@@ -139,17 +136,26 @@ class _Page:
     def perturbations(self) -> list[str]:
         return list(dict.fromkeys(cell.perturbation for run in self.runs for cell in run.cells))
 
+    @cached_property
+    def _texts(self) -> dict[str, dict[str, Any]]:
+        """The texts of every scenario and of every guarantee that a run has, in the words of the last one."""
+        found: dict[str, dict[str, Any]] = {}
+        for run in self.runs:
+            for scenario, texts in run.scenarios.items():
+                older = found.get(scenario, {"guarantees": {}})["guarantees"]
+                found[scenario] = {**texts, "guarantees": {**older, **texts["guarantees"]}}
+        return found
+
     def scenarios(self) -> list[dict[str, Any]]:
-        """Every scenario with its rows, in the words of the last run that has it."""
-        texts = {name: text for run in self.runs for name, text in run.scenarios.items()}
+        """Every scenario with its rows."""
         rows = list(dict.fromkeys(cell.row for run in self.runs for cell in run.cells))
         return [
             {
                 "id": scenario,
-                **text,
-                "rows": [self._row(row, text["guarantees"][row[1]]) for row in rows if row[0] == scenario],
+                **texts,
+                "rows": [self._row(row, texts["guarantees"][row[1]]) for row in rows if row[0] == scenario],
             }
-            for scenario, text in texts.items()
+            for scenario, texts in self._texts.items()
         ]
 
     def _row(self, row: Row, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -157,6 +163,7 @@ class _Page:
             [self._entry(c.run, row, e, texts["program"]) for e in c.engines if (row, e) in self._folded[c.run]]
             for c in self.columns
         ]
+        _share([entry for entries in columns for entry in entries if entry["witness"]])
         return {**texts, "anchor": self._anchors.of(f"row-{slug(row[0])}-{slug(row[1])}", row), "columns": columns}
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
@@ -209,7 +216,7 @@ class _Page:
 
     def _before(self, run: int, row: Row, engine: str) -> tuple[Cell | None, list[str]]:
         """The cell in the latest earlier run that has the engine; and what changed since, in words."""
-        earlier = next((n for n in range(run - 1, -1, -1) if engine in self.runs[n].engines), None)
+        earlier = next((n for n in range(run - 1, -1, -1) if engine in self._engines[n]), None)
         if earlier is None:
             return None, []
         return self._folded[earlier].get((row, engine)), self._flips[run - 1].get((row, engine), [])
@@ -232,6 +239,7 @@ class _Page:
         promised = (s["promised"] for s in survivals if s["perturbation"] == witness.case.perturbation)
         shown = picture.panels(witness, next(promised, ""))
         return {
+            "same": None,
             "perturbation": part.perturbation,
             "pictures": [Markup(picture.inline(panel)) for panel in shown],
             "text": "\n".join(witness_lines(witness)),
@@ -264,14 +272,6 @@ class _Page:
             "how": change_in_words(change),
         }
 
-    def _texts(self, row: Row) -> Mapping[str, str]:
-        found: Mapping[str, str] = next(
-            run.scenarios[row[0]]["guarantees"][row[1]]
-            for run in reversed(self.runs)
-            if row[1] in run.scenarios.get(row[0], {"guarantees": {}})["guarantees"]
-        )
-        return found
-
     def engines(self) -> list[dict[str, Any]]:
         """Every engine of every run: versions, configuration, capabilities, counts."""
         return [
@@ -295,7 +295,7 @@ class _Page:
         last = len(self.runs) - 1
         found = []
         for row in dict.fromkeys(cell.row for cell in self.runs[-1].cells):
-            texts = self._texts(row)
+            texts = self._texts[row[0]]["guarantees"][row[1]]
             if not texts["quote"]:
                 continue
             observed: dict[str, list[tuple[str, str]]] = {}
@@ -322,7 +322,7 @@ class _Page:
         return [
             {
                 "scenario": scenario,
-                "name": f"{self._name(scenario)} ({program})",
+                "name": f"{self._texts[scenario]['name']} ({program})",
                 "rows": [
                     {
                         "perturbation": perturbation,
@@ -338,9 +338,17 @@ class _Page:
             for (scenario, program), rows in programs.items()
         ]
 
-    def _name(self, scenario: str) -> str:
-        name: str = next(run.scenarios[scenario]["name"] for run in reversed(self.runs) if scenario in run.scenarios)
-        return name
+
+def _share(entries: Iterable[dict[str, Any]]) -> None:
+    """Let each witness be shown once among the cells of a guarantee; where it comes again, it is said whose it is."""
+    shown: list[dict[str, Any]] = []
+    for entry in entries:
+        same = next((earlier for earlier in shown if earlier["witness"] == entry["witness"]), None)
+        if same is None:
+            shown.append(entry)
+        else:
+            title = " ".join(filter(None, [same["engine"], same["run"]]))
+            entry["witness"] = {"same": {"anchor": same["anchor"], "title": title}}
 
 
 class _Anchors:
@@ -403,13 +411,15 @@ def _told(parts: Iterable[Cell]) -> list[dict[str, Any]]:
 
 
 def _alike(survivals: list[Mapping[str, Any]]) -> str:
-    """What was promised of a program under perturbations and what was observed. Where nothing was promised, the table of
-    perturbations tells what was observed."""
+    """What was promised of a program under perturbations and what was observed, what is rare by name. Where nothing was
+    promised, the table of perturbations tells what was observed."""
     found: dict[str, list[str]] = {}
     for survival in survivals:
         if survival["pairs"] and survival["promised"]:
             found.setdefault(promise(survival), []).append(survival["perturbation"])
-    return "; ".join(f"{how} ({', '.join(names)})" for how, names in found.items())
+    *rare, (usual, names) = sorted(found.items(), key=lambda item: len(item[1])) or [("", [])]
+    told = [f"{how} ({', '.join(names)})" for how, names in rare]
+    return "; ".join([*told, f"{usual} ({'the other' if rare else 'all'} {len(names)})" if usual else ""])
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:

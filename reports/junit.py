@@ -37,6 +37,11 @@ def render(runs: Sequence[Results]) -> str:
         suite = ElementTree.SubElement(root, "testsuite", {"name": legal(f"{engine} (the run)"), **one})
         case = ElementTree.SubElement(suite, "testcase", classname=legal(engine), name="runs to its end", time="0")
         ElementTree.SubElement(case, "error", message=legal(why)).text = legal(why)
+    return document(root)
+
+
+def document(root: ElementTree.Element) -> str:
+    """A file of test suites."""
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 

@@ -48,7 +48,7 @@ def show(found: SelfTest, console: Console) -> None:
     )
 
 
-def table(found: SelfTest) -> dict[str, Any]:
+def arranged(found: SelfTest) -> dict[str, Any]:
     """What the template of the matrix takes: the guarantees by name, and what caught each pair."""
     return {
         "scenarios": _scenarios(found),
@@ -60,4 +60,4 @@ def table(found: SelfTest) -> dict[str, Any]:
 
 def render(found: SelfTest) -> str:
     """The matrix as a page."""
-    return framed("kills.html.j2", kills=table(found))
+    return framed("kills.html.j2", kills=arranged(found))

@@ -15,7 +15,6 @@ from conformance.equivalence import Equivalence, differing
 from conformance.model import (
     DRAIN,
     Advance,
-    Arrival,
     Deliver,
     Emission,
     FailOnce,
@@ -28,7 +27,7 @@ from conformance.model import (
     canonical,
 )
 from conformance.witnesses import Witness
-from reports.words import legal
+from reports.words import legal, met, relative
 
 LEFT, TOP, LEVEL, LINE, CHAR = 64, 40, 22, 15, 6.7
 """Sizes in px: room for labels at the left and top, distances of levels and of lines of text, a character's width."""
@@ -73,6 +72,10 @@ LEGEND = (
     ("stopped", "the program stopped"),
     ("differs", "first difference"),
 )
+
+
+MARKS = {"on time": "on-time", "at the watermark": "at", "behind": "late"}
+"""The mark of an element, by how it met the watermark."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,6 @@ class _Column:
 def _drawn(panel: Panel) -> Element:
     schedule = panel.schedule
     columns = _columns(panel)
-    first = schedule.advances[0].watermark
     times = sorted({a.event.event_time for a in schedule.arrivals} | {a.watermark for a in schedule.advances})
     floor = TOP + 12 + LEVEL * len(times)
     level = {time: floor - LEVEL * (n + 1) for n, time in enumerate(times)}
@@ -252,7 +254,7 @@ def _drawn(panel: Panel) -> Element:
     SubElement(root, "path", {"class": "level", "d": lines})
     labels = SubElement(root, "g", {"class": "small", "text-anchor": "end"})
     for time in times:
-        _text(labels, LEFT - 5, level[time] + 4, f"{time - first:+d}")
+        _text(labels, LEFT - 5, level[time] + 4, relative(time, schedule))
     _watermark(root, columns, level, floor, width)
     for column in columns:
         _events(root, column, schedule, level)
@@ -329,14 +331,10 @@ def _events(root: Element, column: _Column, schedule: Schedule, level: dict[int,
     for number, arrival in enumerate(arrivals):
         event = arrival.event
         x, y = column.left + apart * (number + 0.5) - 8, level[event.event_time]
-        mark = _mark(root, _how(arrival), x, y)
+        mark = _mark(root, MARKS[met(arrival)], x, y)
         value = "" if event.value is None else f", value {canonical(event.value)}"
-        _tooltip(mark, f"{event.id}, key {event.key}, at {event.event_time} ms{value}: {_how(arrival)}")
+        _tooltip(mark, f"{event.id}, key {event.key}, at {event.event_time} ms{value}: {met(arrival)}")
         _text(root, x + 7, y + 4, _short(f"{event.id} {event.key}", 8))
-
-
-def _how(arrival: Arrival) -> str:
-    return "on-time" if arrival.on_time else "at" if arrival.event.event_time == arrival.watermark else "late"
 
 
 def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel, key: str, top: int) -> None:

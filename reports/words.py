@@ -13,6 +13,7 @@ from conformance.equivalence import IMPLIES, Equivalence, maximal
 from conformance.model import (
     DRAIN,
     Advance,
+    Arrival,
     Case,
     Emission,
     FailOnce,
@@ -105,6 +106,13 @@ def relative(time: int, schedule: Schedule) -> str:
     return f"{time - schedule.advances[0].watermark:+d}"
 
 
+def met(arrival: Arrival) -> str:
+    """How an element met the watermark that it was delivered under."""
+    if arrival.on_time:
+        return "on time"
+    return "at the watermark" if arrival.event.event_time == arrival.watermark else "behind"
+
+
 def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
     """A schedule step by step: what went in (with its time after the first watermark, in ms), what came out."""
     yield from _steps(schedule, {"out": trace})
@@ -116,13 +124,11 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
     for name, trace in traces.items():
         for emission in trace.emissions:
             out.setdefault(emission.step, []).append(f"    {name} {_emitted(emission)}")
-    watermark = schedule.advances[0].watermark
-    yield f"times in ms after the first watermark, {watermark} ms since the epoch"
+    yield f"times in ms after the first watermark, {schedule.advances[0].watermark} ms since the epoch"
     for step in schedule.steps:
         if isinstance(step, Advance):
-            watermark = step.watermark
             settles = " (the next bundle comes before the engine settles)" if step.coalesced else ""
-            yield f"step {step.id}: watermark moves to {relative(watermark, schedule)}{settles}"
+            yield f"step {step.id}: watermark moves to {relative(step.watermark, schedule)}{settles}"
         elif isinstance(step, Restart):
             yield f"step {step.id}: the job stops and resumes from its checkpoint"
         elif isinstance(step, Partitions):
@@ -132,16 +138,11 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
             yield f"step {step.id}: the first attempt at the next bundle fails after state was written; {how}"
         else:
             yield f"step {step.id}: bundle of {len(step.events)}"
-            for event in step.events:
-                how = (
-                    "on time"
-                    if event.event_time > watermark
-                    else "at the watermark"
-                    if event.event_time == watermark
-                    else "behind"
-                )
+            for arrival in (arrival for arrival in schedule.arrivals if arrival.step == step.id):
+                event = arrival.event
                 value = "" if event.value is None else f" value {canonical(event.value)}"
-                yield f"    in  {event.id} key {event.key} time {relative(event.event_time, schedule)} ({how}){value}"
+                time = relative(event.event_time, schedule)
+                yield f"    in  {event.id} key {event.key} time {time} ({met(arrival)}){value}"
         yield from out.get(step.id, [])
     if DRAIN in out:
         yield "end of the stream (not judged)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -177,12 +178,20 @@ def stop() -> None:
 
 
 def gone() -> str:
-    """How the JVM ended, "" while it runs."""
+    """How the JVM ended, "" while it answers."""
     from pyspark import SparkContext
 
-    process = getattr(SparkContext._gateway, "proc", None)
-    code = process and process.poll()
-    return "" if code is None else f"Spark's JVM ended with code {code}"
+    gateway: Any = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return ""
+    with contextlib.suppress(Exception):
+        gateway.jvm.java.lang.System.nanoTime()
+        return ""
+    # A process that is being killed refuses connections before its parent can learn of its end.
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return f"Spark's JVM ended with code {process.wait(timeout=10)}"
+    return ""
 
 
 def environment(spark: Any) -> dict[str, str]:

@@ -23,21 +23,22 @@
   const fields = ["q", "scenario", "verdict", "perturbation"];
   let opened = null, from = null, theme = "system";
 
-  // Evidence stands in <noscript>, so that a page of many runs opens at once; here it becomes part of the page, a guarantee
-  // at a time, when it is asked for or the browser is idle.
-  const waiting = new Set([...document.querySelectorAll("section.row")]);
+  // Evidence stands below this script and in <noscript>, so that a page of many runs can be used at once; here it becomes part
+  // of the page, a guarantee at a time, when it is asked for or the browser is idle.
+  const waiting = new Set();
 
   function unpack(section) {
     if (!waiting.delete(section)) return;
     const packed = section.querySelector("noscript");
     const template = document.createElement("template");
     template.innerHTML = packed.textContent;
+    for (const link of template.content.querySelectorAll("a[data-same]")) {
+      const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".witness");
+      link.parentElement.replaceWith(same.cloneNode(true));
+    }
     for (const code of template.content.querySelectorAll("code.copy")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = "Copy";
-      button.addEventListener("click", () => copy(code, button));
-      code.after(" ", button);
+      const made = button("Copy", () => copy(code, made));
+      code.after(" ", made);
     }
     packed.replaceWith(template.content);
   }
@@ -62,16 +63,22 @@
   form.hidden = false;
   for (const { body } of bodies) {
     const title = body.rows[0].querySelector("span");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = title.textContent;
-    button.setAttribute("aria-expanded", "true");
-    button.addEventListener("click", () => {
+    const made = button(title.textContent, () => {
       fold(body, !body.classList.contains("folded"));
       write();
     });
-    title.replaceChildren(button);
+    made.setAttribute("aria-expanded", "true");
+    title.replaceChildren(made);
   }
+
+  function button(text, work) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.addEventListener("click", work);
+    return made;
+  }
+
   function fold(body, folded) {
     body.classList.toggle("folded", folded);
     body.querySelector("button").setAttribute("aria-expanded", String(!folded));
@@ -240,12 +247,9 @@
     panel.setAttribute("role", "dialog");
     panel.setAttribute("aria-label", "Evidence");
     if (!panel.querySelector(".close")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "close";
-      button.textContent = "Close ✕";
-      button.addEventListener("click", leave);
-      panel.prepend(button);
+      const made = button("Close ✕", leave);
+      made.className = "close";
+      panel.prepend(made);
     }
     const pictures = target.querySelector(".pictures");
     if (pictures && !target.querySelector(".pictures > .legend")) {
@@ -336,6 +340,10 @@
     const anchor = decode(link.getAttribute("href").slice(1))[0];
     history.pushState(null, "", address(anchor));
     show(anchor);
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const section of document.querySelectorAll("section.row")) waiting.add(section);
+    if (!opened) show(decode(location.hash.slice(1))[0]);
   });
   addEventListener("beforeprint", () => [...waiting].forEach(unpack));
   addEventListener("load", () => {

@@ -307,6 +307,24 @@ def test_versions_side_by_side_with_what_changed(open_page, results, tmp_path, v
     expect(page.locator("article.open")).to_be_visible()
 
 
+def test_a_witness_that_runs_share_is_in_the_page_once_and_in_the_evidence_of_each(open_page, results, tmp_path, violated):
+    """Without JavaScript the later run's cell leads to it."""
+    path = tmp_path / "two.html"
+    path.write_text(html.render([results, results]), encoding="utf-8")
+    engine, row = violated
+    title = results.scenarios[row[0]]["guarantees"][row[1]]["claim"]
+    bare = open_page(path, java_script_enabled=False)
+    articles = bare.locator("section.row").filter(has_text=title).locator(f"article:has(h4:has-text('on {engine},'))")
+    expect(articles).to_have_count(2)
+    expect(articles.locator(".witness svg").first).to_be_visible()
+    expect(articles.last.locator(".witness")).to_have_count(0)
+    shared = articles.last.locator("a[data-same]").get_attribute("href")
+    assert shared == f"#{articles.first.get_attribute('id')}"
+    page = open_page(path, f"#{articles.last.get_attribute('id')}")
+    expect(page.locator("article.open .witness svg").first).to_be_visible()
+    expect(page.locator("article.open").get_by_role("button", name="Copy").first).to_be_visible()
+
+
 def test_paper_shows_the_table_whole(page, violated):
     """On A3, in light colours, and whatever is open on the screen."""
     page.emulate_media(media="print", color_scheme="dark")

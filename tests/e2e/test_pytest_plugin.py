@@ -9,9 +9,7 @@ from test_load import DROPS, SCENARIO
 
 
 def run_pytest(folder, *arguments):
-    asked = ["-p", "no:cacheprovider"] if "no-cache" in arguments else []
-    command = [sys.executable, "-m", "pytest", "-q", "--conformance-cases", "4", *asked]
-    command += [argument for argument in arguments if argument != "no-cache"]
+    command = [sys.executable, "-m", "pytest", "-q", "--conformance-cases", "4", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ, check=False)
 
 

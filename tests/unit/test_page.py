@@ -189,3 +189,13 @@ def test_the_smallest_witness_is_shown_and_the_others_are_named(results):
     page = html.render([results])
     assert "The smallest case seen to fail (as drawn), 1 element in all" in page
     assert f'Another, of 3 elements (split): <code class="copy">conformance replay witnesses/{larger.id}.json' in page
+
+
+def test_a_guarantee_that_only_an_older_run_has_keeps_its_row(results):
+    """Scenarios change, too."""
+    texts = results.scenarios["s"]
+    newer = replace(results, scenarios={"s": {**texts, "guarantees": {"h": texts["guarantees"]["g"]}}})
+    newer.cells = [replace(cell, guarantee="h") for cell in results.cells]
+    page = Page(html.render([results, newer]))
+    assert {"row-s-g", "row-s-h"} <= {*page.ids}
+    assert {link[1:] for link in page.links} <= {*page.ids}
