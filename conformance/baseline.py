@@ -56,16 +56,16 @@ class Baseline:
 
     @classmethod
     def of(cls, results: Results) -> Baseline:
-        names = _short(results.engines)
+        results = results.in_short()
         return cls(
             str(results.run["harness"]),
             str(results.run["cases_digest"]),
-            {names[engine]: dict(results.environment[engine]["versions"]) for engine in results.engines},
-            {(names[c.engine], c.scenario, c.guarantee, c.perturbation): _standing(c, results) for c in results.cells},
+            {engine: dict(results.environment[engine]["versions"]) for engine in results.engines},
+            {(c.engine, c.scenario, c.guarantee, c.perturbation): _standing(c, results) for c in results.cells},
             {
-                (names[s["engine"]], s["scenario"], s["program"], s["perturbation"]): tuple(s["observed"])
+                (s["engine"], s["scenario"], s["program"], s["perturbation"]): tuple(s["observed"])
                 for s in results.survivals
-                if s["pairs"] and s["engine"] in names
+                if s["pairs"] and s["engine"] in results.engines
             },
         )
 
@@ -133,12 +133,6 @@ class Baseline:
         """The version of the framework that an engine is of, "" where it is of none."""
         name, number = next(iter(self.engines[engine].items()), ("", ""))
         return "" if name == "python" else number
-
-
-def _short(engines: list[str]) -> dict[str, str]:
-    """Engine -> its name without the version, where no other engine would have that name too."""
-    bare = Counter(engine.partition("@")[0] for engine in engines)
-    return {engine: name if bare[name := engine.partition("@")[0]] == 1 else engine for engine in engines}
 
 
 def _standing(cell: Cell, results: Results) -> Standing:

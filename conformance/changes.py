@@ -60,6 +60,7 @@ class Changes:
         found: by kind, in the order of ``Kind``.
         unchanged: how many cells are as they were.
         gone, added: engines that only the old, or only the new run has; their cells are not compared.
+        new_guarantees: those that the old run had on no engine, SCENARIO/GUARANTEE; they are not compared.
         same_cases: whether both ran the same file of cases; else a change may be one of the cases.
     """
 
@@ -67,6 +68,7 @@ class Changes:
     unchanged: int
     gone: tuple[str, ...]
     added: tuple[str, ...]
+    new_guarantees: tuple[str, ...]
     same_cases: bool
 
     def __iter__(self) -> Iterator[Change]:
@@ -79,8 +81,10 @@ def changes(old: Baseline, new: Baseline) -> Changes:
     both = {*old.engines} & {*new.engines}
     alike: dict[tuple[Kind, str, str, str, str, str, bool], list[str]] = {}
     unchanged = 0
+    known = {place[1:3] for place in old.cells}
+    new_guarantees = dict.fromkeys("/".join(place[1:3]) for place in new.cells if place[1:3] not in known)
     for place in dict.fromkeys([*new.cells, *old.cells]):
-        if place[0] in both:
+        if place[0] in both and "/".join(place[1:3]) not in new_guarantees:
             if found := _changed(old.cells.get(place), new.cells.get(place)):
                 alike.setdefault((found[0], *place[:3], *found[1:], False), []).append(place[3])
             else:
@@ -97,6 +101,7 @@ def changes(old: Baseline, new: Baseline) -> Changes:
         unchanged,
         tuple(e for e in old.engines if e not in both),
         tuple(e for e in new.engines if e not in both),
+        tuple(new_guarantees),
         old.cases_digest == new.cases_digest,
     )
 

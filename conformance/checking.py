@@ -170,7 +170,7 @@ def gather(
         members = [bases[case.base], case] if guarantee.same_under else [case]
         if not all(_answered(member, runs, evidence) for member in members):
             continue
-        if case.id in runs.untouched:
+        if any(member.id in runs.untouched for member in members):
             evidence.inapplicable += 1
             continue
         if guarantee.same_under:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import sys
 from collections.abc import Mapping
@@ -16,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from conformance import comparing
 from conformance.baseline import UnreadableBaseline
+from conformance.bisecting import CannotBisect
 from conformance.checks import MANY
 from conformance.confirmation import ERROR, STILL_FAILS
 from conformance.confirmation import replay as replay_witness
@@ -31,7 +30,7 @@ from conformance.guarantees import Guarantee, Scenario
 from conformance.loading import ask_for
 from conformance.model import InvalidSchedule, Trace
 from conformance.port import InvalidPort
-from conformance.process import Host
+from conformance.process import opened
 from conformance.rechecking import check_again
 from conformance.registry import (
     UnknownName,
@@ -40,27 +39,22 @@ from conformance.registry import (
     load_reports,
     load_scenarios,
     mutant_ids,
+    package_of,
+    packages,
     port_engines,
-    release_of,
     users,
     users_scenarios,
 )
 from conformance.results import Results, UnreadableResults, fold
-from conformance.runner import Options, Run
+from conformance.runner import Options
+from conformance.running import console as open_console
+from conformance.running import execute, failed, prepare, runnable, write
 from conformance.selftest import SelfTest, UnreadableSelfTest, selftest
-from conformance.storage import UnusableCases, UnusableTraces, read_cases
+from conformance.storage import UnusableCases, UnusableTraces
+from conformance.upgrading import asked_of
 from conformance.witnesses import UnreadableWitness, Witness
 
 QUICK = 40
-
-REPORTS = {
-    "html": "matrix.html",
-    "markdown": "summary.md",
-    "junit": "junit.xml",
-    "csv": "cells.csv",
-    "badge": "badge.svg",
-}
-"""What a run writes beside its results."""
 
 BAD_INPUT = (
     UnknownName,
@@ -73,6 +67,7 @@ BAD_INPUT = (
     UnusableCases,
     UnusableExpectations,
     UnusableTraces,
+    CannotBisect,
     InvalidSchedule,
 )
 
@@ -132,7 +127,7 @@ def list_(what: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
-    console = _console()
+    console = open_console()
     for entry in found:
         console.print(f"[bold]{escape(entry['id'])}[/bold]  {escape(entry['title'])}", highlight=False, soft_wrap=True)
         for name, value in entry["details"].items():
@@ -178,7 +173,7 @@ def _guarantees() -> list[dict[str, Any]]:
 @main.command()
 def doctor() -> None:
     """Say which engines this machine can run, and what the others lack."""
-    console = _console()
+    console = open_console()
     missing = 0
     for name in engine_ids():
         try:
@@ -198,6 +193,14 @@ def doctor() -> None:
     multiple=True,
     help="An engine to run (repeat for several). Default: all that this machine can run; with ports loaded, these and the "
     "reference.",
+)
+@click.option(
+    "--release",
+    "releases",
+    metavar="PACKAGE==VERSION",
+    multiple=True,
+    help="Run the engines of this package in this release, in an environment of its own. Without --engine: all of them, and the "
+    "reference. One engine: --engine ID@VERSION.",
 )
 @loading
 @click.option(
@@ -242,6 +245,7 @@ def doctor() -> None:
 @click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
 def run(
     engines: tuple[str, ...],
+    releases: tuple[str, ...],
     scenarios: tuple[str, ...],
     wanted: int,
     cases_from: Path | None,
@@ -256,11 +260,11 @@ def run(
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, cells.csv, badge.svg and the
     witnesses."""
-    console = _console()
+    console = open_console()
     if spark_master:
         os.environ["CONFORMANCE_SPARK_MASTER"] = spark_master  # engines run in processes of their own
     ports = port_engines()
-    asked = list(dict.fromkeys(engines)) or _runnable(console, ["reference", *ports] if ports else engine_ids())
+    asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
     options = Options(
         engines=tuple(asked),
         scenarios=tuple(load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()),
@@ -268,77 +272,33 @@ def run(
         wanted=QUICK if quick else wanted,
         seed=random.SystemRandom().randrange(10**6) if seed is None else seed,
         cases_from=cases_from,
-        witnesses=witnesses,
+        witnesses=(witnesses,),
         timeout=timeout,
         checker=checker,
         all_packs=all_packs,
     )
-    for name in asked:
-        load_engine(name)
-    if cases_from:
-        for _ in read_cases(cases_from, options.scenarios):
-            pass
-    _prepare(out)
-    if cases_from is None:
-        console.print(f"seed {options.seed}", highlight=False)
-    from reports.terminal import Live
-
-    try:
-        with Live(console) as live:
-            job = Run(options, live)
-            signal.signal(signal.SIGINT, job.stop)
-            signal.signal(signal.SIGTERM, job.stop)
-            results = job.execute()
-    except KeyboardInterrupt:
-        console.print("interrupted before there was any result", style="yellow")
-        sys.exit(3)
-    _write(results, out, console)
-    failed = results.run["partial"] or any(entry["failure"] for entry in results.environment.values())
-    sys.exit(3 if failed else 0)
+    sys.exit(3 if failed(execute(options, console)) else 0)
 
 
-def _write(results: Results, out: Path, console: Console) -> None:
-    """Write the results and all reports of them, and print the summary."""
-    from reports.terminal import summary
-
-    results.write(out / "results.json")
-    for name, witness in results.witnesses.items():
-        Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
-    for name, file in REPORTS.items():
-        (out / file).write_text(load_reports()[name]([results]), encoding="utf-8")
-    summary(results, console)
-    console.print(
-        f"results in {escape(str(out))}: {', '.join(REPORTS.values())}, results.json, witnesses/",
-        highlight=False,
-        soft_wrap=True,
-    )
+def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[str]:
+    """The engines that were asked for, in the releases that were; [] where neither was. Raises UnknownName."""
+    wanted: dict[str, str] = {}
+    for text in releases:
+        package, equal, number = text.partition("==")
+        if not equal or package not in packages():
+            raise click.UsageError(f"--release {text}: write PACKAGE==VERSION; packages: {', '.join(packages())}")
+        wanted[package] = number
+    if any("+" in name for name in engines):
+        raise click.UsageError("an engine ID@OLD+NEW is what `conformance upgrade` runs: give --from and --to there")
+    there = list(engines)
+    if wanted and not there:
+        there = ["reference", *(name for name in engine_ids() if package_of(name) in wanted)]
+    found = [f"{n}@{wanted[p]}" if "@" not in n and (p := package_of(n)) in wanted else n for n in there]
+    return list(dict.fromkeys(found))
 
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def _runnable(console: Console, names: list[str]) -> list[str]:
-    """Those of the engines that this machine can run; says in one line each why the others cannot."""
-    found = []
-    for name in names:
-        try:
-            load_engine(name).check()
-        except CannotRun as error:
-            console.print(f"{name}: left out: {escape(str(error))}", style="yellow", highlight=False, soft_wrap=True)
-        else:
-            found.append(name)
-    return found
-
-
-def _prepare(out: Path) -> None:
-    """Make the folder, and take away what an earlier run wrote there, so that nothing stale is read as new; what else
-    lies there stays."""
-    (out / "witnesses").mkdir(parents=True, exist_ok=True)
-    stale = [out / name for name in ("results.json", *REPORTS.values())]
-    stale += [path for path in (out / "witnesses").iterdir() if re.fullmatch(r"[0-9a-f]{12}\.json", path.name)]
-    for path in stale:
-        path.unlink(missing_ok=True)
 
 
 @main.command()
@@ -358,9 +318,9 @@ def check(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], ou
 
     A new violation is `unknown` until its witness has failed alone: replay it.
     """
-    console = _console()
-    results = check_again(traces, out, engines, scenarios, checker, lambda: _prepare(out))
-    _write(results, out, console)
+    console = open_console()
+    results = check_again(traces, out, engines, scenarios, checker, lambda: prepare(out))
+    write(results, out, console)
 
 
 @main.command()
@@ -383,7 +343,7 @@ def report(results: tuple[Path, ...], kills: Path | None, **files: Path | None) 
     if not any(files.values()):
         from reports.terminal import summary
 
-        summary(found[-1], _console())
+        summary(found[-1], open_console())
 
 
 @main.command()
@@ -400,7 +360,7 @@ def explain(cell: str, results: Path) -> None:
     if not cells:
         raise click.UsageError(f"{results} has no cell {cell!r}; a cell is ENGINE/SCENARIO/GUARANTEE, by their ids")
     texts = found.scenarios[scenario]["guarantees"][guarantee]
-    console = _console()
+    console = open_console()
 
     def say(text: str, **style: Any) -> None:
         console.print(escape(text), highlight=False, soft_wrap=True, **style)
@@ -450,13 +410,13 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float, plot: Path |
         raise UnreadableWitness(
             f"{witness} is of {found.case.scenario}/{found.case.program}, which is not a program of any scenario here"
         )
-    scenario = scenarios[found.case.scenario]
+    scenario = asked_of(found, scenarios.values())
     guarantee = next((g for g in scenario.guarantees if g.id == found.guarantee), None)
     if guarantee is None:
         raise UnreadableWitness(
             f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have"
         )
-    console = _console()
+    console = open_console()
     console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
     codes, seen = [], {}
     for name in engines or (found.engine,):
@@ -492,7 +452,7 @@ def selftest_(scenarios: tuple[str, ...], wanted: int, seeds: int, html: Path | 
     """
     from reports import kills
 
-    console = _console()
+    console = open_console()
     asked = load_scenarios(scenarios)
     with console.status("") if console.is_terminal else nullcontext() as status:
         update = status.update if status else lambda text: None
@@ -511,18 +471,13 @@ def _replay_on(
     """(the answer, the run as lines, the exit code, the traces by case id) of a replay on one engine."""
     from reports.words import about, shown
 
-    engine = load_engine(name)
     log = Path("build/conformance/replay.log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    host = None
     try:
-        host = Host(log, timeout, release=release_of(name))
-        answered = replay_witness(host.start(name), found, [scenario], engine.capabilities)
+        with opened(name, log, timeout) as process:
+            answered = replay_witness(process, found, [scenario], load_engine(name).capabilities)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3, {}
-    finally:
-        if host:
-            host.close()
     lines = []
     for case in [found.base, found.case] if found.base else [found.case]:
         which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"
@@ -531,10 +486,6 @@ def _replay_on(
     message = answered.message or "the guarantee stands"
     code = {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
     return f"{answered.answer}: {message}", lines, code, answered.traces
-
-
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else 160)
 
 
 for command in comparing.COMMANDS:

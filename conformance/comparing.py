@@ -1,19 +1,34 @@
-"""The commands that compare runs: diff, gate and baseline."""
+"""The commands that compare runs and releases: diff, gate, baseline, upgrade and bisect."""
 
 from __future__ import annotations
 
 import datetime
+import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from conformance.baseline import Baseline
+from conformance.bisecting import CannotBisect, between, bisect, released
 from conformance.changes import changes
+from conformance.confirmation import FIXED, STILL_FAILS
+from conformance.engine import bare
+from conformance.expectations import Divergence
 from conformance.expectations import read as read_expectations
-from conformance.gate import gate
-from conformance.registry import engine_ids, load_reports, variant_ids
+from conformance.gate import GateReport, gate
+from conformance.guarantees import Scenario
+from conformance.registry import engine_ids, load_reports, load_scenarios, package_of, packages, variant_ids
 from conformance.results import Results, UnreadableResults, Verdict
+from conformance.runner import Options
+from conformance.running import console as open_console
+from conformance.running import execute, failed
+from conformance.upgrading import Upgrade, asked_alone
+from conformance.witnesses import Witness, stored_witnesses
+
+UPGRADE = 40
+"""How many cases shall put each guarantee to the test when two releases are compared."""
 
 
 @click.command("diff")
@@ -71,15 +86,7 @@ def gate_(
     """
     from reports import comparison
 
-    default = Path("expectations.toml")
-    path = expectations or (default if default.exists() else None)
-    report = gate(
-        Baseline.read(results),
-        Baseline.read(baseline),
-        read_expectations(path) if path else [],
-        today=datetime.datetime.now(datetime.timezone.utc).date(),
-        known=[*engine_ids(), *variant_ids()],
-    )
+    report = _judged(Baseline.read(results), Baseline.read(baseline), _divergences(expectations))
     if markdown:
         markdown.write_text(comparison.gate_markdown(report), encoding="utf-8")
     if junit:
@@ -90,6 +97,18 @@ def gate_(
         for line in comparison.proposals(report):
             click.echo(line)
     sys.exit(0 if report.open else 1)
+
+
+def _divergences(path: Path | None) -> list[Divergence]:
+    """The accepted divergences of a file, or of the one that lies here. Raises UnusableExpectations."""
+    default = Path("expectations.toml")
+    path = path or (default if default.exists() else None)
+    return read_expectations(path) if path else []
+
+
+def _judged(candidate: Baseline, baseline: Baseline, divergences: list[Divergence]) -> GateReport:
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    return gate(candidate, baseline, divergences, today=today, known=[*engine_ids(), *variant_ids()])
 
 
 @click.group("baseline")
@@ -134,4 +153,138 @@ def baseline_show(file: Path) -> None:
         click.echo(f"{engine} ({versions}): {said}")
 
 
-COMMANDS = (diff_, gate_, baseline_)
+@click.command("upgrade")
+@click.argument("package")
+@click.option("--from", "old", required=True, help="The release that is in use.")
+@click.option("--to", "new", required=True, help="The release to go to.")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    help="An engine, without a version (repeat for several). Default: all of the package that both releases have.",
+)
+@click.option("--scenario", "scenarios", multiple=True, help="A scenario (repeat for several). Default: all.")
+@click.option(
+    "--cases", "wanted", type=click.IntRange(1), default=UPGRADE, show_default=True, help="Cases per guarantee."
+)
+@click.option("--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder.")
+@click.option("--seed", type=int, help="Default: a random one, which is printed.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("build/upgrade"), show_default=True)
+@click.option("--timeout", type=click.FloatRange(1), default=600, show_default=True, help="Seconds for one pack.")
+@click.option("--witnesses", type=click.Path(path_type=Path), default=Path("witnesses"), show_default=True)
+@click.option(
+    "--expectations",
+    type=click.Path(path_type=Path),
+    help="The accepted divergences. Default: expectations.toml, where there is one.",
+)
+def upgrade_(
+    package: str,
+    old: str,
+    new: str,
+    engines: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    wanted: int,
+    cases_from: Path | None,
+    seed: int | None,
+    out: Path,
+    timeout: float,
+    witnesses: Path,
+    expectations: Path | None,
+) -> None:
+    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
+
+    Exit code 0 if nothing blocks, 1 if anything does, 2 for wrong usage, 3 if a release could not be run to its end.
+    """
+    from reports import comparison
+
+    accepted = _divergences(expectations)  # first: a mistake there is told before minutes are spent
+    options = Options(
+        engines=(),
+        scenarios=tuple(load_scenarios(scenarios)),
+        out=out,
+        wanted=wanted,
+        seed=random.SystemRandom().randrange(10**6) if seed is None else seed,
+        cases_from=cases_from,
+        witnesses=(witnesses,),
+        timeout=timeout,
+    )
+    console = open_console()
+    asked = Upgrade(old, new, _engines_of(package, engines), options)
+    before, after = asked.execute(lambda more: execute(more, console), click.echo)
+    between = changes(Baseline.of(before), Baseline.of(after))
+    report = _judged(Baseline.of(after), Baseline.of(before), accepted)
+    for side, results in (("old", before), ("new", after)):
+        results.write(out / side / "results.json")
+    (out / "matrix.html").write_text(load_reports()["html"]([before, after]), encoding="utf-8")
+    summary = comparison.gate_markdown(report) + "\n" + comparison.diff_markdown(between, [before, after], old, new)
+    (out / "summary.md").write_text(summary, encoding="utf-8")
+    (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
+    for line in (*comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
+        click.echo(line)
+    click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of both in old/ and new/")
+    sys.exit(3 if failed(before) or failed(after) else 0 if report.open else 1)
+
+
+def _engines_of(package: str, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the package's engines that were asked for, else all. Raises UsageError."""
+    there = [name for name in engine_ids() if package_of(name) == package]
+    if not there:
+        raise click.UsageError(f"no engine is of the package {package!r}; packages: {', '.join(packages())}")
+    for name in asked:
+        if package_of(name) != package or "@" in name:
+            raise click.UsageError(f"--engine {name}: name an engine of {package}, without a version")
+    return asked or tuple(there)
+
+
+@click.command("bisect")
+@click.argument("package")
+@click.option("--cell", required=True, help="ENGINE/SCENARIO/GUARANTEE, by their ids, without a version.")
+@click.option("--good", required=True, help="A release in which the witness does not fail.")
+@click.option("--bad", required=True, help="A release in which it does; it may be the older one.")
+@click.option(
+    "--witness",
+    "chosen",
+    type=click.Path(path_type=Path),
+    help="Default: the stored ones of the cell, one after the other.",
+)
+@click.option("--witnesses", type=click.Path(path_type=Path), default=Path("witnesses"), show_default=True)
+@click.option("--timeout", type=click.FloatRange(1), default=300, show_default=True, help="Seconds for one run.")
+def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, witnesses: Path, timeout: float) -> None:
+    """Find the first release of PACKAGE in which a witness of a cell answers otherwise.
+
+    Exit code 0 if it was found, 2 if there is nothing to find, 3 if a release could not be asked.
+    """
+    engine, _, row = cell.partition("/")
+    scenario, _, guarantee = row.partition("/")
+    if package_of(engine) != package or "@" in engine:
+        raise click.UsageError(f"--cell {cell}: {engine!r} is no engine of {package}, by its id without a version")
+    scenarios = load_scenarios([scenario])
+    found = [Witness.read(chosen)] if chosen else stored_witnesses([witnesses], scenarios)
+    mine = [w for w in found if (bare(w.engine), w.case.scenario, w.guarantee) == (engine, scenario, guarantee)]
+    if not mine:
+        raise click.UsageError(f"{chosen or witnesses} has no witness of {cell}: give one with --witness")
+    asked = between(released(package), good, bad)
+    said: list[CannotBisect] = []
+    for witness in mine:
+        click.echo(f"witness {witness.id}, {len(asked)} releases from {good} to {bad}")
+        try:
+            flip = bisect(asked, lambda version, w=witness: _fails(f"{engine}@{version}", w, scenarios, timeout))  # type: ignore[misc]
+        except CannotBisect as error:
+            click.echo(f"  {error}")
+            said.append(error)
+            continue
+        click.echo(f"{package} {flip.after} is the first release in which it fails; in {flip.before} it does not")
+        if flip.unanswered:
+            click.echo(f"no answer from {', '.join(flip.unanswered)}, which lie between the two")
+        return
+    raise said[0]
+
+
+def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout: float) -> bool | None:
+    """Whether a witness fails on an engine, None where there is no answer; says so."""
+    answer, message = asked_alone(engine, witness, scenarios, timeout)
+    click.echo(f"  {engine}: {answer}: {message}")
+    return {STILL_FAILS: True, FIXED: False}.get(answer)
+
+
+COMMANDS = (diff_, gate_, baseline_, upgrade_, bisect_)

@@ -197,6 +197,11 @@ def case_needs(case: Case, program: Program) -> frozenset[Feature]:
     return program_needs(program) | schedule_needs(case.schedule)
 
 
+def bare(engine: str) -> str:
+    """An engine's id without the release that it asks for: ``spark-tws`` of ``spark-tws@4.0.5``."""
+    return engine.partition("@")[0]
+
+
 class CannotRun(Exception):
     """The engine is not to be had here; the message says in one line what is missing and how to get it."""
 
@@ -215,7 +220,12 @@ class Engine(Protocol):
 
     ``evidence`` maps an unsupported feature to what the engine itself answered when it was asked for it. An engine may also
     have ``package``, what it is installed from on PyPI: then it can be asked for in a release (``ID@VERSION``), with
-    ``beside(version)``, requirements that a version does not declare itself; and ``lacks()``, which says in a line that the installed release does not have its API at all, or "".
+    ``beside(version)``, requirements that a version does not declare itself; and ``lacks()``, which says in a line that the
+    installed release does not have its API at all, or "".
+
+    It may have ``begin(pack, programs, folder)``, which runs a pack up to its first restart, leaving all that the rest needs in
+    the folder, and ``resume(pack, programs, folder)``, which runs the rest, perhaps in another release, and gives the whole
+    ``PackRun``. Then it can be asked for as ``ID@OLD+NEW``: begun in one release, resumed in the other.
     """
 
     id: str
@@ -259,8 +269,8 @@ class Family:
 
 @dataclass
 class EngineInfo:
-    """An engine as a run met it: what results record of it. ``lacks`` says that its release does not have the API; ``adapter`` identifies the source of its adapter; ``packs`` is how
-    many it ran, of how many."""
+    """An engine as a run met it: what results record of it. ``lacks`` says that its release does not have the API; ``adapter``
+    identifies the source of its adapter; ``packs`` is how many it ran, of how many."""
 
     id: str
     title: str

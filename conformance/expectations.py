@@ -26,6 +26,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from conformance.baseline import Place
+from conformance.engine import bare
 from conformance.reading import text_of
 
 if sys.version_info >= (3, 11):
@@ -61,7 +62,7 @@ class Divergence:
     def covers(self, place: Place) -> bool:
         """Whether it is about a cell, whatever the version."""
         engine, scenario, guarantee, perturbation = place
-        same = (engine.partition("@")[0], scenario, guarantee) == (self.engine, self.scenario, self.guarantee)
+        same = (bare(engine), scenario, guarantee) == (self.engine, self.scenario, self.guarantee)
         return same and self.perturbation in ("", perturbation)
 
     def of_version(self, version: str) -> bool:
@@ -136,7 +137,7 @@ def unmatched(divergences: Iterable[Divergence], places: Iterable[Place], known:
     """What is wrong with divergences that are about no cell: those of an engine that took no part are left alone, where it is
     a ``known`` one."""
     places = list(places)
-    engines = {place[0].partition("@")[0] for place in places}
+    engines = {bare(place[0]) for place in places}
     wrong = []
     for divergence in divergences:
         if divergence.engine in engines:

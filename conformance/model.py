@@ -433,7 +433,7 @@ class PackRun:
     """What one engine run gave: a trace per case id, and the engine's row counts per bundle.
 
     ``untouched`` are cases (ids) that a failed attempt did not reach: none of their keys had written state in it, so
-    they say nothing about the retry. ``notes`` are remarks on how a program ("scenario/program") was run, for its cells.
+    they say nothing about the retry; or cases that two releases answer differently by themselves. ``notes`` are remarks on how a program ("scenario/program") was run, for its cells.
     """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)

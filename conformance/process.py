@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from conformance import tables
 from conformance.engine import CannotRun, Feature, NotDriven
 from conformance.environments import Release, link_harness, python_of
 from conformance.judging import Batch
-from conformance.model import Pack, PackRun
+from conformance.model import Emission, Pack, PackRun, Restart, Trace
+from conformance.registry import releases_of
 
 
 class EngineDown(Exception):
@@ -76,8 +78,9 @@ class Host:
         evidence = {Feature[name]: text for name, text in answer["evidence"].items()}
         return OpenEngine(self, engine, answer["environment"], evidence, answer["lacks"])
 
-    def run(self, engine: str, pack: Pack) -> PackRun:
-        """Run one pack. Several threads may ask at once.
+    def run(self, engine: str, pack: Pack, part: str = "", carried: str = "") -> PackRun:
+        """Run one pack, or a ``part`` of it: "begin" leaves in the folder ``carried`` what "resume" goes on from. Several threads
+        may ask at once.
 
         Raises:
             NotDriven: the engine did not run the schedule that was asked for.
@@ -88,7 +91,8 @@ class Host:
             if self._closed:
                 raise EngineDown(self._ended())
             tables.send(Path(asked), tables.case_table(pack.cases))
-        answer = self._answer(self._ask({"run": engine, "pack": asked, "out": out}))
+        request = {"run": engine, "pack": asked, "out": out, "part": part, "carried": carried}
+        answer = self._answer(self._ask(request))
         if "not_driven" in answer:
             raise NotDriven(answer["not_driven"])
         if "gone" in answer:
@@ -112,6 +116,13 @@ class Host:
         answer = self._answer(self._ask({"check": checker, "batch": asdict(batch)}))
         if "failed" in answer:
             raise EngineDown(answer["failed"])
+
+    def folder(self) -> str:
+        """A new folder among the temporary files of this process. Raises EngineDown."""
+        with self._closing:
+            if self._closed:
+                raise EngineDown(self._ended())
+            return tempfile.mkdtemp(dir=self._folder, prefix="carried-")
 
     @property
     def alive(self) -> bool:
@@ -184,16 +195,95 @@ class OpenEngine:
     def __init__(
         self, host: Host, engine: str, environment: dict[str, str], evidence: dict[Feature, str], lacks: str
     ) -> None:
-        self._host, self._engine = host, engine
+        self.host, self.id = host, engine
         self.environment, self.evidence, self.lacks = environment, evidence, lacks
 
     def run(self, pack: Pack) -> PackRun:
         """Run one pack. Raises NotDriven, EngineDown."""
-        return self._host.run(self._engine, pack)
+        return self.host.run(self.id, pack)
 
     @property
     def alive(self) -> bool:
-        return self._host.alive
+        return self.host.alive
+
+
+class CarriedEngine:
+    """One engine in two releases: what has a restart is begun in the old one and resumed in the new one, from its checkpoint.
+
+    A case without a restart runs in both; where they differ on it, no answer of a restarted twin could be that of both, so that
+    it says nothing.
+    """
+
+    def __init__(self, old: OpenEngine, new: OpenEngine) -> None:
+        self._old, self._new = old, new
+        names = dict.fromkeys([*old.environment, *new.environment])
+        both = {name: [e.environment.get(name, "") for e in (old, new)] for name in names}
+        self.environment = {name: told[0] if told[0] == told[1] else " then ".join(told) for name, told in both.items()}
+        self.evidence = old.evidence | new.evidence
+        self.lacks = old.lacks or new.lacks
+
+    @property
+    def alive(self) -> bool:
+        return self._old.alive and self._new.alive
+
+    def run(self, pack: Pack) -> PackRun:
+        """Run one pack. Raises NotDriven, EngineDown."""
+        if not any(isinstance(step, Restart) for step in pack.clock):
+            return self._run_in_both(pack)
+        folder = self._new.host.folder()
+        try:
+            self._old.host.run(self._old.id, pack, "begin", folder)
+            return self._new.host.run(self._new.id, pack, "resume", folder)
+        except EngineDown as error:
+            if not self.alive:
+                raise
+            return self._not_resumed(pack, str(error))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run_in_both(self, pack: Pack) -> PackRun:
+        old, new = self._old.run(pack), self._new.run(pack)
+        differ = frozenset(name for name, trace in new.traces.items() if old.traces[name] != trace)
+        return PackRun(new.traces, new.counts, old.untouched | new.untouched | differ, {**old.notes, **new.notes})
+
+    def _not_resumed(self, pack: Pack, cause: str) -> PackRun:
+        """The pack where the new release did not go on from the checkpoint: an answer, if each release does so from its own.
+
+        Raises:
+            EngineDown: one of them does not.
+        """
+        whole = self._old.run(pack)
+        self._new.run(pack)
+        first = next(step.id for step in pack.clock if isinstance(step, Restart))
+        traces = {}
+        for case in pack.cases:
+            before = [emission for emission in whole.traces[case.id].emissions if emission.step < first]
+            failed = Emission("", {"not resumed": cause.partition("; the full log")[0]}, first)
+            traces[case.id] = Trace.collect([*before, failed])
+        return PackRun(traces, whole.counts, whole.untouched, whole.notes)
+
+
+AnyEngine = OpenEngine | CarriedEngine
+
+
+def open_in(engine: str, hosts: Sequence[Host]) -> AnyEngine:
+    """An engine in its host, or, as ``ID@OLD+NEW``, in two: one of each release. Raises CannotRun."""
+    if len(hosts) == 1:
+        return hosts[0].start(engine)
+    name, _, versions = engine.partition("@")
+    old, new = (host.start(f"{name}@{version}") for host, version in zip(hosts, versions.split("+"), strict=True))
+    return CarriedEngine(old, new)
+
+
+@contextlib.contextmanager
+def opened(engine: str, log: Path, timeout: float) -> Iterator[AnyEngine]:
+    """An engine in processes of its own, which log to ``log`` and beside it. Raises CannotRun."""
+    with contextlib.ExitStack() as ending:
+        hosts = []
+        for number, release in enumerate(releases_of(engine) or (None,)):
+            hosts.append(Host(log.with_stem(f"{log.stem}-{number}" if number else log.stem), timeout, release=release))
+            ending.callback(hosts[-1].close)
+        yield open_in(engine, hosts)
 
 
 def _fast_folder() -> str | None:

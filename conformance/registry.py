@@ -12,7 +12,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from conformance.engine import Engine, Family
+from conformance.engine import Engine, Family, bare
 from conformance.environments import Release
 from conformance.guarantees import Scenario
 from conformance.judging import Checker
@@ -51,38 +51,55 @@ def _listed(with_variants: Callable[[Family], bool]) -> list[str]:
 
 def load_engine(name: str) -> Engine:
     """The engine of an id, or of ``family:variant`` (``mutant:late-by-row``); with ``@VERSION``, as it is in a release of its
-    framework, which ``release_of`` says.
+    framework; with ``@OLD+NEW``, begun in one release and resumed in another.
 
     Raises:
         UnknownName: no such engine, or it comes in no releases.
     """
-    base, at, _ = name.partition("@")
-    engine = _load(base)
-    if at and (release := release_of(name)):
+    engine = _load(bare(name))
+    releases = releases_of(name)
+    if len(releases) == 2 and not hasattr(engine, "begin"):
+        raise UnknownName(f"{bare(name)!r} cannot be resumed in another release: it keeps no checkpoint")
+    if releases:
         engine.id = name
-        host = engine.capabilities.host or base
-        engine.capabilities = replace(engine.capabilities, host=f"{host}@{release.version}")
+        host = engine.capabilities.host or bare(name)
+        versions = "+".join(release.version for release in releases)
+        engine.capabilities = replace(engine.capabilities, host=f"{host}@{versions}")
     return engine
 
 
-def release_of(name: str) -> Release | None:
-    """The release of a framework that an engine's id asks for, None where it asks for none.
+def releases_of(name: str) -> tuple[Release, ...]:
+    """The releases of a framework that an engine's id asks for: none, one, or one to begin in and one to resume in.
 
     Raises:
         UnknownName: the engine comes in no releases, or that is no version.
     """
-    base, at, number = name.partition("@")
+    base, at, numbers = name.partition("@")
     if not at:
-        return None
+        return ()
     engine = _load(base)
-    package = getattr(engine, "package", "")
-    if not package:
+    if not package_of(base):
         raise UnknownName(f"{base!r} comes in no releases: it has no framework to install")
+    return tuple(_release(engine, name, number) for number in numbers.split("+", 1))
+
+
+def package_of(name: str) -> str:
+    """What an engine's framework is called on PyPI, "" where it has none. Raises UnknownName."""
+    package: str = getattr(_load(bare(name)), "package", "")
+    return package
+
+
+def packages() -> list[str]:
+    """What the engines' frameworks are called on PyPI."""
+    return sorted({package_of(name) for name in engine_ids()} - {""})
+
+
+def _release(engine: Any, name: str, number: str) -> Release:
     try:
         version = Version(number)
     except InvalidVersion:
-        raise UnknownName(f"{name!r}: {number!r} is no version of {package}") from None
-    return Release(package, str(version), tuple(getattr(engine, "beside", lambda version: ())(version)))
+        raise UnknownName(f"{name!r}: {number!r} is no version of {engine.package}") from None
+    return Release(engine.package, str(version), tuple(getattr(engine, "beside", lambda version: ())(version)))
 
 
 def _load(name: str) -> Engine:

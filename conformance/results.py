@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from functools import cache
 from importlib.resources import files
@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 
 from conformance.coverage import in_order
+from conformance.engine import bare
 from conformance.reading import json_of
 from conformance.witnesses import UnreadableWitness, Witness
 
@@ -158,6 +159,29 @@ class Results:
         for engine in self.engines:
             found.setdefault(self.environment[engine]["column"], []).append(engine)
         return found
+
+    def in_short(self) -> Results:
+        """With NAME for an engine NAME@VERSION, where no other engine would have that name too: as runs of several versions are
+        compared. Witnesses keep the name of the engine that they were found on."""
+        alike = Counter(map(bare, self.environment))
+        names = {engine: bare(engine) if alike[bare(engine)] == 1 else engine for engine in self.environment}
+        if all(name == engine for engine, name in names.items()):
+            return self
+
+        def short(engine: str) -> str:
+            return names.get(engine, engine)
+
+        return replace(
+            self,
+            environment={
+                name: entry | {"column": bare(entry["column"]) if name == bare(engine) else entry["column"]}
+                for (engine, entry), name in zip(self.environment.items(), names.values(), strict=True)
+            },
+            cells=[replace(cell, engine=names[cell.engine]) for cell in self.cells],
+            survivals=[s | {"engine": short(s["engine"])} for s in self.survivals],
+            agreements=[a | {"left": short(a["left"]), "right": short(a["right"])} for a in self.agreements],
+            replays=[r | {"engine": short(r["engine"])} for r in self.replays],
+        )
 
     def folded(self) -> dict[tuple[str, str], dict[str, Cell]]:
         """(scenario, guarantee) -> engine -> one cell over all perturbations."""

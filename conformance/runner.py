@@ -22,7 +22,7 @@ from conformance import checking, tables
 from conformance.checking import Runs
 from conformance.checks import Checks, agreements_of
 from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
-from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven
+from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, bare
 from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
 from conformance.guarantees import Scenario, programs_of, relations_of
@@ -31,8 +31,8 @@ from conformance.lattice import Survival
 from conformance.model import Case, Pack, program_ref
 from conformance.model import digest as digest_of
 from conformance.packing import chosen, packs_of
-from conformance.process import EngineDown, Host, OpenEngine
-from conformance.registry import adapter_digest, load_engine, release_of
+from conformance.process import AnyEngine, EngineDown, Host, open_in
+from conformance.registry import adapter_digest, load_engine, releases_of
 from conformance.results import AS_DRAWN, Cell, Results, Verdict
 from conformance.specified import reference_traces
 from conformance.storage import Digest, Store, file_name, read_cases
@@ -41,7 +41,7 @@ from conformance.witnesses import Witness, stored_witnesses
 
 @dataclass(frozen=True)
 class Options:
-    """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` is a folder of stored
+    """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
     checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs."""
 
@@ -51,7 +51,7 @@ class Options:
     wanted: int = 200
     seed: int = 0
     cases_from: Path | None = None
-    witnesses: Path | None = None
+    witnesses: tuple[Path, ...] = ()
     timeout: float = 600.0
     checker: str = "auto"
     all_packs: bool = False
@@ -144,7 +144,7 @@ def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Exercised:
     return exercised
 
 
-def _with_replays(cell: Cell, replays: list[Replay]) -> Cell:
+def with_replays(cell: Cell, replays: list[Replay]) -> Cell:
     """A stored witness that still fails speaks against its cell, whatever the cases of this run say."""
     for found in replays:
         witness = found.witness
@@ -184,7 +184,7 @@ class Run:
         self._drawing = self._stop_asked = False
         self._lock = threading.Lock()  # of hosts: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
-        self.stored = stored_witnesses(options.witnesses, options.scenarios) if options.witnesses else []
+        self.stored = stored_witnesses(options.witnesses, options.scenarios)
 
     def execute(self) -> Results:
         """Run everything that was asked for.
@@ -200,9 +200,7 @@ class Run:
         try:
             for lane in filter(None, lanes):
                 with suppress(CannotRun):  # told when its engines are started
-                    self._host(
-                        _host_name(lane[0]), release=release_of(lane[0].id)
-                    )  # it comes up while the cases are drawn
+                    self._hosts(lane[0])  # they come up while the cases are drawn
             drawn = self._draw()
             seconds = time.monotonic() - started
             self.on_event(RunStarted(drawn.cases, len(drawn.clocks)))
@@ -241,6 +239,12 @@ class Run:
                 if host:
                     host.close()
 
+    def _hosts(self, info: EngineInfo, suffix: str = "", hash_seed: int = 0) -> list[Host]:
+        """The processes that an engine runs in: one, or one for each of two releases. Raises CannotRun."""
+        releases: list[Release | None] = [*releases_of(info.id)]
+        named = zip(_host_names(info), releases or [None], strict=True)
+        return [self._host(name + suffix, hash_seed, release) for name, release in named]
+
     def _host(self, name: str, hash_seed: int = 0, release: Release | None = None) -> Host:
         """The process of this name, started if there is none that lives, in the environment of a release if it is of one.
 
@@ -261,11 +265,10 @@ class Run:
                 self._hosts_started[name] += 1
             return self.hosts[name]
 
-    def _start_again(self, info: EngineInfo) -> OpenEngine:
+    def _start_again(self, info: EngineInfo) -> AnyEngine:
         """The engine in another process. Raises EngineDown where it does not start."""
         try:
-            host = self._host(f"{_host_name(info)}-confirmation", 1, release_of(info.id))
-            return host.start(info.id)
+            return open_in(info.id, self._hosts(info, "-confirmation", 1))
         except CannotRun as error:
             raise EngineDown(str(error)) from None
 
@@ -275,8 +278,9 @@ class Run:
                 self._run_engine(info)
             except Exception as error:  # a defect of the harness is no reason to lose the other columns
                 self._broken(info, error)
-            if _host_name(info) not in map(_host_name, lane[number + 1 :]):
-                self._close(_host_name(info))
+            still_needed = {name for later in lane[number + 1 :] for name in _host_names(later)}
+            for name in {*_host_names(info)} - still_needed:
+                self._close(name)
 
     def _info(self, name: str) -> EngineInfo:
         engine = load_engine(name)
@@ -322,7 +326,7 @@ class Run:
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
         try:
-            engine = self._host(_host_name(info), release=release_of(info.id)).start(info.id)
+            engine = open_in(info.id, self._hosts(info))
             info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
         except CannotRun as error:
             outcome.available = False
@@ -330,9 +334,7 @@ class Run:
             self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return
         outcome.seconds["start"] = time.monotonic() - started
-        stored = (
-            [] if info.lacks else [w for w in self.stored if w.engine.partition("@")[0] == info.id.partition("@")[0]]
-        )
+        stored = [] if info.lacks else [w for w in self.stored if bare(w.engine) == bare(info.id)]
         with ThreadPoolExecutor(max_workers=info.capabilities.parallel) as pool:
             again = [pool.submit(replay, engine, w, self.options.scenarios, info.capabilities) for w in stored]
             outcome.replays = [job.result() for job in again]
@@ -363,7 +365,7 @@ class Run:
         outcome.cells = [checking.conclude(*place, info, fault) for place in asked]
         self.on_event(EngineDone(info.id, 0.0, info.failure, available=True))
 
-    def _run_batch(self, engine: OpenEngine, info: EngineInfo, batch: int) -> tuple[list[Case], Runs]:
+    def _run_batch(self, engine: AnyEngine, info: EngineInfo, batch: int) -> tuple[list[Case], Runs]:
         """Run a batch of cases on an engine, and store what it gave; those that it was handed, and that."""
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
@@ -391,7 +393,7 @@ class Run:
     def _program(self, case: Case) -> Any:
         return self.programs[program_ref(case.scenario, case.program)]
 
-    def _run_pack(self, engine: OpenEngine, pack: Pack, name: str) -> tuple[Runs, str]:
+    def _run_pack(self, engine: AnyEngine, pack: Pack, name: str) -> tuple[Runs, str]:
         """Run a pack, again without a case in whose call the engine fails; what it gave, and what the engine's process
         failed with."""
         runs = Runs()
@@ -424,7 +426,7 @@ class Run:
         violations: list[Violation] = []
         cells: list[Cell] = []
         for judged, guarantee, against in judgement.cells():
-            cell = _with_replays(judged, replays)
+            cell = with_replays(judged, replays)
             cells.append(cell)
             if judged.verdict is Verdict.VIOLATED:
                 violations.append(Violation(judged, guarantee, tuple(against)))
@@ -487,9 +489,10 @@ class Run:
 def environment(info: EngineInfo) -> dict[str, Any]:
     """What results record of an engine."""
     lateness, idiom = info.capabilities.lateness, info.capabilities.idiom
+    base, at, versions = info.id.partition("@")
     return {
         "title": info.title,
-        "column": info.id.partition(":")[0] if idiom and not idiom.compared else info.id,
+        "column": base.partition(":")[0] + at + versions if idiom and not idiom.compared else info.id,
         "idiom": idiom.words if idiom else "",
         "versions": info.environment,
         "lateness": {"global window": lateness.global_window.value, "fixed windows": lateness.fixed_windows.value},
@@ -520,6 +523,7 @@ def describe(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _host_name(info: EngineInfo) -> str:
-    """What the process that it runs in is called, and its log."""
-    return file_name(info.capabilities.host or info.id)
+def _host_names(info: EngineInfo) -> list[str]:
+    """What the processes that it runs in are called, and their logs."""
+    base, at, versions = (info.capabilities.host or info.id).partition("@")
+    return [file_name(base + at + version) for version in versions.split("+")]

@@ -179,13 +179,14 @@ def _trace(data: Json) -> Trace | None:
     return None if data is None else Trace.from_json(data)
 
 
-def stored_witnesses(folder: Path, scenarios: Iterable[Scenario]) -> list[Witness]:
-    """The witnesses of a folder that are of these scenarios, in the order of their names; those of a guarantee or a
+def stored_witnesses(folders: Iterable[Path], scenarios: Iterable[Scenario]) -> list[Witness]:
+    """The witnesses of some folders, each once, that are of these scenarios, in the order of their names; those of a guarantee or a
     program that is no more are left out.
 
     Raises:
         UnreadableWitness: a file is not a witness, or was edited.
     """
     known = {(s.id, g.program, g.id) for s in scenarios for g in s.guarantees}
-    found = [Witness.read(path) for path in sorted(folder.glob("*.json"))]
-    return [w for w in found if (w.case.scenario, w.case.program, w.guarantee) in known]
+    found = [Witness.read(path) for folder in folders for path in sorted(folder.glob("*.json"))]
+    unique = {witness.id: witness for witness in found}
+    return [w for w in unique.values() if (w.case.scenario, w.case.program, w.guarantee) in known]

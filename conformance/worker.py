@@ -19,7 +19,7 @@ from conformance import tables
 from conformance.engine import CannotRun, Engine, EngineGone, NotDriven
 from conformance.guarantees import programs_of
 from conformance.judging import Batch, Checker
-from conformance.model import Pack
+from conformance.model import Pack, PackRun
 from conformance.registry import load_checker, load_engine, load_scenarios
 
 
@@ -89,7 +89,14 @@ class Worker:
         number = request["number"]
         try:
             pack = Pack(tuple(tables.cases_of(tables.receive(Path(request["pack"])))))
-            run = self._engines[request["run"]].run(pack, self._programs)
+            engine: Any = self._engines[request["run"]]
+            if request["part"] == "begin":
+                engine.begin(pack, self._programs, Path(request["carried"]))
+                run = PackRun()
+            elif request["part"] == "resume":
+                run = engine.resume(pack, self._programs, Path(request["carried"]))
+            else:
+                run = engine.run(pack, self._programs)
             tables.send(Path(request["out"]), tables.pack_run_table(pack, run))
         except NotDriven as error:
             self._answer(number, not_driven=str(error))

@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from conformance.changes import Changes
+from conformance.engine import bare
 from conformance.gate import GateReport, Outcome, Ruled
 from conformance.model import canonical
 from conformance.results import Results
@@ -25,6 +26,8 @@ def diff_lines(between: Changes, runs: Sequence[Results]) -> Iterator[str]:
     for where, engines in (("old", between.gone), ("new", between.added)):
         if engines:
             yield f"only in the {where} one: {', '.join(engines)}"
+    if between.new_guarantees:
+        yield f"guarantees that only the new one has: {', '.join(between.new_guarantees)}"
     for kind, found in between.found.items():
         yield f"{cells_changed(found)} {kind.value}"
         for change in found:
@@ -46,6 +49,7 @@ def diff_json(between: Changes) -> str:
         for change in between
     ]
     about = {"same_cases": between.same_cases, "only_old": list(between.gone), "only_new": list(between.added)}
+    about["new_guarantees"] = list(between.new_guarantees)
     return json.dumps({**about, "unchanged": between.unchanged, "changes": found}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -112,7 +116,7 @@ def proposals(report: GateReport) -> Iterator[str]:
             continue
         told.add(key)
         entry = {
-            "engine": ruled.engine.partition("@")[0],
+            "engine": bare(ruled.engine),
             "guarantee": f"{ruled.scenario}/{ruled.guarantee}",
             "kind": "engine",
             "reason": "",

@@ -65,6 +65,8 @@ Row = tuple[str, str]
 def render(runs: Sequence[Results], kills: SelfTest | None = None) -> str:
     """The page of one run, or of several side by side, oldest first; with the kill matrix of a self-test if there is one.
     Everything in it comes from them."""
+    if len(runs) > 1:
+        runs = [run.in_short() for run in runs]
     page = _Page(runs)
     return framed(
         "matrix.html.j2",

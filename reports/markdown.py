@@ -30,6 +30,8 @@ LIMIT = 60_000
 def render(runs: Sequence[Results]) -> str:
     """What changed between the runs, oldest first; then the last one: what was violated, then the whole matrix. What would be
     too long for a comment is left out, from the end, and named."""
+    if len(runs) > 1:
+        runs = [run.in_short() for run in runs]
     results = runs[-1]
     sections = {"what changed": _changes(runs), "engines": _engines(results), "what is violated": _violated(results)}
     sections |= {"all guarantees": _matrix(results), "agreement": _agreements(results)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from engines.spark import session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from engines.spark.job import Job
     from engines.spark.operator import Failure
 
 DRIVEN: Mapping[Feature, Support] = {
@@ -124,15 +126,38 @@ class SparkColumn:
         return {}
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        from engines.spark import driving, job
-
         folder = self._folder / f"job-{next(self._numbers)}"
         folder.mkdir()
+        try:
+            with self._job(pack, programs, folder) as job:
+                job.begin()
+                return job.rest()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
+        """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
+        with self._job(pack, programs, folder) as job:
+            job.begin()
+            job.leave()
+
+    def resume(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
+        """Run the rest of a pack that was begun in ``folder``."""
+        with self._job(pack, programs, folder) as job:
+            job.take_over()
+            return job.rest()
+
+    @contextmanager
+    def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
+        """A pack as a job in a session of its own. Raises EngineGone."""
+        from engines.spark import driving
+        from engines.spark.job import Job
+
         spark = None
         try:
             spark = self._session({"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))})
             delay = self.delay or driving.DELAY
-            return job.run(spark, folder, pack, programs, self.apply, self.mode, self.chains, delay)
+            yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, delay)
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None
@@ -140,7 +165,6 @@ class SparkColumn:
         finally:
             if spark and session.remote():
                 spark.stop()
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         """A session with these settings and those of this configuration."""

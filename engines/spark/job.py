@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NotDriven
-from conformance.model import DRAIN, Emission, Pack, PackRun, StepCount, Trace, program_ref
+from conformance.model import DRAIN, Emission, FailOnce, Pack, PackRun, Restart, StepCount, Trace, program_ref
 from conformance.program import FixedWindows, Program
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session
@@ -22,31 +22,21 @@ from engines.spark.operator import HEARTBEAT, Failure
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+LEFT = "left.json"
+"""The file in a job's folder that says what came out before it was handed on."""
+
 Apply = Callable[["DataFrame", Mapping[str, Program], "Failure | None"], "DataFrame"]
 """An API's operator on a stream of input rows; it puts out rows of ``operator.OUTPUT``."""
 
 
-def run(
-    spark: SparkSession,
-    folder: Path,
-    pack: Pack,
-    programs: Mapping[str, Program],
-    apply: Apply,
-    mode: str,
-    chains: bool = True,
-    delay: int = driving.DELAY,
-) -> PackRun:
-    """Run a pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes
-    another micro-batch to fire; ``delay`` (ms) is that of the watermark.
+class Job:
+    """A pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes another
+    micro-batch to fire; ``delay`` (ms) is that of the watermark.
 
-    Raises:
-        NotDriven: the engine's own progress does not match the schedule.
-        RuntimeError: a query failed that was not to.
+    ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and ``take_over`` hand
+    the job on to another process, with all that lies in its folder.
     """
-    return _Job(spark, folder, pack, programs, apply, mode, chains, delay).run()
 
-
-class _Job:
     def __init__(
         self,
         spark: SparkSession,
@@ -55,8 +45,8 @@ class _Job:
         programs: Mapping[str, Program],
         apply: Apply,
         mode: str,
-        chains: bool,
-        delay: int,
+        chains: bool = True,
+        delay: int = driving.DELAY,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
         self.delay = delay
@@ -67,8 +57,43 @@ class _Job:
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
 
-    def run(self) -> PackRun:
-        for query in range(self.batches[-1].query + 1):
+    def begin(self) -> None:
+        """Run the queries before the first restart; none where there is no restart.
+
+        Raises:
+            NotDriven: a query was to fail, and did not.
+            RuntimeError: a query failed that was not to.
+        """
+        for query in range(self._handover):
+            self._run_query(query)
+
+    def leave(self) -> None:
+        """Write down what came out so far."""
+        found = {"rows": list(self.rows.items()), "progress": self.progress}
+        (self.folder / LEFT).write_text(json.dumps(found), encoding="utf-8")
+
+    def take_over(self) -> None:
+        """Go on from what another process left."""
+        found = json.loads((self.folder / LEFT).read_text(encoding="utf-8"))
+        self.rows, self.progress = dict(found["rows"]), found["progress"]
+
+    @property
+    def _handover(self) -> int:
+        """The number of the query that the first restart begins."""
+        steps = list(self.pack.clock)
+        first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
+        if first is None:
+            return 0
+        return 1 + sum(isinstance(step, FailOnce) and step.resume for step in steps[:first])
+
+    def rest(self) -> PackRun:
+        """Run the other queries.
+
+        Raises:
+            NotDriven: the engine's own progress does not match the schedule.
+            RuntimeError: a query failed that was not to.
+        """
+        for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
         driving.prove(self.pack, self.batches, self.progress, self.settling)
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress)

@@ -307,7 +307,9 @@ def test_versions_side_by_side_with_what_changed(open_page, results, tmp_path, v
     expect(page.locator("article.open")).to_be_visible()
 
 
-def test_a_witness_that_runs_share_is_in_the_page_once_and_in_the_evidence_of_each(open_page, results, tmp_path, violated):
+def test_a_witness_that_runs_share_is_in_the_page_once_and_in_the_evidence_of_each(
+    open_page, results, tmp_path, violated
+):
     """Without JavaScript the later run's cell leads to it."""
     path = tmp_path / "two.html"
     path.write_text(html.render([results, results]), encoding="utf-8")

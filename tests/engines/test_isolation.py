@@ -77,7 +77,7 @@ def test_a_jvm_that_is_killed_leaves_the_other_columns_complete(tmp_path):
 def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tmp_path):
     """SIGSTOP makes the JVM of the first Spark column hang; the second one runs."""
     pytest.importorskip("pyspark")
-    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "25"]
+    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "25", "--cases", "8"]
     process = started(tmp_path, *engines)
     printed = ""
     for line in process.stdout:

@@ -4,12 +4,14 @@ import os
 import socket
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from common import SCENARIOS, drawn, run
 
 from conformance.engine import CannotRun
+from conformance.model import Pack
 from conformance.packing import packs_of
 from conformance.process import Host
 from conformance.registry import load_engine
@@ -70,7 +72,7 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
     packs = {}
     for pack in sorted(packs_of(cases, 2_000), key=lambda pack: -len({case.scenario for case in pack.cases})):
         kinds = {case.perturbation for case in pack.cases} & wanted
-        packs.update({kind: pack for kind in kinds if kind not in packs})
+        packs |= {kind: _few(pack) for kind in kinds if kind not in packs}
     assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
     for name in (
@@ -85,6 +87,16 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
         for pack in {id(pack): pack for pack in packs.values()}.values():
             assert engine.run(pack).traces == run(embedded, pack.cases), pack.clock
         embedded.close()
+
+
+def _few(pack):
+    """A pack with at most two cases of each scenario."""
+    seen = Counter()
+    kept = []
+    for case in pack.cases:
+        seen[case.scenario] += 1
+        kept += [case] if seen[case.scenario] <= 2 else []
+    return Pack(tuple(kept))
 
 
 def test_what_needs_the_jvm_says_so_through_connect(monkeypatch):

@@ -9,7 +9,7 @@ from conformance import environments
 from conformance.checking import not_expressible
 from conformance.engine import CannotRun, EngineInfo
 from conformance.environments import Release, link_harness, python_of, requirements
-from conformance.registry import UnknownName, load_engine, load_scenarios, release_of
+from conformance.registry import UnknownName, load_engine, load_scenarios, releases_of
 from conformance.results import Verdict
 
 
@@ -34,8 +34,11 @@ def test_an_engine_of_a_release_has_a_name_and_a_process_of_its_own():
     assert one.id == "spark-tws@4.0.5"
     assert {one.capabilities.host, other.capabilities.host} == {"spark@4.0.5", "spark@4.3.0"}
     assert load_engine("spark-fmgws-jvm:rocksdb@4.0.5").id == "spark-fmgws-jvm:rocksdb@4.0.5"
-    assert release_of("beam-direct@2.70.0") == Release("apache-beam", "2.70.0")
-    assert release_of("beam-direct") is None
+    assert releases_of("beam-direct@2.70.0") == (Release("apache-beam", "2.70.0"),)
+    assert releases_of("beam-direct") == ()
+    carried = load_engine("spark-tws@4.0.5+4.3.0")
+    assert (carried.id, carried.capabilities.host) == ("spark-tws@4.0.5+4.3.0", "spark@4.0.5+4.3.0")
+    assert [release.version for release in releases_of(carried.id)] == ["4.0.5", "4.3.0"]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,8 @@ def test_an_engine_of_a_release_has_a_name_and_a_process_of_its_own():
         ("spark-tws@four", "'four' is no version of pyspark"),
         ("spark-tws@", "'' is no version of pyspark"),
         ("reference@1.0", "'reference' comes in no releases"),
+        ("beam-direct@2.70.0+2.76.0", "keeps no checkpoint"),
+        ("spark-tws@4.0.5+", "'' is no version of pyspark"),
         ("spork@1.0", "unknown engine 'spork'"),
     ],
 )

@@ -86,5 +86,5 @@ def test_stored_witnesses_of_what_is_no_more_are_left_out(tmp_path):
     known = replace(SINGLE, guarantee=scenario.guarantees[0].id)
     for number, witness in enumerate((known, SINGLE)):
         witness.write(tmp_path / f"{number}.json")
-    assert stored_witnesses(tmp_path, [scenario]) == [known]
-    assert stored_witnesses(tmp_path / "nowhere", [scenario]) == []
+    assert stored_witnesses([tmp_path, tmp_path], [scenario]) == [known]
+    assert stored_witnesses([tmp_path / "nowhere"], [scenario]) == []

@@ -1,0 +1,203 @@
+"""An upgrade: one engine in two releases on identical cases, and whether a checkpoint of the old one survives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.confirmation import ALONE, ERROR, NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay
+from conformance.engine import CannotRun, bare
+from conformance.guarantees import Guarantee, Scenario, slug
+from conformance.model import Case
+from conformance.perturbation import RESTART
+from conformance.process import opened
+from conformance.registry import load_engine
+from conformance.results import Results, Verdict
+from conformance.runner import Options, with_replays
+from conformance.storage import file_name, read_cases, write_cases
+from conformance.witnesses import Witness
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What to compare: releases ``old`` and ``new`` of a package, on its ``engines`` (ids without a version). The rest is as in
+    ``runner.Options``."""
+
+    old: str
+    new: str
+    engines: tuple[str, ...]
+    options: Options
+
+    def execute(self, run: Callable[[Options], Results], say: Callable[[str], None]) -> tuple[Results, Results]:
+        """The results of both sides, with all that was asked of both. ``run`` makes a run, ``say`` tells the user."""
+        options, out = self.options, self.options.out
+        say(f"the old release, {self.old}")
+        mine = tuple(f"{engine}@{self.old}" for engine in self.engines)
+        old = run(replace(options, engines=("reference", *mine), out=out / "old"))
+        absent = lacking(old)
+        for engine, why in absent.items():
+            say(f"{bare(engine)}: left out: {why}")
+        old = without(old, {"reference", *absent})
+        there = [engine for engine in mine if engine not in absent and engine in old.engines]
+        if not there:
+            return old, old
+        say(f"the new release, {self.new}, on the same cases")
+        theirs = tuple(f"{bare(engine)}@{self.new}" for engine in there)
+        witnesses = (*options.witnesses, out / "old" / "witnesses")
+        again = replace(options, engines=theirs, out=out / "new", cases_from=out / "old", witnesses=witnesses)
+        new = run(again)
+        if asked := to_ask(old, new):
+            say(f"asking the old release for what {len(asked)} witnesses of the new one show")
+            old = asked_again(old, asked, options.scenarios, out / "old" / "logs", options.timeout)
+        names = [bare(name) for name in theirs if name in new.engines and hasattr(load_engine(name), "begin")]
+        cases = list(restarted(out / "old", options.scenarios))
+        if names and cases:
+            say(f"checkpoints of {self.old} on {self.new}")
+            write_cases(out / "restarts.parquet", cases)
+            carried = run(
+                replace(
+                    options,
+                    engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),
+                    scenarios=tuple(s for s in map(surviving, options.scenarios) if s.guarantees),
+                    out=out / "carried",
+                    cases_from=out / "restarts.parquet",
+                    witnesses=(),
+                )
+            )
+            new = with_carried(new, carried)
+        return old, new
+
+
+def without(results: Results, engines: Iterable[str]) -> Results:
+    """Results as if these engines had taken no part."""
+    engines = set(engines)
+    cells = [cell for cell in results.cells if cell.engine not in engines]
+    return replace(
+        results,
+        environment={name: entry for name, entry in results.environment.items() if name not in engines},
+        cells=cells,
+        survivals=[s for s in results.survivals if s["engine"] not in engines],
+        agreements=[a for a in results.agreements if not {a["left"], a["right"]} & engines],
+        replays=[r for r in results.replays if r["engine"] not in engines],
+    )
+
+
+def surviving(scenario: Scenario) -> Scenario:
+    """A scenario with the guarantees that checkpoints of its programs survive an upgrade in place of its own: for each program
+    that promises to survive a restart, up to the same equivalence."""
+    return replace(
+        scenario,
+        guarantees=tuple(
+            Guarantee(_claim(program), program, same_under=(RESTART,), alike=promised[RESTART.id])
+            for program, promised in scenario.survives.items()
+            if RESTART.id in promised
+        ),
+    )
+
+
+def _claim(program: str) -> str:
+    return f"a checkpoint of {program} survives the upgrade"
+
+
+def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
+    """The scenario whose guarantee a witness is of. Raises StopIteration where it is of none."""
+    scenario = next(s for s in scenarios if s.id == witness.case.scenario)
+    return surviving(scenario) if witness.guarantee == slug(_claim(witness.case.program)) else scenario
+
+
+def restarted(folder: Path, scenarios: Sequence[Scenario]) -> Iterator[Case]:
+    """The cases of a run with a restart and nothing else done to them, and those that they are the twins of."""
+    wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
+    for batch in read_cases(folder, scenarios):
+        cases = [case for case in batch if (case.scenario, case.program) in wanted]
+        bases = {case.base for case in cases if case.perturbation == RESTART.id}
+        yield from (case for case in cases if case.id in bases or case.perturbation == RESTART.id)
+
+
+def lacking(results: Results) -> dict[str, str]:
+    """Engine -> why nothing could be asked of it, for those that cannot express anything."""
+    found = {}
+    for engine in results.engines:
+        cells = [cell for cell in results.cells if cell.engine == engine]
+        if all(cell.verdict is Verdict.UNSUPPORTED for cell in cells):
+            found[engine] = cells[0].reason
+    return found
+
+
+def to_ask(old: Results, new: Results) -> list[Witness]:
+    """The witnesses of the new side's violations that the old side has no violation for: each is to be asked of the old one, so
+    that what is called a regression is seen to hold there."""
+    violated = {(bare(c.engine), c.row, c.perturbation) for c in old.cells if c.verdict is Verdict.VIOLATED}
+    wanted = dict.fromkeys(
+        cell.witness
+        for cell in new.cells
+        if cell.verdict is Verdict.VIOLATED
+        and cell.witness
+        and (bare(cell.engine), cell.row, cell.perturbation) not in violated
+    )
+    return [Witness.from_json(new.witnesses[name]) for name in wanted]
+
+
+def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout: float) -> tuple[str, str]:
+    """What a witness gives on an engine, as its replay answers, and why."""
+    log = Path("build/conformance/bisect.log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with opened(engine, log, timeout) as process:
+            if process.lacks:
+                return NOT_EXPRESSIBLE, process.lacks
+            again = replay(process, witness, scenarios, load_engine(engine).capabilities)
+    except CannotRun as error:
+        return ERROR, str(error)
+    return again.answer, again.message or "the guarantee stands"
+
+
+def asked_again(
+    results: Results, witnesses: Sequence[Witness], scenarios: Sequence[Scenario], logs: Path, timeout: float
+) -> Results:
+    """Results with witnesses that were found in another release: each is replayed alone on the engine of its name here, and
+    speaks against its cell where it fails every time."""
+    found: dict[str, list[Replay]] = {}
+    for engine in results.engines:
+        mine = [w for w in witnesses if bare(w.engine) == bare(engine)]
+        if not mine:
+            continue
+        can = load_engine(engine).capabilities
+        try:
+            with opened(engine, logs / f"{file_name(engine)}-asked-again.log", timeout) as process:
+                for witness in mine:
+                    answers = [replay(process, witness, scenarios, can) for _ in range(ALONE)]
+                    worst = next((a for a in answers if a.answer != STILL_FAILS), answers[0])
+                    found.setdefault(engine, []).append(worst)
+        except CannotRun as error:
+            entry = results.environment[engine]
+            entry["failure"] = entry["failure"] or str(error)
+    still = {r.witness.id: r.witness.to_json() for rs in found.values() for r in rs if r.answer == STILL_FAILS}
+    return replace(
+        results,
+        cells=[with_replays(cell, found.get(cell.engine, [])) for cell in results.cells],
+        witnesses=results.witnesses | still,
+        replays=[*results.replays, *(r.to_json() | {"engine": engine} for engine, rs in found.items() for r in rs)],
+    )
+
+
+def with_carried(new: Results, carried: Results) -> Results:
+    """The new side's results with what a run of carried engines found, as cells of the engine that resumed."""
+    names = {bare(engine): engine for engine in new.engines}
+    cells = [replace(cell, engine=names[bare(cell.engine)]) for cell in carried.cells]
+    texts = {
+        name: {**entry, "guarantees": {**entry["guarantees"], **carried.scenarios.get(name, entry)["guarantees"]}}
+        for name, entry in new.scenarios.items()
+    }
+    environment = {name: dict(entry) for name, entry in new.environment.items()}
+    for engine, entry in carried.environment.items():
+        mine = environment[names[bare(engine)]]
+        mine["failure"] = mine["failure"] or entry["failure"]
+    return replace(
+        new,
+        cells=[*new.cells, *cells],
+        scenarios=texts,
+        environment=environment,
+        witnesses=new.witnesses | carried.witnesses,
+    )
