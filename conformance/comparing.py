@@ -14,7 +14,7 @@ from conformance.baseline import Baseline
 from conformance.bisecting import CannotBisect, between, bisect, released
 from conformance.changes import changes
 from conformance.confirmation import FIXED, STILL_FAILS
-from conformance.engine import bare
+from conformance.engine import CannotRun, bare
 from conformance.expectations import Divergence
 from conformance.expectations import read as read_expectations
 from conformance.gate import GateReport, gate
@@ -210,7 +210,11 @@ def upgrade_(
     )
     console = open_console()
     asked = Upgrade(old, new, _engines_of(package, engines), options)
-    before, after = asked.execute(lambda more: execute(more, console), click.echo)
+    try:
+        before, after = asked.execute(lambda more: execute(more, console), click.echo)
+    except CannotRun as error:
+        click.echo(f"cannot compare {old} and {new}: {error}", err=True)
+        sys.exit(3)
     between = changes(Baseline.of(before), Baseline.of(after))
     report = _judged(Baseline.of(after), Baseline.of(before), accepted)
     for side, results in (("old", before), ("new", after)):

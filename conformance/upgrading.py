@@ -30,7 +30,11 @@ class Upgrade:
     options: Options
 
     def execute(self, run: Callable[[Options], Results], say: Callable[[str], None]) -> tuple[Results, Results]:
-        """The results of both sides, with all that was asked of both. ``run`` makes a run, ``say`` tells the user."""
+        """The results of both sides, with all that was asked of both. ``run`` makes a run, ``say`` tells the user.
+
+        Raises:
+            CannotRun: no engine is there in both releases.
+        """
         options, out = self.options, self.options.out
         say(f"the old release, {self.old}")
         mine = tuple(f"{engine}@{self.old}" for engine in self.engines)
@@ -41,12 +45,15 @@ class Upgrade:
         old = without(old, {"reference", *absent})
         there = [engine for engine in mine if engine not in absent and engine in old.engines]
         if not there:
-            return old, old
+            failures = [entry["failure"] for entry in old.environment.values() if entry["failure"]]
+            raise CannotRun((failures or [*absent.values()])[0])
         say(f"the new release, {self.new}, on the same cases")
         theirs = tuple(f"{bare(engine)}@{self.new}" for engine in there)
         witnesses = (*options.witnesses, out / "old" / "witnesses")
         again = replace(options, engines=theirs, out=out / "new", cases_from=out / "old", witnesses=witnesses)
         new = run(again)
+        if not new.engines:
+            raise CannotRun(next(entry["failure"] for entry in new.environment.values()))
         if asked := to_ask(old, new):
             say(f"asking the old release for what {len(asked)} witnesses of the new one show")
             old = asked_again(old, asked, options.scenarios, out / "old" / "logs", options.timeout)

@@ -1,0 +1,188 @@
+"""Two releases of a framework compared, and the first bad one found, as a user meets it. The framework is a toy whose releases
+need no installation: their environments are there already."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from conformance.environments import CACHE, Release, python_of
+from conformance.results import Results, Verdict
+
+TOY = Path(__file__).parent / "toy_framework"
+RELEASES = ["0.9", "1.0", "1.1", "2.0", "2.1", "3.0", "4.0"]
+ROW = "late-data/an-element-exactly-at-the-watermark-is-processed"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder to work in, with an environment for each release."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(folder / "cache"))
+        patch.setattr("conformance.environments._build", _build)
+        for number in RELEASES:
+            python_of(Release("toy-framework", number))
+    return folder
+
+
+def _build(release, wanted, place):
+    """In place of an installation: this very Python, told which release it is."""
+    python = place / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nTOY_RELEASE={release.version} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+
+
+def conformance(*arguments, home, **more):
+    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
+    path = os.pathsep.join(filter(None, [str(TOY), os.environ.get("PYTHONPATH", "")]))
+    environment = os.environ | {CACHE: str(home / "cache"), "PYTHONPATH": path} | more
+    return subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
+
+
+def upgrade(old, new, home, *more):
+    asked = [
+        "--scenario",
+        "late-data",
+        "--scenario",
+        "event-time-timers",
+        "--cases",
+        8,
+        "--seed",
+        3,
+        "--out",
+        f"{old}-{new}",
+    ]
+    return conformance("upgrade", "toy-framework", "--from", old, "--to", new, *asked, *more, home=home)
+
+
+@pytest.fixture(scope="module")
+def worse(home):
+    return upgrade("1.0", "2.0", home)
+
+
+def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
+    assert worse.returncode == 1, worse.stdout + worse.stderr
+    assert f"released/{ROW}" in worse.stdout
+    assert "held, is violated" in worse.stdout
+    assert "asking the old release for what" in worse.stdout
+    old, new = (Results.read(home / "1.0-2.0" / side / "results.json") for side in ("old", "new"))
+    assert old.run["cases_digest"] == new.run["cases_digest"]
+    (asked,) = {replay["witness"] for replay in old.replays} & {
+        cell.witness for cell in new.cells if cell.row == tuple(ROW.split("/")) and cell.perturbation == "as drawn"
+    }
+    assert {r["answer"] for r in old.replays if r["witness"] == asked} == {"FIXED"}
+    for file in ("matrix.html", "summary.md", "junit.xml"):
+        assert "at the watermark" in (home / "1.0-2.0" / file).read_text().replace("-", " ")
+
+
+def test_what_was_accepted_passes(worse, home):
+    proposed = conformance(
+        "gate", "1.0-2.0/new/results.json", "--baseline", "1.0-2.0/old/results.json", "--propose", home=home
+    )
+    entries = proposed.stdout[proposed.stdout.index("[[divergence]]") :].replace('reason = ""', 'reason = "known"')
+    (home / "accepted.toml").write_text(entries)
+    done = upgrade("1.0", "2.0", home, "--expectations", "accepted.toml")
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_is_mended_is_told_and_passes(home):
+    done = upgrade("2.1", "1.0", home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "holds now" in done.stdout
+    assert "0 cells blocked" in done.stdout
+
+
+def test_a_checkpoint_that_does_not_survive_is_blocked(home):
+    """Each release by itself keeps its timers over a restart."""
+    done = upgrade("1.1", "3.0", home)
+    assert done.returncode == 1, done.stdout + done.stderr
+    results = Results.read(home / "1.1-3.0" / "new" / "results.json")
+    violated = {cell.guarantee for cell in results.cells if cell.verdict is Verdict.VIOLATED}
+    assert violated
+    assert all("survives-the-upgrade" in guarantee for guarantee in violated)
+    witness = next(cell.witness for cell in results.cells if cell.verdict is Verdict.VIOLATED)
+    again = conformance("replay", f"1.1-3.0/carried/witnesses/{witness}.json", home=home)
+    assert again.returncode == 1
+    assert "released@1.1+3.0: STILL FAILS" in again.stdout
+
+
+def test_a_checkpoint_that_cannot_be_read_is_a_violation_with_its_cause(home):
+    done = upgrade("1.1", "4.0", home)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "checkpoints of other releases cannot be read" in (home / "1.1-4.0" / "matrix.html").read_text()
+
+
+def test_an_api_that_the_old_release_lacks_is_left_out(home):
+    done = upgrade("0.9", "1.0", home)
+    assert done.returncode == 3
+    assert "released: left out: toy-framework 0.9 has no operator" in done.stdout
+    assert "cannot compare 0.9 and 1.0: toy-framework 0.9 has no operator" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["toy", "--from", "1", "--to", "2"], "no engine is of the package 'toy'; packages: "),
+        (["pyspark", "--from", "1", "--to", "2", "--engine", "beam-direct"], "name an engine of pyspark"),
+        (["toy-framework", "--from", "one", "--to", "2"], "'one' is no version of toy-framework"),
+    ],
+)
+def test_an_upgrade_that_cannot_be_meant_is_one_line(home, arguments, says):
+    done = conformance("upgrade", *arguments, "--scenario", "late-data", "--cases", 2, "--out", "no", home=home)
+    assert done.returncode == 2, done.stdout
+    assert says in done.stderr.splitlines()[-1]
+
+
+def test_all_engines_of_a_release_run_by_one_option(home):
+    done = conformance(
+        "run", "--release", "toy-framework==2.0", "--scenario", "late-data", "--cases", 4, "--seed", 1, home=home
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = Results.read(home / "build" / "conformance" / "results.json")
+    assert results.engines == ["reference", "released@2.0"]
+    assert conformance("run", "--release", "toy-framework", home=home).returncode == 2
+    assert conformance("run", "--engine", "released@1.0+2.0", home=home).returncode == 2
+
+
+@pytest.fixture
+def index():
+    """The address of an index that has the releases; one of them was taken back."""
+
+    class Index(BaseHTTPRequestHandler):
+        def do_GET(self):
+            files = [{"filename": f"toy_framework-{v}.tar.gz", "yanked": v == "1.1"} for v in [*RELEASES, "5.0.dev1"]]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"files": files}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_the_first_release_in_which_a_witness_fails_is_found(worse, home, index):
+    asked = ["--cell", f"released/{ROW}", "--witnesses", "1.0-2.0/new/witnesses"]
+    done = conformance(
+        "bisect", "toy-framework", *asked, "--good", "1.0", "--bad", "2.1", home=home, UV_DEFAULT_INDEX=index
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "toy-framework 2.0 is the first release in which it fails; in 1.0 it does not" in done.stdout
+    wrong = conformance(
+        "bisect", "toy-framework", *asked, "--good", "2.0", "--bad", "2.1", home=home, UV_DEFAULT_INDEX=index
+    )
+    assert (wrong.returncode, "the witness fails in 2.0" in wrong.stderr) == (2, True)
+    unknown = conformance(
+        "bisect", "toy-framework", *asked, "--good", "1.1", "--bad", "2.1", home=home, UV_DEFAULT_INDEX=index
+    )
+    assert (unknown.returncode, "there is no release 1.1" in unknown.stderr) == (2, True)
