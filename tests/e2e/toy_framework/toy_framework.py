@@ -20,8 +20,9 @@ class Released(Reference):
     package = "toy-framework"
 
     def __init__(self):
+        super().__init__()
         self.release = os.environ.get("TOY_RELEASE", "")
-        self.capabilities = replace(Reference.capabilities, host="toy")
+        self.capabilities = replace(self.capabilities, host="toy")
 
     def lacks(self):
         return "toy-framework 0.9 has no operator" if self.release == "0.9" else ""
