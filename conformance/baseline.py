@@ -122,6 +122,11 @@ class Baseline:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableBaseline(f"{path} is neither a whole baseline nor results: {error!r}") from None
 
+    @property
+    def able(self) -> frozenset[str]:
+        """The engines that could be asked something: not all of their cells are unsupported."""
+        return frozenset(engine for (engine, *_), s in self.cells.items() if s.verdict is not Verdict.UNSUPPORTED)
+
     def counts(self) -> dict[str, Counter[Verdict]]:
         """How many cells of each verdict an engine has."""
         found = {name: Counter[Verdict]() for name in self.engines}

@@ -77,8 +77,10 @@ class Changes:
 
 
 def changes(old: Baseline, new: Baseline) -> Changes:
-    """Every cell, and every equivalence observed, of engines that both have and that is another in the new one."""
-    both = {*old.engines} & {*new.engines}
+    """Every cell, and every equivalence observed, of engines that both have and that is another in the new one. An engine that one
+    side could ask nothing of, because its release lacks the API, is one that only the other has."""
+    here, there = old.able, new.able
+    both = {e for e in old.engines if e in new.engines and (e in here) == (e in there)}
     alike: dict[tuple[Kind, str, str, str, str, str, bool], list[str]] = {}
     unchanged = 0
     known = {place[1:3] for place in old.cells}
@@ -99,8 +101,8 @@ def changes(old: Baseline, new: Baseline) -> Changes:
     return Changes(
         {kind: grouped[kind] for kind in Kind if kind in grouped},
         unchanged,
-        tuple(e for e in old.engines if e not in both),
-        tuple(e for e in new.engines if e not in both),
+        tuple(e for e in old.engines if e not in both and (e in here or e not in new.engines)),
+        tuple(e for e in new.engines if e not in both and (e in there or e not in old.engines)),
         tuple(new_guarantees),
         old.cases_digest == new.cases_digest,
     )

@@ -42,7 +42,8 @@ STANDING = {verdict: Standing(verdict, 9) for verdict in Verdict} | {Verdict.VIO
     ],
 )
 def test_how_a_verdict_changed(before, after, kind):
-    found = changes(of({"as drawn": STANDING[before]}), of({"as drawn": STANDING[after]})).found
+    same = {"split": STANDING[Verdict.HOLDS]}  # the API is there
+    found = changes(of({"as drawn": STANDING[before], **same}), of({"as drawn": STANDING[after], **same})).found
     assert {kind: [(c.before, c.after) for c in group] for kind, group in found.items()} == {
         kind: [(before.value, after.value)]
     }
@@ -88,6 +89,22 @@ def test_cells_that_come_or_go_are_changes_and_engines_are_named():
     assert (changes(two, one).gone, changes(two, one).added) == (("two",), ())
     assert (changes(one, two).gone, changes(one, two).added) == ((), ("two",))
     assert changes(one, two).unchanged == 1
+
+
+def test_an_api_that_one_side_lacks_is_told_in_a_word():
+    """Not as a change of every cell."""
+    lacks, has = of({"split": STANDING[Verdict.UNSUPPORTED]}), of({"split": STANDING[Verdict.HOLDS]})
+    assert (changes(lacks, has).found, changes(lacks, has).gone, changes(lacks, has).added) == ({}, (), ("one",))
+    assert (changes(has, lacks).found, changes(has, lacks).gone, changes(has, lacks).added) == ({}, ("one",), ())
+    assert (changes(lacks, lacks).unchanged, changes(lacks, lacks).gone) == (1, ())
+
+
+def test_a_guarantee_that_only_the_new_run_has_is_named():
+    holds = STANDING[Verdict.HOLDS]
+    old, new = of({"split": holds}), of({"split": holds})
+    new.cells["one", "s", "more", "restart"] = holds
+    assert changes(old, new).new_guarantees == ("s/more",)
+    assert (changes(old, new).found, changes(old, new).unchanged) == ({}, 1)
 
 
 def test_other_cases_are_told():
