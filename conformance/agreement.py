@@ -142,7 +142,7 @@ def agreements(
     for case in drawn:
         by_program.setdefault((case.scenario, case.program), []).append(case)
     return [
-        _agreement(scenario, name, by_program.get((scenario.id, name), []), left, right)
+        agreement(scenario, name, by_program.get((scenario.id, name), []), left, right)
         for scenario in scenarios
         for name in scenario.programs
         for left, right in sides
@@ -157,7 +157,8 @@ Side = tuple[str, Traces]
 """One of two that are compared: its name, and what it answered."""
 
 
-def _agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, two: Side) -> Agreement:
+def agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, two: Side) -> Agreement:
+    """That of two sides on these cases of a program."""
     program = scenario.programs[name]
     (left, seen), (right, also_seen) = one, two
     both = [case for case in cases if case.id in seen and case.id in also_seen]

@@ -24,7 +24,7 @@ from conformance.results import Results, UnreadableResults, Verdict
 from conformance.runner import Options
 from conformance.running import console as open_console
 from conformance.running import execute, failed
-from conformance.upgrading import Upgrade, asked_alone
+from conformance.upgrading import Upgrade, asked_alone, outputs
 from conformance.witnesses import Witness, stored_witnesses
 
 UPGRADE = 40
@@ -220,10 +220,13 @@ def upgrade_(
     for side, results in (("old", before), ("new", after)):
         results.write(out / side / "results.json")
     (out / "matrix.html").write_text(load_reports()["html"]([before, after]), encoding="utf-8")
+    pairs = [(one, two) for one in before.engines for two in after.engines if bare(one) == bare(two)]
+    same = [*comparison.output_lines(outputs(out, pairs, options.scenarios), after)]
     summary = comparison.gate_markdown(report) + "\n" + comparison.diff_markdown(between, [before, after], old, new)
+    summary += "\n".join(["", "## What came out", "", *(f"    {line}" for line in same), ""])
     (out / "summary.md").write_text(summary, encoding="utf-8")
     (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
-    for line in (*comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
+    for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
         click.echo(line)
     click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of both in old/ and new/")
     sys.exit(3 if failed(before) or failed(after) else 0 if report.open else 1)

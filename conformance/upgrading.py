@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from conformance.agreement import Agreement, agreement
 from conformance.confirmation import ALONE, ERROR, NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay
 from conformance.engine import CannotRun, bare
 from conformance.guarantees import Guarantee, Scenario, slug
@@ -15,7 +17,7 @@ from conformance.process import opened
 from conformance.registry import load_engine
 from conformance.results import Results, Verdict
 from conformance.runner import Options, with_replays
-from conformance.storage import file_name, read_cases, write_cases
+from conformance.storage import Store, file_name, read_cases, write_cases
 from conformance.witnesses import Witness
 
 
@@ -74,6 +76,25 @@ class Upgrade:
             )
             new = with_carried(new, carried)
         return old, new
+
+
+def outputs(out: Path, engines: Iterable[tuple[str, str]], scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
+    """For each program and engine (its names in the old and in the new release): how what came out of the two releases agrees,
+    on all cases that both answered, twins included; as the agreements of results, without programs that nothing answered."""
+    old, new = Store(out / "old"), Store(out / "new")
+    found = []
+    for one, two in engines:
+        sums: dict[tuple[str, str, str, str], Agreement] = {}
+        for batch in old.batches:
+            sides = (one, old.read_traces(one, batch)), (two, new.read_traces(two, batch))
+            cases = old.read_cases(batch)
+            for scenario in scenarios:
+                for name in scenario.programs:
+                    mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, name)]
+                    part = agreement(scenario, name, mine, *sides)
+                    sums[part.place] = sums[part.place].plus(part) if part.place in sums else part
+        found += [total.to_json() for total in sums.values() if total.cases]
+    return found
 
 
 def without(results: Results, engines: Iterable[str]) -> Results:

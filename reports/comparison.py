@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,7 +14,17 @@ from conformance.model import canonical
 from conformance.results import Results
 from reports.junit import document
 from reports.markdown import changed, plain
-from reports.words import OTHER_CASES, cells_changed, change_in_words, changed_claim, legal, replay_command
+from reports.words import (
+    OTHER_CASES,
+    cells_changed,
+    change_in_words,
+    changed_claim,
+    compared,
+    difference_lines,
+    differing,
+    legal,
+    replay_command,
+)
 
 HEADINGS = {Outcome.BLOCKS: "Blocked", Outcome.TOLD: "To look at, not blocked"}
 
@@ -33,6 +43,23 @@ def diff_lines(between: Changes, runs: Sequence[Results]) -> Iterator[str]:
         for change in found:
             yield f"  {change.name}: {changed_claim(runs, change)}: {change_in_words(change)}"
     yield f"{between.unchanged} cells unchanged"
+
+
+def output_lines(agreements: Sequence[Mapping[str, Any]], results: Results) -> Iterator[str]:
+    """Whether two releases of an engine put out the same on the same cases, whatever guarantees say; the smallest case for each
+    program on which they do not."""
+    engines = dict.fromkeys((found["left"], found["right"]) for found in agreements)
+    for left, right in engines:
+        mine = [found for found in agreements if found["left"] == left]
+        same = sum(found["cases"] - differing(found) for found in mine)
+        total = sum(found["cases"] for found in mine)
+        told = f"all {total}" if same == total else f"{same} of {total}"
+        yield f"{bare(left)}: identical output on {told} cases"
+        for found in mine:
+            if found["smallest"]:
+                name = results.scenarios[found["scenario"]]["name"]
+                yield f"  {name} ({found['program']}): {compared(found, left, right)}; the smallest:"
+                yield from (f"    {line}" for line in difference_lines(found))
 
 
 def diff_json(between: Changes) -> str:

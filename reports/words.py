@@ -275,13 +275,13 @@ def compared_ports(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for agreement in results.agreements:
         left, right = agreement["left"], agreement["right"]
         if {left, right} <= ports and left.partition(":")[2] == right.partition(":")[2]:
-            yield _compared(agreement, left, right), agreement
+            yield compared(agreement, left, right), agreement
     for agreement in results.agreements:
         if agreement["left"] in ports and with_reference(agreement):
-            yield _compared(agreement, agreement["left"], "the reference"), agreement
+            yield compared(agreement, agreement["left"], "the reference"), agreement
 
 
-def _compared(agreement: Mapping[str, Any], left: str, right: str) -> str:
+def compared(agreement: Mapping[str, Any], left: str, right: str) -> str:
     cases, differ = agreement["cases"], differing(agreement)
     if not cases:
         return f"{left} and {right} have no case in common"

@@ -338,7 +338,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "--seed",
         "1",
         "--cases",
-        "100",
+        "50",
     ]
     process = subprocess.Popen(
         [*command, "--out", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

