@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,15 @@ class Baseline:
         engines = {**self.engines, **newer.engines}
         return Baseline(
             newer.harness, newer.cases_digest, engines, kept(self.cells, newer.cells), kept(self.alike, newer.alike)
+        )
+
+    def without(self, engines: Collection[str]) -> Baseline:
+        """As if these engines had taken no part."""
+        return replace(
+            self,
+            engines={name: versions for name, versions in self.engines.items() if name not in engines},
+            cells={place: standing for place, standing in self.cells.items() if place[0] not in engines},
+            alike={place: found for place, found in self.alike.items() if place[0] not in engines},
         )
 
     def write(self, path: Path) -> None:

@@ -119,9 +119,13 @@ def baseline_() -> None:
 @baseline_.command("write")
 @click.argument("results", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-def baseline_write(results: Path, file: Path) -> None:
+@click.option("--without", "left_out", metavar="ENGINE", multiple=True, help="Leave an engine out (repeat for several).")
+def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None:
     """Write the baseline of RESULTS to FILE."""
-    Baseline.read(results).write(file)
+    found = Baseline.read(results)
+    if unknown := [name for name in left_out if name not in found.engines]:
+        raise click.UsageError(f"{results} has no engine {unknown[0]!r}; there are: {', '.join(found.engines)}")
+    found.without(left_out).write(file)
 
 
 @baseline_.command("update")
