@@ -27,7 +27,7 @@ from conformance.running import execute, failed
 from conformance.upgrading import Upgrade, asked_alone, outputs
 from conformance.witnesses import Witness, stored_witnesses
 
-UPGRADE = 40
+UPGRADE = 25
 """How many cases shall put each guarantee to the test when two releases are compared."""
 
 

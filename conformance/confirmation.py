@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance import checking
 from conformance.checking import Against, Runs, Unjudgeable
-from conformance.engine import Capabilities, EngineInfo, Feature, NotDriven, program_needs, schedule_needs
+from conformance.engine import Capabilities, EngineInfo, Feature, NotDriven, bare, program_needs, schedule_needs
 from conformance.guarantees import Guarantee, Scenario, programs_of
 from conformance.model import Case, Json, Pack, PackRun, Trace, program_ref
 from conformance.packing import packs_of
@@ -369,7 +369,7 @@ class Confirmer:
         return replace(witness, confirmations=(*kept, self._confirmation(failed, ALONE)))
 
     def _confirmation(self, failed: int, runs: int) -> Confirmation:
-        return Confirmation(self._info.id, dict(self._info.environment), self._info.adapter, failed, runs)
+        return Confirmation(bare(self._info.id), dict(self._info.environment), self._info.adapter, failed, runs)
 
     def _find_flips(
         self, targets: Mapping[_Kind, Target], outcomes: dict[_Kind, Witness | tuple[Verdict, str]]

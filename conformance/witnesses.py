@@ -22,7 +22,8 @@ class UnreadableWitness(ValueError):
 
 @dataclass(frozen=True)
 class Confirmation:
-    """In how many of some runs alone a witness failed, on one engine with one configuration and one adapter."""
+    """In how many of some runs alone a witness failed, on one engine with one configuration and one adapter. ``engine`` is an id
+    without the release, which ``versions`` has."""
 
     engine: str
     versions: Mapping[str, str]
