@@ -119,7 +119,9 @@ def baseline_() -> None:
 @baseline_.command("write")
 @click.argument("results", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--without", "left_out", metavar="ENGINE", multiple=True, help="Leave an engine out (repeat for several).")
+@click.option(
+    "--without", "left_out", metavar="ENGINE", multiple=True, help="Leave an engine out (repeat for several)."
+)
 def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None:
     """Write the baseline of RESULTS to FILE."""
     found = Baseline.read(results)

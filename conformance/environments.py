@@ -26,6 +26,9 @@ from conformance.model import digest
 CACHE = "CONFORMANCE_CACHE"
 """The environment variable that says where environments are kept."""
 
+FOREIGN = ("PYTHONHOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", "VIRTUAL_ENV")
+"""Environment variables that would lead a release to what another installation has."""
+
 TIMEOUT = 1_800
 """Seconds that an installation may take."""
 

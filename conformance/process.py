@@ -19,7 +19,7 @@ from typing import Any
 
 from conformance import tables
 from conformance.engine import CannotRun, Feature, NotDriven
-from conformance.environments import Release, link_harness, python_of
+from conformance.environments import FOREIGN, Release, link_harness, python_of
 from conformance.judging import Batch
 from conformance.model import Emission, Pack, PackRun, Restart, Trace
 from conformance.registry import releases_of
@@ -57,7 +57,7 @@ class Host:
             stdout=subprocess.PIPE,
             stderr=self._log,
             start_new_session=True,
-            env=os.environ
+            env={name: value for name, value in os.environ.items() if not release or name not in FOREIGN}
             | own
             | {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(self._folder), "CONFORMANCE_RUNNER": str(os.getpid())},
         )

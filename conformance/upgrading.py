@@ -35,12 +35,19 @@ class Upgrade:
         """The results of both sides, with all that was asked of both. ``run`` makes a run, ``say`` tells the user.
 
         Raises:
-            CannotRun: no engine is there in both releases.
+            CannotRun: no engine is there in both releases, or a run was interrupted.
         """
+
+        def whole(options: Options) -> Results:
+            results = run(options)
+            if results.run["partial"]:
+                raise CannotRun(f"interrupted; what there is lies in {options.out}")
+            return results
+
         options, out = self.options, self.options.out
         say(f"the old release, {self.old}")
         mine = tuple(f"{engine}@{self.old}" for engine in self.engines)
-        old = run(replace(options, engines=("reference", *mine), out=out / "old"))
+        old = whole(replace(options, engines=("reference", *mine), out=out / "old"))
         absent = lacking(old)
         for engine, why in absent.items():
             say(f"{bare(engine)}: left out: {why}")
@@ -53,7 +60,7 @@ class Upgrade:
         theirs = tuple(f"{bare(engine)}@{self.new}" for engine in there)
         witnesses = (*options.witnesses, out / "old" / "witnesses")
         again = replace(options, engines=theirs, out=out / "new", cases_from=out / "old", witnesses=witnesses)
-        new = run(again)
+        new = whole(again)
         if not new.engines:
             raise CannotRun(next(entry["failure"] for entry in new.environment.values()))
         if asked := to_ask(old, new):
@@ -64,7 +71,7 @@ class Upgrade:
         if names and cases:
             say(f"checkpoints of {self.old} on {self.new}")
             write_cases(out / "restarts.parquet", cases)
-            carried = run(
+            carried = whole(
                 replace(
                     options,
                     engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),

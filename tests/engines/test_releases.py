@@ -6,9 +6,19 @@ import sys
 
 import pytest
 
+from conformance.bisecting import CannotBisect, released
 from conformance.results import Results, Verdict
 
 pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module", autouse=True)
+def index():
+    """Releases come from the package index."""
+    try:
+        released("apache-beam")
+    except CannotBisect as error:
+        pytest.skip(str(error))
 
 
 def run(folder, *engines):
