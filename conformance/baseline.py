@@ -106,14 +106,17 @@ class Baseline:
         """Of a baseline's file, or of results.
 
         Raises:
-            UnreadableBaseline: it is neither.
+            UnreadableBaseline: it is neither, or of a run that was cut short.
         """
         text = text_of(path, UnreadableBaseline)
         if text[:300].find(f'"{RESULTS}"') >= 0:
             try:
-                return cls.of(Results.read(path))
+                results = Results.read(path)
             except UnreadableResults as error:
                 raise UnreadableBaseline(str(error)) from None
+            if results.run["partial"]:
+                raise UnreadableBaseline(f"{path} is of a run that was cut short: run it again to its end")
+            return cls.of(results)
         try:
             head, *lines = map(json.loads, text.splitlines())
             if not isinstance(head, dict) or head.get("schema") != SCHEMA:

@@ -12,6 +12,7 @@ from conformance.witnesses import signature
 
 def results():
     found = hostile_results()
+    found.run["partial"] = False
     survival = {"scenario": "s", "program": "p", "perturbation": "split", "engine": ODD, "promised": "", "grades": []}
     found.survivals = [survival | {"observed": ["same multiset"], "pairs": 3, "unsupported": ""}]
     return found
@@ -29,6 +30,14 @@ def test_a_baseline_survives_its_file(tmp_path):
 def test_a_results_file_is_a_baseline_too(tmp_path):
     results().write(tmp_path / "r.json")
     assert Baseline.read(tmp_path / "r.json") == Baseline.of(results())
+
+
+def test_a_run_that_was_cut_short_is_no_baseline(tmp_path):
+    short = results()
+    short.run["partial"] = True
+    short.write(tmp_path / "r.json")
+    with pytest.raises(UnreadableBaseline, match=r"r\.json is of a run that was cut short"):
+        Baseline.read(tmp_path / "r.json")
 
 
 def test_the_order_of_cells_does_not_matter_to_the_file(tmp_path):
