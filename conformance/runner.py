@@ -196,9 +196,9 @@ class Run:
         started = time.monotonic()
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         infos = {name: self._info(name) for name in options.engines}
-        lanes = [[i for i in infos.values() if i.capabilities.heavy is heavy] for heavy in (True, False)]
+        lanes = list(_lanes(infos.values()))
         try:
-            for lane in filter(None, lanes):
+            for lane in lanes:
                 with suppress(CannotRun):  # told when its engines are started
                     self._hosts(lane[0])  # they come up while the cases are drawn
             drawn = self._draw()
@@ -521,6 +521,21 @@ def describe(scenario: Scenario) -> dict[str, Any]:
             for g in scenario.guarantees
         },
     }
+
+
+HEAVY_LANES = 2
+"""So many heavy engines run at a time, where they are of several releases: each release has a process of its own."""
+
+
+def _lanes(infos: Iterable[EngineInfo]) -> Iterator[list[EngineInfo]]:
+    """Engines that run one after the other, lane beside lane: heavy ones by release, the light ones in one."""
+    infos = list(infos)
+    releases = list(dict.fromkeys(i.id.partition("@")[2] for i in infos if i.capabilities.heavy))
+    for number in range(min(len(releases), HEAVY_LANES)):
+        mine = releases[number::HEAVY_LANES]
+        yield [i for i in infos if i.capabilities.heavy and i.id.partition("@")[2] in mine]
+    if light := [i for i in infos if not i.capabilities.heavy]:
+        yield light
 
 
 def _host_names(info: EngineInfo) -> list[str]:
