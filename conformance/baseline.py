@@ -57,15 +57,16 @@ class Baseline:
     @classmethod
     def of(cls, results: Results) -> Baseline:
         results = results.in_short()
+        engines = dict.fromkeys(results.engines)
         return cls(
             str(results.run["harness"]),
             str(results.run["cases_digest"]),
-            {engine: dict(results.environment[engine]["versions"]) for engine in results.engines},
+            {engine: dict(results.environment[engine]["versions"]) for engine in engines},
             {(c.engine, c.scenario, c.guarantee, c.perturbation): _standing(c, results) for c in results.cells},
             {
                 (s["engine"], s["scenario"], s["program"], s["perturbation"]): tuple(s["observed"])
                 for s in results.survivals
-                if s["pairs"] and s["engine"] in results.engines
+                if s["pairs"] and s["engine"] in engines
             },
         )
 

@@ -84,9 +84,9 @@ def changes(old: Baseline, new: Baseline) -> Changes:
     alike: dict[tuple[Kind, str, str, str, str, str, bool], list[str]] = {}
     unchanged = 0
     known = {place[1:3] for place in old.cells}
-    new_guarantees = dict.fromkeys("/".join(place[1:3]) for place in new.cells if place[1:3] not in known)
+    new_guarantees = dict.fromkeys(place[1:3] for place in new.cells if place[1:3] not in known)
     for place in dict.fromkeys([*new.cells, *old.cells]):
-        if place[0] in both and "/".join(place[1:3]) not in new_guarantees:
+        if place[0] in both and place[1:3] not in new_guarantees:
             if found := _changed(old.cells.get(place), new.cells.get(place)):
                 alike.setdefault((found[0], *place[:3], *found[1:], False), []).append(place[3])
             else:
@@ -103,7 +103,7 @@ def changes(old: Baseline, new: Baseline) -> Changes:
         unchanged,
         tuple(e for e in old.engines if e not in both and (e in here or e not in new.engines)),
         tuple(e for e in new.engines if e not in both and (e in there or e not in old.engines)),
-        tuple(new_guarantees),
+        tuple(map("/".join, new_guarantees)),
         old.cases_digest == new.cases_digest,
     )
 

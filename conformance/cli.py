@@ -22,7 +22,6 @@ from conformance.baseline import UnreadableBaseline
 from conformance.bisecting import CannotBisect
 from conformance.checks import MANY
 from conformance.confirmation import ERROR, STILL_FAILS
-from conformance.confirmation import replay as replay_witness
 from conformance.engine import CannotRun, Feature
 from conformance.expectations import UnusableExpectations
 from conformance.gate import Refused
@@ -30,7 +29,6 @@ from conformance.guarantees import Guarantee, Scenario
 from conformance.loading import ask_for
 from conformance.model import InvalidSchedule, Trace
 from conformance.port import InvalidPort
-from conformance.process import opened
 from conformance.rechecking import check_again
 from conformance.registry import (
     UnknownName,
@@ -51,7 +49,7 @@ from conformance.running import console as open_console
 from conformance.running import execute, failed, prepare, runnable, write
 from conformance.selftest import SelfTest, UnreadableSelfTest, selftest
 from conformance.storage import UnusableCases, UnusableTraces
-from conformance.upgrading import asked_of
+from conformance.upgrading import asked_alone, asked_of
 from conformance.witnesses import UnreadableWitness, Witness
 
 QUICK = 40
@@ -471,11 +469,8 @@ def _replay_on(
     """(the answer, the run as lines, the exit code, the traces by case id) of a replay on one engine."""
     from reports.words import about, shown
 
-    log = Path("build/conformance/replay.log")
-    log.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with opened(name, log, timeout) as process:
-            answered = replay_witness(process, found, [scenario], load_engine(name).capabilities)
+        answered = asked_alone(name, found, [scenario], Path("build/conformance/replay.log"), timeout)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3, {}
     lines = []

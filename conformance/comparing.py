@@ -13,7 +13,7 @@ import click
 from conformance.baseline import Baseline
 from conformance.bisecting import CannotBisect, between, bisect, released
 from conformance.changes import changes
-from conformance.confirmation import FIXED, STILL_FAILS
+from conformance.confirmation import ERROR, FIXED, STILL_FAILS
 from conformance.engine import CannotRun, bare
 from conformance.expectations import Divergence
 from conformance.expectations import read as read_expectations
@@ -221,8 +221,8 @@ def upgrade_(
     except CannotRun as error:
         click.echo(f"cannot compare {old} and {new}: {error}", err=True)
         sys.exit(3)
-    between = changes(Baseline.of(before), Baseline.of(after))
-    report = _judged(Baseline.of(after), Baseline.of(before), accepted)
+    stood, stands = Baseline.of(before), Baseline.of(after)
+    between, report = changes(stood, stands), _judged(stands, stood, accepted)
     for side, results in (("old", before), ("new", after)):
         keep(results, out / side)
     (out / "matrix.html").write_text(load_reports()["html"]([before, after]), encoding="utf-8")
@@ -295,9 +295,13 @@ def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, w
 
 def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout: float) -> bool | None:
     """Whether a witness fails on an engine, None where there is no answer; says so."""
-    answer, message = asked_alone(engine, witness, scenarios, timeout)
-    click.echo(f"  {engine}: {answer}: {message}")
-    return {STILL_FAILS: True, FIXED: False}.get(answer)
+    try:
+        again = asked_alone(engine, witness, scenarios, Path("build/conformance/bisect.log"), timeout)
+    except CannotRun as error:
+        click.echo(f"  {engine}: {ERROR}: {error}")
+        return None
+    click.echo(f"  {engine}: {again.answer}: {again.message or 'the guarantee stands'}")
+    return {STILL_FAILS: True, FIXED: False}.get(again.answer)
 
 
 COMMANDS = (diff_, gate_, baseline_, upgrade_, bisect_)

@@ -77,8 +77,8 @@ def releases_of(name: str) -> tuple[Release, ...]:
     base, at, numbers = name.partition("@")
     if not at:
         return ()
-    engine = _load(base)
-    if not package_of(base):
+    engine: Any = _load(base)
+    if not getattr(engine, "package", ""):
         raise UnknownName(f"{base!r} comes in no releases: it has no framework to install")
     return tuple(_release(engine, name, number) for number in numbers.split("+", 1))
 

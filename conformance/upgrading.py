@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.agreement import Agreement, agreement
-from conformance.confirmation import ALONE, ERROR, NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay
+from conformance.confirmation import ALONE, NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay
 from conformance.engine import CannotRun, bare
 from conformance.guarantees import Guarantee, Scenario, slug
 from conformance.model import Case
@@ -176,18 +176,13 @@ def to_ask(side: Results, other: Results) -> list[Witness]:
     return [Witness.from_json(other.witnesses[name]) for name in wanted]
 
 
-def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout: float) -> tuple[str, str]:
-    """What a witness gives on an engine, as its replay answers, and why."""
-    log = Path("build/conformance/bisect.log")
+def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], log: Path, timeout: float) -> Replay:
+    """What a witness gives on an engine in processes of its own. Raises CannotRun."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with opened(engine, log, timeout) as process:
-            if process.lacks:
-                return NOT_EXPRESSIBLE, process.lacks
-            again = replay(process, witness, scenarios, load_engine(engine).capabilities)
-    except CannotRun as error:
-        return ERROR, str(error)
-    return again.answer, again.message or "the guarantee stands"
+    with opened(engine, log, timeout) as process:
+        if process.lacks:
+            return Replay(witness, NOT_EXPRESSIBLE, process.lacks)
+        return replay(process, witness, scenarios, load_engine(engine).capabilities)
 
 
 def asked_again(

@@ -31,7 +31,12 @@ def api(request, spark, tmp_path):
     engine.close()
 
 
-@pytest.mark.parametrize("name", [*APIS, *VARIANTS])
+SLOW = ("spark-tws-pandas", "spark-fmgws-pandas")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in (*APIS, *VARIANTS)]
+)
 def test_the_adapter_is_certified(spark, name):
     report = check_engine(load_engine(name))
     print(report)

@@ -11,7 +11,7 @@ from conformance.storage import Digest, read_cases
 
 FOLDER = Path(__file__).parents[2] / "baselines"
 RELEASES = {
-    "pyspark": ["3.5.9", "4.0.5", "4.1.4", "4.3.0"],
+    "pyspark": ["3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"],
     "apache-beam": ["2.65.0", "2.70.0", "2.77.0"],
 }
 
