@@ -30,6 +30,9 @@ from conformance.witnesses import Witness, stored_witnesses
 UPGRADE = 25
 """How many cases shall put each guarantee to the test when two releases are compared."""
 
+SHARE = 0.4
+"""Which part of its choice of packs a slow engine runs then: each of two releases, and carries over in between."""
+
 
 @click.command("diff")
 @click.argument("old", type=click.Path(path_type=Path))
@@ -213,6 +216,7 @@ def upgrade_(
         cases_from=cases_from,
         witnesses=(witnesses,),
         timeout=timeout,
+        share=SHARE,
     )
     console = open_console()
     asked = Upgrade(old, new, _engines_of(package, engines), options)

@@ -43,7 +43,8 @@ from conformance.witnesses import Witness, stored_witnesses
 class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
-    checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs."""
+    checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
+    this part of their choice."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -55,6 +56,7 @@ class Options:
     timeout: float = 600.0
     checker: str = "auto"
     all_packs: bool = False
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -370,7 +372,8 @@ class Run:
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
-        packs = drawn if self.options.all_packs else chosen(drawn, can.packs, relations_of(self.options.scenarios))
+        most = max(1, round(can.packs * self.options.share))
+        packs = drawn if self.options.all_packs else chosen(drawn, most, relations_of(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
         handed = [case for pack in packs for case in pack.cases]
         self.on_event(BatchBegun(info.id, batch, len(self.store.batches), len(packs), len(drawn)))
