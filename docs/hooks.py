@@ -14,6 +14,9 @@ from reports import site
 LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 """A link to a file of the repository."""
 
+FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
+"""The row of a finding."""
+
 
 def on_config(config):
     """A page for each scenario in the navigation."""
@@ -22,43 +25,45 @@ def on_config(config):
 
 
 def on_files(files, config):
-    repository = Path(config.config_file_path).parent
-    for uri in _there(repository):
-        files.append(File.generated(config, uri, abs_src_path=str(repository / uri)))
-    runs = [Results.read(Path(name)) for name in config.extra["results"].split(os.pathsep) if name]
+    repository, scenarios = Path(config.config_file_path).parent, load_scenarios()
     baselines = site.baselines_in(repository / "baselines")
+    runs = [Results.read(Path(name)) for name in config.extra["results"].split(os.pathsep) if name]
     measured = site.measured_by(runs) if runs else site.measured_in(baselines, repository / "witnesses")
     advice = site.read_advice(repository / "docs/advice.toml")
-    generated = site.pages(load_scenarios(), measured, advice, baselines)
-    for uri, text in generated.items():
+    for uri, text in site.pages(scenarios, measured, advice, baselines).items():
         files.append(File.generated(config, uri, content=text))
-    config.extra["witnesses"] = {f"witnesses/{w.id}.json": site.place_of(w) for w in measured.witnesses.values()}
-
-
-def on_page_markdown(markdown, page, config, files):
-    """Links as the site has them: of a folder its index, of a witness its place on the page of its scenario."""
-    folder = posixpath.dirname(page.file.src_uri)
-    shown = {} if page.file.generated_by and not page.file.abs_src_path else config.extra["witnesses"]
-
-    def resolved(link):
-        target = posixpath.normpath(posixpath.join(folder, link[1]))
-        target = shown.get(target) or (f"{target}/index.md" if f"{target}/index.md" in files.src_uris else None)
-        return f"]({posixpath.relpath(target, folder)})" if target else link[0]
-
-    return LINK.sub(resolved, markdown)
+    config.extra["places"] = places = site.places(scenarios, measured)
+    for uri in sorted(_there(repository) - set(places)):
+        files.append(File.generated(config, uri, abs_src_path=str(repository / uri)))
 
 
 def _there(repository):
     """What the site has of the repository: the pages, and the files that they link to."""
-    found = {
-        path.relative_to(repository).as_posix()
-        for pattern in ("*.md", "docs/*.md")
-        for path in repository.glob(pattern)
-    }
-    for page in list(found):
-        links = LINK.findall((repository / page).read_text(encoding="utf-8"))
-        targets = {posixpath.normpath(posixpath.join(posixpath.dirname(page), link)) for link in links}
-        found |= {
-            target for target in targets if (repository / target).is_file() and not target.startswith("witnesses/")
-        }
-    return sorted(found)
+    pages = [path for pattern in ("*.md", "docs/*.md") for path in repository.glob(pattern)]
+    found = {page.relative_to(repository).as_posix() for page in pages}
+    for page in pages:
+        folder = page.parent.relative_to(repository).as_posix()
+        links = {_target(folder, link) for link in LINK.findall(page.read_text(encoding="utf-8"))}
+        found |= {link for link in links if (repository / link).is_file()}
+    return found
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Links as the site has them: of a folder its index, of a scenario's source its page, of a witness its place there."""
+    if not page.file.abs_src_path:
+        return markdown
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def resolved(link):
+        target = _target(folder, link[1])
+        index = f"{target}/index.md"
+        place = config.extra["places"].get(target) or (index if index in files.src_uris else "")
+        return f"]({posixpath.relpath(place, folder)})" if place else link[0]
+
+    if page.file.src_uri == "docs/findings.md":
+        markdown = FINDING.sub(r'| <span id="finding-\1">\1</span> |', markdown)
+    return LINK.sub(resolved, markdown)
+
+
+def _target(folder, link):
+    return posixpath.normpath(posixpath.join(folder, link))

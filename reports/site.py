@@ -200,6 +200,12 @@ def place_of(witness: Witness) -> str:
     return f"scenarios/{witness.case.scenario}.md#witness-{witness.id}"
 
 
+def places(scenarios: Iterable[Scenario], measured: Measured) -> dict[str, str]:
+    """Where the site shows what a file of the repository has: the sources of scenarios, and witnesses."""
+    sources = {f"{name.replace('.', '/')}.py": f"scenarios/{s.id}.md" for s in scenarios for name in _modules(s)}
+    return sources | {f"witnesses/{name}.json": place_of(witness) for name, witness in measured.witnesses.items()}
+
+
 def _rendered(template: str, **values: object) -> str:
     return TEMPLATES.get_template(f"{template}.md.j2").render(
         plain=lambda text: Markup(plain(text)),
