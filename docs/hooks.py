@@ -1,5 +1,6 @@
 """What MkDocs builds the site from: the pages of the repository in their places, and those that ``reports.site`` generates."""
 
+import logging
 import os
 import posixpath
 import re
@@ -13,6 +14,9 @@ from reports import site
 
 LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 """A link to a file of the repository."""
+
+LOADED = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*\b(?:src|href|data)="?(?:https?:)?//[^>]*')
+"""What a browser would load from the network."""
 
 FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
 """The row of a finding."""
@@ -63,6 +67,12 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri == "docs/findings.md":
         markdown = FINDING.sub(r'| <span id="finding-\1">\1</span> |', markdown)
     return LINK.sub(resolved, markdown)
+
+
+def on_post_page(output, page, config):
+    """The site is to be read without a network. A warning fails a strict build."""
+    for tag in LOADED.findall(output):
+        logging.getLogger("mkdocs.hooks").warning(f"{page.file.src_uri} loads something from the network: {tag}")
 
 
 def _target(folder, link):

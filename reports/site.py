@@ -35,7 +35,7 @@ from conformance.witnesses import Witness
 from reports import picture
 from reports.markdown import plain
 from reports.pages import TEMPLATES
-from reports.words import MEANINGS, SYMBOLS, replay_command, witness_lines
+from reports.words import MEANINGS, SYMBOLS, counted, replay_command, witness_lines
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -233,14 +233,13 @@ def _index(scenarios: Sequence[Scenario], measured: Measured) -> str:
     )
 
 
-def _tally(guarantees: Iterable[Guarantee], scenario: Scenario, measured: Measured, framework: str) -> str:
-    """How many cells of a framework have which verdict, in symbols; "" where none was asked."""
-    found = dict.fromkeys(SYMBOLS, 0)
-    for guarantee in guarantees:
-        for engine in measured.frameworks[framework]:
-            if cell := measured.cell((scenario.id, guarantee.id), engine):
-                found[cell.verdict] += 1
-    return " ".join(f"{SYMBOLS[verdict]}{number}" for verdict, number in found.items() if number)
+def _tally(
+    guarantees: Iterable[Guarantee], scenario: Scenario, measured: Measured, framework: str
+) -> dict[Verdict, int]:
+    """How many cells of a framework have which verdict."""
+    rows = [(scenario.id, guarantee.id) for guarantee in guarantees]
+    cells = (measured.cell(row, engine) for row in rows for engine in measured.frameworks[framework])
+    return {verdict: n for verdict, n in counted(cell for cell in cells if cell).items() if n}
 
 
 def _scenario(scenario: Scenario, measured: Measured, advice: Sequence[Advice]) -> str:
@@ -285,14 +284,14 @@ def excerpt(source: str, names: set[str]) -> str:
             wanted.add(number)
             queue += [defined[n.id] for n in ast.walk(body[number]) if isinstance(n, ast.Name) and n.id in defined]
     lines, found = source.splitlines(), list[str]()
-    before: int | None = None
+    before: ast.stmt | None = None
     for number in sorted(wanted):
         node = body[number]
-        small = all(isinstance(body[n], ast.Assign | ast.AnnAssign) for n in (number, before) if n is not None)
-        found += [""] * (0 if before is None else 1 if small else 2)
+        constants = all(isinstance(n, ast.Assign | ast.AnnAssign) for n in (before, node))
+        found += [] if before is None or constants else ["", ""]
         decorators = getattr(node, "decorator_list", [])
         found += lines[min([node.lineno, *(d.lineno for d in decorators)]) - 1 : node.end_lineno]
-        before = number
+        before = node
     return "\n".join(found)
 
 
@@ -337,7 +336,7 @@ def _facts(program: Program, domain: Domain) -> Iterator[tuple[str, str]]:
     yield "event times", f"at these distances (ms) from the watermark or an earlier event: {distances}"
     yield (
         "late elements",
-        "none: every element is after the watermark" if domain.on_time else "yes, and some at the watermark",
+        "none: every element is after the watermark" if domain.on_time else "drawn, too",
     )
     if domain.values != (None,):
         yield (
