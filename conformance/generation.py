@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conformance.engine import Feature
 from conformance.guarantees import Domain, Guarantee, Scenario
-from conformance.model import Advance, Case, Deliver, Event, Schedule, Step, digest
+from conformance.model import Advance, Case, Deliver, Event, Schedule, Step, Wait, digest
 from conformance.perturbation import (
     COALESCE,
     PERTURBATIONS,
@@ -63,6 +63,26 @@ def clocks(several_bundles: bool) -> st.SearchStrategy[Schedule]:
             watermark += jump
             steps.append(Advance(len(steps), watermark))
         return Schedule(tuple(steps))
+
+    return build()
+
+
+WAIT = 6_000
+"""How long (ms) each wait is. What lives for a time between one wait and two, at least SLACK more than one, is there after one
+and gone after two, whatever an engine takes for the micro-batches in between."""
+
+
+def waiting_clocks() -> st.SearchStrategy[Schedule]:
+    """Schedules without events in which processing time passes three times. The watermark moves along, so that bundles are
+    between the same two moves of either."""
+
+    @st.composite
+    def build(draw: st.DrawFn) -> Schedule:
+        steps: list[Step] = [Advance(0, START)]
+        for slots in draw(st.permutations(SLOTS)):
+            steps += [Deliver(len(steps) + i) for i in range(slots)]
+            steps.append(Wait(len(steps), WAIT))
+        return Schedule((*steps, Advance(len(steps), START + SETTLED_AFTER)))
 
     return build()
 
@@ -132,6 +152,10 @@ def seeded(*parts: Any) -> int:
     return int(digest([str(part) for part in parts]), 16)
 
 
+WAITING = 2
+"""How many distinct clocks there are for programs that go by processing time: each takes the time of its waits."""
+
+
 def draw_clocks(seed: int) -> list[Schedule]:
     """The clocks of a run: CLOCKS with several bundles, then CLOCKS with one bundle."""
     return [
@@ -176,10 +200,15 @@ def draw_cases(
     already.
     """
     all_clocks = draw_clocks(seed)
+    waiting = examples(waiting_clocks(), WAITING, seeded(seed, "waiting clocks"), lambda clock: clock.clock)
     cases = []
     for scenario in scenarios:
         for program in scenario.programs:
             goals = {g.id: g for g in scenario.guarantees if g.program == program}
+            if scenario.programs[program].waits:
+                twins = _Twins(waiting, seed, in_clock=True)
+                cases += _cover(scenario, program, twins, dict.fromkeys(goals, wanted), seed, exercised, known)
+                continue
             simple = {name for name, g in goals.items() if not _needs_more_than_one_bundle(g)}
             one = dict.fromkeys(sorted(simple), wanted)
             more = {name: (wanted + 1) // 2 if name in simple else wanted for name in goals}
@@ -199,7 +228,7 @@ def _needs_more_than_one_bundle(guarantee: Guarantee) -> bool:
 class _Twins:
     """Which twins the cases of a family of clocks get."""
 
-    def __init__(self, clocks: list[Schedule], seed: int) -> None:
+    def __init__(self, clocks: list[Schedule], seed: int, in_clock: bool = False) -> None:
         self.clocks, self._seed = clocks, seed
         several = len(clocks[0].bundles) > 1
         self._in_clock = [p for p in PERTURBATIONS if p.keeps_clock and not p.sparse]
@@ -209,9 +238,11 @@ class _Twins:
             own += [p for p in (*RECOVERIES, COALESCE) for _ in range(CLOCKS_EACH - 1)]
         else:
             own = [SHIFT_TIMES, REPARTITION, RESTART]
+        if in_clock:  # every other clock takes the time of its waits once more
+            own = []
         for number, perturbation in enumerate(own):
             self._on_clock[clocks[number % len(clocks)]].append(perturbation)
-        sparse = [p for p in PERTURBATIONS if p.sparse and (several or p.keeps_clock)]
+        sparse = [p for p in PERTURBATIONS if p.sparse and (several or p.keeps_clock) and not in_clock]
         self.sparse_clock = clocks[-1]
         self._sparse_left = dict.fromkeys(sparse, SPARSE_EACH)
 

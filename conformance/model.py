@@ -85,7 +85,19 @@ class Partitions:
     count: int
 
 
-Step = Deliver | Advance | Restart | FailOnce | Partitions
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Processing time passes: ``ms`` at least, and less than ``SLACK`` more between the first bundle and the last. What has
+    come due by then fires."""
+
+    id: int
+    ms: int
+
+
+SLACK = 4_000
+"""How much more processing time (ms) than the waits of a schedule may pass on an engine whose clock is the wall's."""
+
+Step = Deliver | Advance | Restart | FailOnce | Partitions | Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +159,26 @@ class Schedule:
 
     @cached_property
     def intervals(self) -> Mapping[int, int]:
-        """Step id -> how many advances came before it (an advance counts itself)."""
-        found, advances = {}, 0
+        """Step id -> how many advances and waits came before it (each counts itself)."""
+        found, moves = {}, 0
         for step in self.steps:
-            advances += isinstance(step, Advance)
-            found[step.id] = advances
+            moves += isinstance(step, Advance | Wait)
+            found[step.id] = moves
         return found
+
+    @cached_property
+    def elapsed(self) -> Mapping[int, int]:
+        """Step id -> the processing time (ms) that has passed by then: that of the waits, its own included."""
+        found, elapsed = {}, 0
+        for step in self.steps:
+            elapsed += step.ms if isinstance(step, Wait) else 0
+            found[step.id] = elapsed
+        return found
+
+    @property
+    def waits(self) -> bool:
+        """Whether processing time is driven, too."""
+        return any(isinstance(step, Wait) for step in self.steps)
 
     @property
     def advances(self) -> tuple[Advance, ...]:
@@ -221,6 +247,8 @@ def _step_to_json(step: Step) -> Json:
         return {"fail_once": "resume" if step.resume else "retry", "id": step.id}
     if isinstance(step, Partitions):
         return {"partitions": step.count, "id": step.id}
+    if isinstance(step, Wait):
+        return {"wait": step.ms, "id": step.id}
     return {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
 
 
@@ -233,6 +261,8 @@ def _step_from_json(data: Json) -> Step:
         return FailOnce(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
     if "partitions" in data:
         return Partitions(data["id"], data["partitions"])
+    if "wait" in data:
+        return Wait(data["id"], data["wait"])
     return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]))
 
 
@@ -268,6 +298,9 @@ def _validate(steps: tuple[Step, ...]) -> None:
         elif isinstance(step, Partitions):
             if number or type(step.count) is not int or step.count < 1:
                 raise InvalidSchedule(f"{where}: the number of partitions is above 0 and comes first: {step.count!r}")
+        elif isinstance(step, Wait):
+            if type(step.ms) is not int or step.ms <= 0:
+                raise InvalidSchedule(f"{where}: a wait is a whole number of ms above 0, not {step.ms!r}")
         elif isinstance(step, Deliver):
             _validate_events(step, seen)
 

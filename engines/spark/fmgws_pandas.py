@@ -28,7 +28,7 @@ class SparkFmgwsPandas(GroupsColumn):
         from engines.spark.operator import OUTPUT
 
         return stream.groupBy("program", "case", "key", "window").applyInPandasWithState(
-            state_function(programs, failure), OUTPUT, "json string", "append", self.timeout
+            state_function(programs, failure), OUTPUT, "json string", "append", self.timeout_of(programs)
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NotDriven
-from conformance.model import DRAIN, Emission, FailOnce, Pack, PackRun, Restart, StepCount, Trace, program_ref
+from conformance.model import DRAIN, SLACK, Emission, FailOnce, Pack, PackRun, Restart, StepCount, Trace, program_ref
 from conformance.program import FixedWindows, Program
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session
@@ -98,7 +98,18 @@ class Job:
         driving.prove(self.pack, self.batches, self.progress, self.settling)
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress)
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
-        return PackRun(traces, counts, untouched(self.pack, left))
+        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+
+    def _too_slow(self) -> frozenset[str]:
+        """All cases where more processing time passed than a schedule with waits leaves room for: what was to be there still may
+        have expired."""
+        if not any(batch.wait for batch in self.batches):
+            return frozenset()
+        drift = driving.drift(self.batches, self.folder / "checkpoint")
+        if drift < SLACK:
+            return frozenset()
+        print(f"{drift} ms passed beside the waits: more than {SLACK}; the pack says nothing", flush=True)
+        return frozenset(case.id for case in self.pack.cases)
 
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
@@ -110,9 +121,10 @@ class Job:
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
         failing = last or retried
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
+        waits = {number: batch.wait for number, batch in enumerate(self.batches)}
         stream = driving.read_stream(self.spark, self.folder / "input", self.delay)
         output = self.apply(stream, self.programs, failure)
-        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode)
+        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode, waits)
         if last and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
         if error and not last:

@@ -31,10 +31,18 @@ class RowProcessor(StatefulProcessor):
         self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._operator.on_rows(key, map(as_input, rows)))
+        return (OUT(*out) for out in self._operator.on_rows(key, map(as_input, rows), now(timerValues)))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs()))
+        return (
+            OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs(), now(timerValues))
+        )
+
+
+def now(times: Any) -> int:
+    """The engine's processing time (ms); what it is in event time (-1 on Spark 4.3.0) nothing goes by."""
+    found: int = times.getCurrentProcessingTimeInMs()
+    return found
 
 
 def as_input(row: Any) -> In:

@@ -1,4 +1,4 @@
-"""spark-tws: ``transformWithState`` of PySpark on rows, event-time mode."""
+"""spark-tws: ``transformWithState`` of PySpark on rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from conformance.engine import NATIVE, Family, Feature, emulated
-from conformance.program import Program
+from conformance.program import Program, by_processing_time
 from engines.spark.column import SparkColumn, capabilities
 
 if TYPE_CHECKING:
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
     from engines.spark.operator import Failure
 
+TIMERS = emulated("timer names in a MapState (Spark knows a timer by its time)")
+
 STATE = {
-    Feature.EVENT_TIMERS: emulated("timer names in a MapState (Spark knows a timer by its time)"),
+    Feature.EVENT_TIMERS: TIMERS,
+    Feature.PROCESSING_TIMERS: TIMERS,
+    Feature.TTL: NATIVE,
     Feature.VALUE: NATIVE,
     Feature.BAG: NATIVE,
     Feature.MAP: NATIVE,
@@ -26,6 +30,11 @@ STATE = {
 
 CHANGELOG = {"rocksdb-changelog": "RocksDB with changelog checkpointing"}
 """The one other store that transformWithState takes (Spark 4.3.0)."""
+
+
+def time_mode(programs: Mapping[str, Program]) -> str:
+    """Spark's name for what the timers of a query go by."""
+    return "ProcessingTime" if by_processing_time(programs.values()) else "EventTime"
 
 
 class SparkTws(SparkColumn):
@@ -42,7 +51,7 @@ class SparkTws(SparkColumn):
             statefulProcessor=RowProcessor(programs, failure),
             outputStructType=OUTPUT,
             outputMode="Append",
-            timeMode="EventTime",
+            timeMode=time_mode(programs),
         )
 
 

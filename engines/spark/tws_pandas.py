@@ -1,4 +1,4 @@
-"""spark-tws-pandas: ``transformWithStateInPandas`` of PySpark, event-time mode."""
+"""spark-tws-pandas: ``transformWithStateInPandas`` of PySpark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.engine import Family
 from conformance.program import Program
 from engines.spark.column import SparkColumn, capabilities
-from engines.spark.tws import CHANGELOG, STATE
+from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,7 +30,7 @@ class SparkTwsPandas(SparkColumn):
             statefulProcessor=PandasProcessor(programs, failure),
             outputStructType=OUTPUT,
             outputMode="Append",
-            timeMode="EventTime",
+            timeMode=time_mode(programs),
         )
 
 

@@ -22,6 +22,7 @@ CAPABILITIES = Capabilities(
         **STATE,
         Feature.SEVERAL_BUNDLES: emulated("a bundle is one call of test() for each of its keys"),
         Feature.WATERMARK: NATIVE,
+        Feature.PROCESSING_TIME: NATIVE,
         Feature.FIXED_WINDOWS: emulated("window in key"),
         Feature.COALESCED: unsupported("setWatermark fires at once what is due (PySpark 4.3.0)"),
         Feature.PARTITIONS: unsupported("TwsTester keeps its state in one process, without partitions (PySpark 4.3.0)"),

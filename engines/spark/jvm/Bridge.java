@@ -226,6 +226,8 @@ public final class Bridge implements java.io.Serializable {
         state.remove();
       } else if (method.equals("setTimeoutTimestamp")) {
         state.setTimeoutTimestamp(((Number) arguments.get(0)).longValue());
+      } else if (method.equals("setTimeoutDuration")) {
+        state.setTimeoutDuration(((Number) arguments.get(0)).longValue());
       } else {
         throw new IllegalArgumentException("no method " + method);
       }
@@ -242,6 +244,7 @@ public final class Bridge implements java.io.Serializable {
     request.put("rows", rows);
     request.put("state", state.exists() ? state.get() : null);
     request.put("timed_out", Boolean.valueOf(state.hasTimedOut()));
+    request.put("now", Long.valueOf(state.getCurrentProcessingTimeMs()));
     try {
       request.put("watermark", Long.valueOf(state.getCurrentWatermarkMs()));
     } catch (UnsupportedOperationException none) {

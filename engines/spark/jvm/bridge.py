@@ -52,14 +52,17 @@ def groups_with_state(
     return DataFrame(made, spark)
 
 
-def transform_with_state(stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+def transform_with_state(
+    stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None, time_mode: str
+) -> DataFrame:
     """``transformWithState`` of the JVM."""
     from pyspark.sql import DataFrame
 
     spark = stream.sparkSession
     declared = list(variables(programs).values())
-    names = [name for name, _ in declared]
-    kinds = [KINDS.get(kind, "value") for _, kind in declared]
+    names = [variable.name for variable in declared]
+    kinds = [KINDS.get(variable.kind, "value") for variable in declared]
+    ttls = [variable.ttl for variable in declared]
     package: Any = spark.sparkContext._jvm
-    processor = package.conformance.jvm.TwsBridge(bridge(spark, programs, failure), names, kinds)
+    processor = package.conformance.jvm.TwsBridge(bridge(spark, programs, failure), names, kinds, ttls, time_mode)
     return DataFrame(package.conformance.jvm.TwsBridge.transformWithState(grouped(stream), processor), spark)

@@ -34,7 +34,7 @@ class SparkFmgwsJvm(GroupsColumn):
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.jvm import bridge
 
-        return bridge.groups_with_state(stream, programs, failure, self.method, self.timeout)
+        return bridge.groups_with_state(stream, programs, failure, self.method, self.timeout_of(programs))
 
 
 class SparkMgwsJvm(SparkFmgwsJvm):

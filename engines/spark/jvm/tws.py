@@ -10,7 +10,7 @@ from conformance.engine import Family
 from conformance.program import Program
 from engines.spark import session
 from engines.spark.column import QUICK, SparkColumn, capabilities
-from engines.spark.tws import CHANGELOG, STATE
+from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,7 +30,7 @@ class SparkTwsJvm(SparkColumn):
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.jvm import bridge
 
-        return bridge.transform_with_state(stream, programs, failure)
+        return bridge.transform_with_state(stream, programs, failure, time_mode(programs))
 
 
 FAMILY = Family(SparkTwsJvm, CHANGELOG)
