@@ -94,7 +94,7 @@ class Wait:
     ms: int
 
 
-SLACK = 4_000
+SLACK = 6_000
 """How much more processing time (ms) than the waits of a schedule may pass on an engine whose clock is the wall's."""
 
 Step = Deliver | Advance | Restart | FailOnce | Partitions | Wait

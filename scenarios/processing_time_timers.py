@@ -16,8 +16,8 @@ from conformance.model import SLACK, Arrival, Event
 from conformance.perturbation import INTERLEAVE, RENAME
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
 
-PAUSE = 10_000
-"""Between one wait (6 s) with SLACK and two."""
+PAUSE = 14_000
+"""One wait (8 s) with SLACK, and less than two."""
 
 BEAM_GUIDE = Source(
     "Beam programming guide, Processing-time timers",

@@ -75,7 +75,10 @@ class Bag:
         self._state("appendValue", (json.dumps(value),))
 
     def set(self, values: list[Json]) -> None:
-        self._state("put", [(json.dumps(value),) for value in values])
+        if values:
+            self._state("put", [(json.dumps(value),) for value in values])
+        else:  # put refuses an empty list (Spark 4.3.0)
+            self.clear()
 
     def get(self) -> list[Json]:
         return [json.loads(stored[0]) for stored in self._state("get")]
