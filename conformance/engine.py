@@ -30,6 +30,7 @@ class Feature(Enum):
     EVENT_TIMERS = "event-time timers"
     PROCESSING_TIMERS = "processing-time timers"
     TTL = "a time to live of state"
+    INITIAL_STATE = "state that a job starts with"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
     BAG = "bag state"
@@ -173,6 +174,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
     if program.ttl:
         needs.add(Feature.TTL)
+    if program.initial:
+        needs.add(Feature.INITIAL_STATE)
     if isinstance(program.windowing, FixedWindows):
         needs.add(Feature.FIXED_WINDOWS)
     return frozenset(needs)
@@ -181,7 +184,9 @@ def program_needs(program: Program) -> frozenset[Feature]:
 def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
     """The features that a schedule's steps ask for."""
     needs = set()
-    if len(schedule.bundles) > 1:
+    if any(bundle.initial for bundle in schedule.bundles):
+        needs.add(Feature.INITIAL_STATE)
+    if sum(not bundle.initial for bundle in schedule.bundles) > 1:
         needs.add(Feature.SEVERAL_BUNDLES)
     for step in schedule.steps:
         if isinstance(step, Restart):

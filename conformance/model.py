@@ -42,10 +42,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """One bundle, in order: a Spark micro-batch, a Beam bundle."""
+    """One bundle, in order: a Spark micro-batch, a Beam bundle. ``initial``: no bundle, but the state that the job starts with, an
+    element a key; only before all other steps but ``Partitions``."""
 
     id: int
     events: tuple[Event, ...] = ()
+    initial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class Schedule:
     @cached_property
     def clock(self) -> tuple[Step, ...]:
         """The skeleton: the steps without their events."""
-        return tuple(Deliver(step.id) if isinstance(step, Deliver) else step for step in self.steps)
+        return tuple(replace(step, events=()) if isinstance(step, Deliver) else step for step in self.steps)
 
     @cached_property
     def intervals(self) -> Mapping[int, int]:
@@ -186,7 +188,13 @@ class Schedule:
 
     @property
     def bundles(self) -> tuple[Deliver, ...]:
+        """The bundles, and before them the initial state, if there is any."""
         return tuple(step for step in self.steps if isinstance(step, Deliver))
+
+    @property
+    def initial(self) -> tuple[Event, ...]:
+        """The state that the job starts with."""
+        return next((step.events for step in self.bundles if step.initial), ())
 
     def due(self, time: int) -> int | None:
         """The id of the step in which a timer that was set for ``time`` (ms) before comes due: the first advance that
@@ -214,10 +222,16 @@ class Schedule:
         return Schedule(tuple(kept))
 
     def with_bundles(self, bundles: Mapping[int, Iterable[Event]]) -> Schedule:
-        """The same clock with other events in the bundles that ``bundles`` names by step id."""
+        """The same clock with other events in the bundles that ``bundles`` names by step id. Of several elements of initial state
+        for one key the last is kept."""
+
+        def events_of(step: Deliver) -> tuple[Event, ...]:
+            events = bundles[step.id]
+            return tuple({event.key: event for event in events}.values() if step.initial else events)
+
         return Schedule(
             tuple(
-                Deliver(step.id, tuple(bundles[step.id])) if step.id in bundles and isinstance(step, Deliver) else step
+                replace(step, events=events_of(step)) if step.id in bundles and isinstance(step, Deliver) else step
                 for step in self.steps
             )
         )
@@ -249,7 +263,8 @@ def _step_to_json(step: Step) -> Json:
         return {"partitions": step.count, "id": step.id}
     if isinstance(step, Wait):
         return {"wait": step.ms, "id": step.id}
-    return {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
+    events = [[e.id, e.key, e.value, e.event_time] for e in step.events]
+    return {"deliver": events, "id": step.id} | ({"initial": True} if step.initial else {})
 
 
 def _step_from_json(data: Json) -> Step:
@@ -263,11 +278,15 @@ def _step_from_json(data: Json) -> Step:
         return Partitions(data["id"], data["partitions"])
     if "wait" in data:
         return Wait(data["id"], data["wait"])
-    return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]))
+    return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]), data.get("initial", False))
 
 
 def _validate(steps: tuple[Step, ...]) -> None:
     ordinary = steps[1:] if steps and isinstance(steps[0], Partitions) else steps
+    if ordinary and isinstance(ordinary[0], Deliver) and ordinary[0].initial:
+        if len({event.key for event in ordinary[0].events}) < len(ordinary[0].events):
+            raise InvalidSchedule(f"step {ordinary[0].id}: a key has one element of initial state")
+        ordinary = ordinary[1:]
     if not ordinary or not isinstance(ordinary[0], Advance) or not isinstance(ordinary[-1], Advance):
         raise InvalidSchedule("a schedule begins with an advance of the watermark and ends with one")
     last_id, watermark = -1, -1
@@ -302,6 +321,8 @@ def _validate(steps: tuple[Step, ...]) -> None:
             if type(step.ms) is not int or step.ms <= 0:
                 raise InvalidSchedule(f"{where}: a wait is a whole number of ms above 0, not {step.ms!r}")
         elif isinstance(step, Deliver):
+            if step.initial and step in ordinary:
+                raise InvalidSchedule(f"{where}: initial state comes before all bundles and advances")
             _validate_events(step, seen)
 
 

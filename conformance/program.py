@@ -139,6 +139,7 @@ class Program:
         windowing: one global window, or fixed windows.
         labels: fields of emitted objects whose values may be dealt out to a key's elements in any order (an index).
         times: fields of emitted objects that hold times (ms), which shift with all times.
+        initial: a job starts with state that ``on_initial`` makes, for each key that has any, before its first element.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -149,6 +150,7 @@ class Program:
     windowing: ClassVar[Windowing] = GlobalWindow()
     labels: ClassVar[tuple[str, ...]] = ()
     times: ClassVar[tuple[str, ...]] = ()
+    initial: ClassVar[bool] = False
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
@@ -177,6 +179,9 @@ class Program:
         raise NotImplementedError
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        raise NotImplementedError
+
+    def on_initial(self, event: Event, state: State) -> None:
         raise NotImplementedError
 
 

@@ -488,6 +488,63 @@ class ReadMap(ExpiringMap):
         return found
 
 
+# Initial state
+
+
+@_bug("initial-state-ignored", "a job starts empty, whatever it is given to start with")
+class InitialStateIgnored(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        pass
+
+
+@_bug("initial-state-as-elements", "what a job starts with is processed as if it were elements")
+class InitialStateAsElements(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        super().start(events)
+        for event in events:
+            self.process(event)
+
+
+@_bug("initial-state-again-on-restart", "a restart applies the initial state once more")
+class InitialStateAgainOnRestart(CaseRun):
+    def restart(self) -> None:
+        super().restart()
+        self.start(self.case.schedule.initial)
+
+
+@_bug("initial-state-with-the-first-bundles-alone", "an advance forgets initial state that no element has come for")
+class InitialStateWithTheFirstBundlesAlone(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        super().start(events)
+        self._waiting = dict(self.state)
+
+    def process(self, event: Event) -> None:
+        self.waiting.pop(self.scope(event), None)
+        super().process(event)
+
+    def advance(self, step: Advance) -> None:
+        if self.counts:  # not before the first bundle
+            for scope in self.waiting:
+                self.state.pop(scope, None)
+        super().advance(step)
+
+    @property
+    def waiting(self) -> dict[Scope, dict[str, Json]]:
+        return getattr(self, "_waiting", {})
+
+
+@_bug("initial-state-for-every-key", "every key starts with the first key's initial state, if it has none of its own")
+class InitialStateForEveryKey(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        super().start(events)
+        given = {event.key for event in events}
+        for key in {arrival.event.key for arrival in self.case.schedule.arrivals} - given:
+            for event in events[:1]:
+                super().start([replace(event, key=key)])
+
+
 # Restarts
 
 

@@ -221,6 +221,8 @@ class CaseRun:
             self.step = step.id
             if isinstance(step, Advance):
                 self.advance(step)
+            elif isinstance(step, Deliver) and step.initial:
+                self.start(step.events)
             elif isinstance(step, Deliver):
                 self.deliver(step)
             elif isinstance(step, Wait):
@@ -229,6 +231,11 @@ class CaseRun:
                 self.restart()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
+
+    def start(self, events: Iterable[Event]) -> None:
+        """Begin with state."""
+        for event in events:
+            self.program.on_initial(event, self.cells(self.scope(event)))
 
     def advance(self, step: Advance) -> None:
         self.watermark = step.watermark

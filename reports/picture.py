@@ -289,6 +289,8 @@ def _named(step: Step | None) -> str:
     """A step's name above its column."""
     if step is None:
         return "end of stream"
+    if isinstance(step, Deliver) and step.initial:
+        return "initial state"
     if isinstance(step, Deliver):
         return "bundle" if step.events else "empty bundle"
     if isinstance(step, Advance):

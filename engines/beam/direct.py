@@ -37,6 +37,7 @@ STATE = {
     Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
+    Feature.INITIAL_STATE: unsupported("a Beam pipeline starts without state (Beam 2.77.0)"),
     Feature.TTL: unsupported("Beam 2.77.0 has no time to live of state but its window's end"),
     Feature.PROCESSING_TIME: unsupported("this runner takes no TestStream to drive processing time with (Beam 2.77.0)"),
     Feature.PROCESSING_TIMERS: emulated("the adapter tells the DoFn TestStream's time, which it cannot read"),

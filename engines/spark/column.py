@@ -180,4 +180,5 @@ class SparkColumn:
         return session.own(self._spark, {**store, **settings})
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        """The API's operator on a stream of input rows. One that can start with state also takes it, as ``initial``."""
         raise NotImplementedError

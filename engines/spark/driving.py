@@ -110,7 +110,7 @@ def plan(clock: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
         elif isinstance(step, FailOnce):
             query += step.resume
             fails = step
-        elif isinstance(step, Deliver):
+        elif isinstance(step, Deliver) and not step.initial:
             batches.append(MicroBatch(step.id, True, watermark, settled, query, fails))
             settled, fails = watermark, None
         elif isinstance(step, Wait):
@@ -147,14 +147,18 @@ def sentinels(batch: MicroBatch, delay: int = DELAY) -> list[Row]:
 def write(folder: Path, number: int, batch: MicroBatch, events: list[Row], delay: int = DELAY) -> None:
     """The Parquet file of one micro-batch; they are read in order of modification time. One row group each, so that
     its rows stay in one input partition and in order."""
-    rows = [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)]
-    folder.mkdir(exist_ok=True)
     path = folder / f"{number:05d}.parquet"
+    write_rows(path, [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)])
+    os.utime(path, (1_600_000_000 + number,) * 2)
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """A Parquet file of one row group."""
+    path.parent.mkdir(exist_ok=True)
     columns = list(zip(*rows, strict=True))
     columns[-1] = tuple(ms * 1000 for ms in columns[-1])
     arrays = [pa.array(column, field.type) for column, field in zip(columns, COLUMNS, strict=True)]
     pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows))
-    os.utime(path, (1_600_000_000 + number,) * 2)
 
 
 def read_stream(spark: SparkSession, folder: Path, delay: int = DELAY) -> DataFrame:
@@ -164,6 +168,13 @@ def read_stream(spark: SparkSession, folder: Path, delay: int = DELAY) -> DataFr
 
     source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder))
     return source.withColumn("partition", spark_partition_id()).withWatermark("event_time", f"{delay} milliseconds")
+
+
+def read_initial(spark: SparkSession, path: Path) -> DataFrame:
+    """Initial state that ``write_rows`` wrote, as rows like those of the stream."""
+    from pyspark.sql.functions import lit
+
+    return spark.read.schema(DDL).parquet(str(path)).withColumn("partition", lit(0))
 
 
 def partitions_of(pack: Pack) -> int:
@@ -183,7 +194,7 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
             f"{len(batches)} micro-batches were planned, the engine reports {sorted(p['batchId'] for p in progress)}"
         )
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
-    wanted_rows = {step.id: sum(1 for _ in pack.bundle(step.id)) for step in pack.clock if isinstance(step, Deliver)}
+    wanted_rows = {batch.step: sum(1 for _ in pack.bundle(batch.step)) for batch in batches if batch.bundle}
     wanted_partitions = partitions_of(pack)
     asked = iter(plan(pack.clock, settling))
     watermark = 0

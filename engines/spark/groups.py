@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.engine import Feature, Lateness, LatenessProfile, emulated, unsupported
+from conformance.engine import NATIVE, Feature, Lateness, LatenessProfile, emulated, unsupported
 from conformance.program import Program, by_processing_time
 from engines.spark.column import NO_EMPTY_BATCHES, SparkColumn
 
@@ -17,6 +17,7 @@ TIMERS = emulated("timers in the state, the key's one timeout armed for the earl
 STATE = {
     Feature.EVENT_TIMERS: TIMERS,
     Feature.PROCESSING_TIMERS: TIMERS,
+    Feature.INITIAL_STATE: NATIVE,
     Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
     **dict.fromkeys((Feature.VALUE, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
 }

@@ -14,9 +14,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.model import Event
 from conformance.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
 from engines.spark.cells import CELLS, Guarded
-from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
+from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of, millis
 
 
 class GroupsOperator:
@@ -38,12 +39,7 @@ class GroupsOperator:
             return
         with faults_of(key[1]):
             kept = _Kept(group, self._operator.wrote, program.processing_time)
-        state = State(
-            {
-                name: CELLS[kind](Guarded(kept.variable(kind, name), kept.changed))
-                for name, kind in program.cells.items()
-            }
-        )
+        state = _state_of(program, kept)
         timers = _Timers(kept, program.timers)
         if kept.timed_out:
             while (timer := timers.take_due(key[2])) is not None:
@@ -52,6 +48,25 @@ class GroupsOperator:
             yield from self._operator.on_rows(key, rows, state, timers)
         with faults_of(key[1]):
             kept.write_back()
+
+
+def initial_state(program: Program, key: str, row: Any) -> str:
+    """The state, as it is kept, of a key that starts with a row of initial state."""
+    kept = _Kept(_NewGroup(), lambda: None, program.processing_time)
+    program.on_initial(Event(row.id, key, json.loads(row.value), millis(row.event_time)), _state_of(program, kept))
+    return kept.after()
+
+
+class _NewGroup:
+    """A key without state."""
+
+    exists = hasTimedOut = False
+
+
+def _state_of(program: Program, kept: _Kept) -> State:
+    return State(
+        {name: CELLS[kind](Guarded(kept.variable(kind, name), kept.changed)) for name, kind in program.cells.items()}
+    )
 
 
 class _Kept:
@@ -80,9 +95,13 @@ class _Kept:
         made = {Cell.BAG: _List, Cell.MAP: _Map, Cell.SET: _Map}.get(kind, _Value)
         return made(self._data.setdefault("cells", {}), name)
 
-    def write_back(self) -> None:
+    def after(self) -> str:
+        """What is to be kept."""
         cells = {name: stored for name, stored in self._data.get("cells", {}).items() if stored}
-        after = json.dumps({k: v for k, v in (("cells", cells), ("timers", self.timers)) if v})
+        return json.dumps({k: v for k, v in (("cells", cells), ("timers", self.timers)) if v})
+
+    def write_back(self) -> None:
+        after = self.after()
         if after != self._before:
             if after == "{}":
                 _guarded(self._group.remove)

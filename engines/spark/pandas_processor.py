@@ -12,6 +12,10 @@ from engines.spark.row_processor import RowProcessor, now
 class PandasProcessor(RowProcessor):
     """For ``transformWithStateInPandas``: a call is handed frames, and puts out one."""
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        for row in inputs([initialState]):
+            self._operator.on_initial(plain(key), row)
+
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         return frames(self._operator.on_rows(plain(key), inputs(rows), now(timerValues)))
 

@@ -65,6 +65,9 @@ class Processor(RowProcessor):
     def _keep(self, times: Any) -> None:
         self.watermark, self.now = times.getCurrentWatermarkInMs(), times.getCurrentProcessingTimeInMs()
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        super().handleInitialState(key[0], initialState, timerValues)
+
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
         self._keep(timerValues)
         return super().handleExpiredTimer(key[0], timerValues, expiredTimerInfo)
@@ -82,7 +85,8 @@ def run(pack: Pack, programs: Mapping[str, Program]) -> PackRun:
     for run in done.values():
         run.run()
         notes.setdefault(run.ref, set()).update(run.refused)
-    counts = {step.id: StepCount(step.id, 0, 0, None) for step in pack.clock if isinstance(step, Deliver)}
+    bundles = (step for step in pack.clock if isinstance(step, Deliver) and not step.initial)
+    counts = {step.id: StepCount(step.id, 0, 0, None) for step in bundles}
     for count in (count for run in done.values() for count in run.counts):
         total = counts[count.step]
         counts[count.step] = replace(
@@ -107,12 +111,18 @@ class _Run:
         self.refused: set[str] = set()
         self.seen: list[str] = []  # the events whose time the tester asked for
         self.processor = Processor({self.ref: program})
-        extractor = None if program.waits else self._event_time
-        self.tester = TwsTester(self.processor, timeMode=time_mode({self.ref: program}), eventTimeExtractor=extractor)
+        self.tester = TwsTester(
+            self.processor,
+            initialStateRow=self._initial() or None,
+            timeMode=time_mode({self.ref: program}),
+            eventTimeExtractor=None if program.waits else self._event_time,
+        )
 
     def run(self) -> None:
         watermark = elapsed = 0
         for step in self.case.schedule.steps:
+            if isinstance(step, Deliver) and step.initial:
+                continue  # the tester was made with it
             if isinstance(step, Deliver):
                 self._deliver(step)
             elif isinstance(step, Wait):
@@ -126,6 +136,10 @@ class _Run:
             else:
                 raise NotDriven(f"step {step.id}: TwsTester has nothing for {step}")
             self._prove_times(step, watermark, elapsed)
+
+    def _initial(self) -> list[tuple[Key, Row]]:
+        first = next((step for step in self.case.schedule.bundles if step.initial), None)
+        return [(self._key(event), self._row(event, first)) for event in first.events] if first else []
 
     def _deliver(self, step: Deliver) -> None:
         rows: dict[Key, list[Row]] = {}

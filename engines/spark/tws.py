@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 TIMERS = emulated("timer names in a MapState (Spark knows a timer by its time)")
 
+GROUP = ("program", "case", "key", "window")
+"""The columns that rows are grouped by."""
+
 STATE = {
     Feature.EVENT_TIMERS: TIMERS,
     Feature.PROCESSING_TIMERS: TIMERS,
     Feature.TTL: NATIVE,
+    Feature.INITIAL_STATE: NATIVE,
     Feature.VALUE: NATIVE,
     Feature.BAG: NATIVE,
     Feature.MAP: NATIVE,
@@ -43,15 +47,22 @@ class SparkTws(SparkColumn):
     title = "Spark transformWithState (Python, rows)"
     capabilities = capabilities(STATE)
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+    def apply(
+        self,
+        stream: DataFrame,
+        programs: Mapping[str, Program],
+        failure: Failure | None,
+        initial: DataFrame | None = None,
+    ) -> DataFrame:
         from engines.spark.operator import OUTPUT
         from engines.spark.row_processor import RowProcessor
 
-        return stream.groupBy("program", "case", "key", "window").transformWithState(
+        return stream.groupBy(*GROUP).transformWithState(
             statefulProcessor=RowProcessor(programs, failure),
             outputStructType=OUTPUT,
             outputMode="Append",
             timeMode=time_mode(programs),
+            initialState=initial and initial.groupBy(*GROUP),
         )
 
 

@@ -3,9 +3,11 @@ Spark's Python workers run."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from conformance.model import Event
 from conformance.program import NO_TIME, Cell, Program, State, Timer
 from engines.spark.cells import CELLS, Guarded, Map, NamedTimers
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
@@ -62,6 +64,13 @@ class TwsOperator:
         method, schemas = METHODS.get(declared.kind, ("getValueState", ("v string",)))
         ttl = (declared.ttl,) if declared.ttl else ()
         return Guarded(self._handle(method, declared.name, *schemas, *ttl), self._operator.wrote)
+
+    def on_initial(self, key: Key, row: In) -> None:
+        """Make the state that a key starts with."""
+        program, case, user_key, _ = key
+        event = Event(row.id, user_key, json.loads(row.value), row.time)
+        with faults_of(case):
+            self._operator.programs[program].on_initial(event, self._states[program])
 
     def on_rows(self, key: Key, rows: Iterable[In], now: int) -> Iterator[Out]:
         """``now`` is the engine's processing time (ms), which timers in processing time go by."""

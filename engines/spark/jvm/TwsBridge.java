@@ -13,6 +13,7 @@ import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.StatefulProcessorWithInitialState;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -21,7 +22,7 @@ import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** The JVM's transformWithState (Spark 4.0 and later) over a Bridge. */
-public final class TwsBridge extends StatefulProcessor {
+public final class TwsBridge extends StatefulProcessorWithInitialState {
   final Bridge bridge;
   final List names;
   final List kinds;
@@ -178,6 +179,15 @@ public final class TwsBridge extends StatefulProcessor {
     return call(key, request);
   }
 
+  public void handleInitialState(Object key, Object initial, TimerValues times) {
+    HashMap request = new HashMap();
+    ArrayList rows = new ArrayList();
+    rows.add(Bridge.input((Row) initial));
+    request.put("rows", rows);
+    request.put("initial", Boolean.TRUE);
+    call(key, request);
+  }
+
   public scala.collection.Iterator handleExpiredTimer(Object key, TimerValues times, ExpiredTimerInfo timer) {
     HashMap request = new HashMap();
     request.put("time", Long.valueOf(timer.getExpiryTimeInMs()));
@@ -185,7 +195,18 @@ public final class TwsBridge extends StatefulProcessor {
     return call(key, request);
   }
 
-  public static Dataset transformWithState(Dataset rows, TwsBridge processor) {
+  /** `initial` is what keys start with, or null. */
+  public static Dataset transformWithState(Dataset rows, TwsBridge processor, Dataset initial) {
+    if (initial != null) {
+      return Bridge.grouped(rows)
+          .transformWithState(
+              (StatefulProcessorWithInitialState) processor,
+              processor.time(),
+              OutputMode.Append(),
+              Bridge.grouped(initial),
+              processor.bridge.outputEncoder(),
+              initial.encoder());
+    }
     return Bridge.grouped(rows)
         .transformWithState(
             (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.outputEncoder());

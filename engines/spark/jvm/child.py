@@ -146,6 +146,10 @@ class Server:
         if request["kind"] == "tws" and "time" in request:
             return list(operator.on_timer(key, request["time"], request["now"]))
         rows = [In(*row) for row in request["rows"]]
+        if "initial" in request:
+            for row in rows:
+                operator.on_initial(key, row)
+            return []
         if request["kind"] == "tws":
             return list(operator.on_rows(key, rows, request["now"]))
         outputs = list(operator.on_call(key, rows, Group(self._pipe, request)))
