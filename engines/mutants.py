@@ -14,10 +14,26 @@ from typing import Any
 from zlib import crc32
 
 from conformance.engine import Family
-from conformance.model import Advance, Deliver, Event, Json, Partitions, Step, StepCount, canonical
+from conformance.model import Advance, Deliver, Event, Json, Partitions, Step, StepCount, Wait, canonical
 from conformance.program import Cell, FixedWindows, Output
 from conformance.registry import UnknownName
-from engines.reference import Bag, CaseRun, Checkpoint, Combining, Map, Reference, Scope, Set, TimerId, Value
+from engines.reference import (
+    CELLS,
+    EXPIRING,
+    Bag,
+    CaseRun,
+    Checkpoint,
+    Combining,
+    ExpiringBag,
+    ExpiringMap,
+    ExpiringValue,
+    Map,
+    Reference,
+    Scope,
+    Set,
+    TimerId,
+    Value,
+)
 
 MUTANTS: dict[str, tuple[str, type[CaseRun]]] = {}
 """Name -> (the bug in words, the reference with it)."""
@@ -360,6 +376,173 @@ class TogglingSet(Set):
 class KeptSet(Set):
     def clear(self) -> None:
         pass
+
+
+# Time to live
+
+
+def _ttl_bug(name: str, description: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[ExpiringValue]]:
+    """A mutant whose cells of this kind are bugged where they have a TTL."""
+
+    def register(bugged: type[ExpiringValue]) -> type[ExpiringValue]:
+        class Bugged(CaseRun):
+            def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
+                if asked is kind and name in self.program.ttl:
+                    return bugged(stored, name, self.now, self.program.ttl[name])
+                return super().cell(asked, stored, name)
+
+        Bugged.__name__ = bugged.__name__
+        _bug(name, description)(Bugged)
+        return bugged
+
+    return register
+
+
+@_bug("ttl-ignored", "what has a TTL is kept for ever")
+class TtlIgnored(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        return CELLS[kind](stored, name)
+
+
+@_bug("ttl-halved", "what has a TTL is gone after half of it")
+class TtlHalved(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        if name in self.program.ttl:
+            return EXPIRING[kind](stored, name, self.now, self.program.ttl[name] // 2)
+        return super().cell(kind, stored, name)
+
+
+@_bug("expiry-is-told", "a key whose value has expired puts something out")
+class ExpiryIsTold(CaseRun):
+    def wait(self, step: Wait) -> None:
+        before, after = self.now, self.now + step.ms
+        super().wait(step)
+        values = [(name, ttl) for name, ttl in self.program.ttl.items() if self.program.cells[name] is Cell.VALUE]
+        for (key, _), stored in self.state.items():
+            for name, ttl in values:
+                if name in stored and before < stored[name]["at"] + ttl <= after:
+                    self.emit(key, [Output({"did": "read", "of": "", "read": None})])
+
+
+@_ttl_bug("ttl-of-a-value-reset-by-reads", "a read of a value begins its TTL anew", Cell.VALUE)
+class ReadValue(ExpiringValue):
+    def get(self, default: Json = None) -> Json:
+        found = super().get()
+        if found is not None:
+            self.set(found)
+        return default if found is None else found
+
+
+@_ttl_bug("ttl-of-a-value-from-its-first-write", "a write to a value leaves its TTL", Cell.VALUE)
+class FirstWrittenValue(ExpiringValue):
+    def set(self, value: Json) -> None:
+        before = Value.get(self)
+        super().set(value)
+        if before and self.alive(before["at"]):
+            Value.set(self, {"value": value, "at": before["at"]})
+
+
+@_ttl_bug("expired-value-stays-so", "a value that has expired cannot be written again", Cell.VALUE)
+class ForeverExpiredValue(ExpiringValue):
+    def set(self, value: Json) -> None:
+        before = Value.get(self)
+        if not before or self.alive(before["at"]):
+            super().set(value)
+
+
+@_ttl_bug("ttl-of-a-list-as-a-whole", "an append begins the TTL of the whole list anew", Cell.BAG)
+class WholeBag(ExpiringBag):
+    def add(self, value: Json) -> None:
+        self.set([*self.get(), value])
+
+
+@_ttl_bug("ttl-of-a-list-not-reset-by-a-put", "a put leaves the TTL of the elements that were there", Cell.BAG)
+class PutBag(ExpiringBag):
+    def set(self, value: Json) -> None:
+        before = {canonical(stored["value"]): stored["at"] for stored in self._all()}
+        Value.set(self, [{"value": v, "at": before.get(canonical(v), self._now)} for v in value])
+
+
+@_ttl_bug("ttl-of-a-map-as-a-whole", "a put begins the TTL of all entries anew", Cell.MAP)
+class WholeMap(ExpiringMap):
+    def put(self, key: str, value: Json) -> None:
+        for name, found in [*self.items(), (key, value)]:
+            super().put(name, found)
+
+
+@_ttl_bug("ttl-of-an-entry-from-its-first-put", "a put to an entry that is there leaves its TTL", Cell.MAP)
+class FirstPutEntry(ExpiringMap):
+    def put(self, key: str, value: Json) -> None:
+        before = self._all().get(key)
+        super().put(key, value)
+        if before and self.alive(before["at"]):
+            Value.set(self, self._all() | {key: {"value": value, "at": before["at"]}})
+
+
+@_ttl_bug("ttl-of-a-map-reset-by-reads", "a read of a map begins the TTL of all entries anew", Cell.MAP)
+class ReadMap(ExpiringMap):
+    def items(self) -> list[tuple[str, Json]]:
+        found = super().items()
+        for key, value in found:
+            self.put(key, value)
+        return found
+
+
+# Initial state
+
+
+@_bug("initial-state-ignored", "a job starts empty, whatever it is given to start with")
+class InitialStateIgnored(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        pass
+
+
+@_bug("initial-state-as-elements", "what a job starts with is processed as if it were elements")
+class InitialStateAsElements(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        super().start(events)
+        for event in events:
+            self.process(event)
+
+
+@_bug("initial-state-again-on-restart", "a restart applies the initial state once more")
+class InitialStateAgainOnRestart(CaseRun):
+    def restart(self) -> None:
+        super().restart()
+        self.start(self.case.schedule.initial)
+
+
+@_bug("initial-state-with-the-first-bundles-alone", "an advance forgets initial state that no element has come for")
+class InitialStateWithTheFirstBundlesAlone(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        super().start(events)
+        self._waiting = dict(self.state)
+
+    def process(self, event: Event) -> None:
+        self.waiting.pop(self.scope(event), None)
+        super().process(event)
+
+    def advance(self, step: Advance) -> None:
+        if self.counts:  # not before the first bundle
+            for scope in self.waiting:
+                self.state.pop(scope, None)
+        super().advance(step)
+
+    @property
+    def waiting(self) -> dict[Scope, dict[str, Json]]:
+        return getattr(self, "_waiting", {})
+
+
+@_bug("initial-state-for-every-key", "every key starts with the first key's initial state, if it has none of its own")
+class InitialStateForEveryKey(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        super().start(events)
+        given = {event.key for event in events}
+        for key in {arrival.event.key for arrival in self.case.schedule.arrivals} - given:
+            for event in events[:1]:
+                super().start([replace(event, key=key)])
 
 
 # Restarts

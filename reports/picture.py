@@ -24,6 +24,7 @@ from conformance.model import (
     Schedule,
     Step,
     Trace,
+    Wait,
     canonical,
 )
 from conformance.witnesses import Witness
@@ -288,6 +289,8 @@ def _named(step: Step | None) -> str:
     """A step's name above its column."""
     if step is None:
         return "end of stream"
+    if isinstance(step, Deliver) and step.initial:
+        return "initial state"
     if isinstance(step, Deliver):
         return "bundle" if step.events else "empty bundle"
     if isinstance(step, Advance):
@@ -296,6 +299,8 @@ def _named(step: Step | None) -> str:
         return "restart"
     if isinstance(step, Partitions):
         return f"{step.count} partitions"
+    if isinstance(step, Wait):
+        return f"wait {step.ms / 1000:g} s"
     return "next fails, resumed" if isinstance(step, FailOnce) and step.resume else "next fails once"
 
 
@@ -305,7 +310,7 @@ def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> No
         if isinstance(column.step, Deliver):
             box = {"x": column.left, "y": TOP - 4, "width": column.width, "height": bottom - TOP}
             SubElement(root, "rect", {"class": "bundle", **{name: f"{value:.0f}" for name, value in box.items()}})
-        elif isinstance(column.step, Restart | FailOnce | Partitions):
+        elif isinstance(column.step, Restart | FailOnce | Partitions | Wait):
             SubElement(root, "path", {"class": "cut", "d": f"M{column.middle:.0f} {TOP - 4}V{floor}"})
         _text(names, column.middle, TOP - 9, _named(column.step))
     root.append(names)

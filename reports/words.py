@@ -21,6 +21,7 @@ from conformance.model import (
     Restart,
     Schedule,
     Trace,
+    Wait,
     canonical,
 )
 from conformance.results import Cell, Results, Verdict
@@ -136,8 +137,11 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
         elif isinstance(step, FailOnce):
             how = "the job resumes from its checkpoint" if step.resume else "it is retried"
             yield f"step {step.id}: the first attempt at the next bundle fails after state was written; {how}"
+        elif isinstance(step, Wait):
+            yield f"step {step.id}: {step.ms} ms of processing time pass"
         else:
-            yield f"step {step.id}: bundle of {len(step.events)}"
+            what = "initial state" if step.initial else "bundle"
+            yield f"step {step.id}: {what} of {len(step.events)}"
             for arrival in (arrival for arrival in schedule.arrivals if arrival.step == step.id):
                 event = arrival.event
                 value = "" if event.value is None else f" value {canonical(event.value)}"
