@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Any
+from unicodedata import normalize
 from zlib import crc32
 
 from conformance.engine import Family
@@ -241,6 +242,86 @@ class KeptValue(Value):
         pass
 
 
+@_cell_bug("default-ignored", "an empty value is read as null, whatever the default", Cell.VALUE)
+class NullForNothing(Value):
+    def get(self, default: Json = None) -> Json:
+        return super().get()
+
+
+@_cell_bug("null-is-nothing", "a null that was written is read as nothing written", Cell.VALUE)
+class NullIsNothing(Value):
+    def get(self, default: Json = None) -> Json:
+        found = super().get(default)
+        return default if found is None else found
+
+
+@_cell_bug("empty-values-are-nothing", "an empty value that was written is read as nothing written", Cell.VALUE)
+class EmptyIsNothing(Value):
+    def get(self, default: Json = None) -> Json:
+        return super().get(default) or default
+
+
+@_cell_bug("numbers-become-floats", "a number is stored as a double, and true as 1.0", Cell.VALUE)
+class FloatValue(Value):
+    def set(self, value: Json) -> None:
+        super().set(float(value) if isinstance(value, int) else value)
+
+
+@_cell_bug(
+    "texts-are-normalised", "a text is stored without what cannot be seen, and in one form of Unicode", Cell.VALUE
+)
+class NormalisedValue(Value):
+    def set(self, value: Json) -> None:
+        super().set(normalize("NFC", value).strip("\0") if isinstance(value, str) else value)
+
+
+@_cell_bug("reads-give-the-stored-object", "what is changed after it was read is changed in the state", Cell.VALUE)
+class SharedOnRead(Value):
+    def get(self, default: Json = None) -> Json:
+        return self._cells.get(self._name, default)
+
+
+@_cell_bug("writes-keep-the-object", "what is changed after it was written is changed in the state", Cell.VALUE)
+class SharedOnWrite(Value):
+    def set(self, value: Json) -> None:
+        self._cells[self._name] = value
+
+
+@_cell_bug(
+    "writes-of-a-read-object-skipped", "a write of what was read from the cell is taken for no change", Cell.VALUE
+)
+class SkippedWrite(Value):
+    _read: Json = None
+
+    def get(self, default: Json = None) -> Json:
+        self._read = super().get(default)
+        return self._read
+
+    def set(self, value: Json) -> None:
+        if value is not self._read or not isinstance(value, list | dict):
+            super().set(value)
+
+
+@_bug("clearing-one-cell-clears-all", "clearing a cell clears all cells of its key")
+class ClearingOneClearsAll(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        found = super().cell(kind, stored, name)
+        found.clear = stored.clear
+        return found
+
+
+@_cell_bug("clear-of-a-sum-does-nothing", "clearing a combining cell leaves its sum", Cell.COMBINING)
+class KeptSum(Combining):
+    def clear(self) -> None:
+        pass
+
+
+@_cell_bug("negative-inputs-ignored", "a combining cell leaves out inputs below 0", Cell.COMBINING)
+class NoNegativeInput(Combining):
+    def add(self, value: int) -> None:
+        super().add(max(value, 0))
+
+
 @_cell_bug("combining-keeps-the-largest", "a combining cell keeps its largest input instead of the sum", Cell.COMBINING)
 class LargestInput(Combining):
     def add(self, value: int) -> None:
@@ -302,6 +383,21 @@ class DistinctBag(Bag):
 class KeptBag(Bag):
     def clear(self) -> None:
         pass
+
+
+@_cell_bug(
+    "clear-of-a-bag-comes-last", "what is put into a bag in the call that clears it is cleared as well", Cell.BAG
+)
+class BagClearedLast(Bag):
+    _cleared = False
+
+    def clear(self) -> None:
+        self._cleared = True
+        super().clear()
+
+    def add(self, value: Json) -> None:
+        if not self._cleared:
+            super().add(value)
 
 
 @_cell_bug("map-put-keeps-the-first", "a put to an entry that is there changes nothing", Cell.MAP)
