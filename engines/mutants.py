@@ -846,6 +846,64 @@ class TimersStrictlyAfter(CaseRun):
         return [due for due in super().due() if due[0] < self.watermark]
 
 
+@_bug("timers-wait-for-data", "a due timer fires when data of its key comes, and not before")
+class TimersWaitForData(CaseRun):
+    def due(self) -> list[tuple[int, TimerId]]:
+        bundle = _bundle(self)
+        keys = {event.key for event in bundle.events} if bundle else set()
+        return [due for due in super().due() if due[1][0] in keys]
+
+
+@_bug("timers-of-one-instant-collide", "a key has one timer for an instant: of several, the last one set")
+class TimersOfOneInstantCollide(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        for other in [o for o, due in self.timers.items() if due == time and o[:2] == timer[:2]]:
+            self.clear_timer(other)
+        super().set_timer(timer, time)
+
+
+@_bug("past-timers-fire-twice", "a timer that is set for a time that the watermark has passed fires at once, and again")
+class PastTimersFireTwice(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        super().set_timer(timer, time)
+        if time < self.watermark and not timer[3].endswith("\0"):
+            super().set_timer((*timer[:3], f"{timer[3]}\0"), time)
+
+    def fire(self, timer: TimerId, time: int) -> None:
+        super().fire((*timer[:3], timer[3].removesuffix("\0")), time)
+
+
+@_bug(
+    "past-timers-wait",
+    "a timer that is set for a time that the watermark has passed waits for the advance after the next",
+)
+class PastTimersWait(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        upcoming = _watermark_after(self, _watermark_after(self, self.watermark))
+        super().set_timer(timer, time if time >= self.watermark else upcoming)
+
+
+@_bug("timers-at-the-watermark-lost", "a timer that is set for exactly the watermark does not fire")
+class TimersAtTheWatermarkLost(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if time != self.watermark:
+            super().set_timer(timer, time)
+
+
+@_bug("clearing-a-timer-ignores-tags", "clearing a timer clears those of its name that have other tags")
+class ClearingATimerIgnoresTags(CaseRun):
+    def clear_timer(self, timer: TimerId) -> None:
+        for other in [other for other in self.timers if other[:3] == timer[:3]]:
+            super().clear_timer(other)
+
+
+@_bug("timers-fire-between-elements", "due timers fire after each element, not after the bundle")
+class TimersFireBetweenElements(CaseRun):
+    def process(self, event: Event) -> None:
+        super().process(event)
+        self.fire_due()
+
+
 @_bug("timers-fire-twice", "a timer fires twice, with the state from before its first firing")
 class TimersFireTwice(CaseRun):
     def fire(self, timer: TimerId, time: int) -> None:
