@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
 from unicodedata import normalize
@@ -202,6 +203,57 @@ class StateSharedAcrossKeys(CaseRun):
 class StateSharedAcrossWindows(CaseRun):
     def scope(self, event: Event) -> Scope:
         return event.key, 0
+
+
+def _key_bug(name: str, description: str, change: Callable[[str], str]) -> None:
+    """A mutant that keeps state by a changed key."""
+
+    class Changed(CaseRun):
+        def cells(self, scope: Scope) -> Any:
+            return super().cells((change(scope[0]), scope[1]))
+
+    Changed.__name__ = "".join(word.capitalize() for word in name.split("-"))
+    _bug(name, description)(Changed)
+
+
+def _as_number(key: str) -> str:
+    try:
+        return str(float(key))
+    except ValueError:
+        return key
+
+
+_key_bug("keys-as-numbers", "keys that are the same number share one state", _as_number)
+_key_bug("keys-trimmed", "keys that differ in blanks around them share one state", str.strip)
+_key_bug("keys-case-folded", "keys that differ in upper and lower case share one state", str.casefold)
+_key_bug(
+    "keys-normalised", "keys that are one text in Unicode's normal form share one state", partial(normalize, "NFC")
+)
+_key_bug("keys-cut-off", "keys with the same 4,096 characters at the start share one state", lambda key: key[:4_096])
+_key_bug("keys-end-at-nul", "keys that are the same up to a NUL share one state", lambda key: key.partition("\0")[0])
+_key_bug("keys-split", "keys that are the same up to a slash share one state", lambda key: key.partition("/")[0])
+
+
+@_bug("empty-key-lost", "elements of the empty key are dropped")
+class EmptyKeyLost(CaseRun):
+    def refuses(self, event: Event) -> bool:
+        return super().refuses(event) or not event.key
+
+
+@_bug("keys-come-back-normalised", "output comes out under the key in Unicode's normal form, without blanks around it")
+class KeysComeBackNormalised(CaseRun):
+    def emit(self, key: str, outputs: list[Output]) -> None:
+        super().emit(normalize("NFC", key).strip(), outputs)
+
+
+@_bug("timers-see-another-key", "a timer's callback finds the state of the first key that has any")
+class TimersSeeAnotherKey(CaseRun):
+    def fire(self, timer: TimerId, time: int) -> None:
+        first = next(iter(self.state), timer[:2])
+        mine = self.state.get(timer[:2], {})
+        self.state[timer[:2]] = copy.deepcopy(self.state.get(first, {}))
+        super().fire(timer, time)
+        self.state[timer[:2]] = mine
 
 
 @_bug("window-boundary-off-by-one", "an element at the start of a window counts for the window before")
@@ -429,6 +481,71 @@ class NullEntryMap(Map):
 class ClearedMap(Map):
     def remove(self, key: str) -> None:
         self.clear()
+
+
+@_cell_bug("map-put-adds-an-entry", "a put to an entry that is there adds another one of its name", Cell.MAP)
+class DoubledEntryMap(Map):
+    def put(self, key: str, value: Json) -> None:
+        had = key in self._all()
+        super().put(key, value)
+        if had:
+            self._doubled().append([key, value])
+
+    def _doubled(self) -> list[Json]:
+        found: list[Json] = self._cells.setdefault(f"{self._name} doubled", [])
+        return found
+
+    def items(self) -> list[tuple[str, Json]]:
+        return [*super().items(), *((key, value) for key, value in self._doubled())]
+
+
+@_cell_bug(
+    "map-keeps-what-was-put-again", "an entry that was removed and put again is given with its old value, too", Cell.MAP
+)
+class RevivedEntryMap(Map):
+    def remove(self, key: str) -> None:
+        removed = [[k, v] for k, v in self._all().items() if k == key]
+        self._cells[f"{self._name} removed"] = [*self._removed(), *removed]
+        super().remove(key)
+
+    def _removed(self) -> list[Json]:
+        found: list[Json] = self._cells.get(f"{self._name} removed", [])
+        return found
+
+    def items(self) -> list[tuple[str, Json]]:
+        there = self._all()
+        return [*super().items(), *((key, value) for key, value in self._removed() if key in there)]
+
+
+@_cell_bug("map-iterated-in-another-order-each-time", "going through a map turns its order round each time", Cell.MAP)
+class TurningMap(Map):
+    _turn = 1
+
+    def items(self) -> list[tuple[str, Json]]:
+        self._turn = -self._turn
+        return super().items()[:: self._turn]
+
+
+@_cell_bug(
+    "map-names-normalised", "entries whose names are the same without blanks, case and number formats are one", Cell.MAP
+)
+class NormalisedMap(Map):
+    def put(self, key: str, value: Json) -> None:
+        same = [other for other in self._all() if _plain(other) == _plain(key)]
+        super().put(same[0] if same else key, value)
+
+
+@_cell_bug(
+    "set-elements-normalised", "elements that are the same without blanks, case and number formats are one", Cell.SET
+)
+class NormalisedSet(Set):
+    def add(self, value: str) -> None:
+        if not any(_plain(other) == _plain(value) for other in self._all()):
+            super().add(value)
+
+
+def _plain(text: str) -> str:
+    return _as_number(normalize("NFC", text).strip().casefold())
 
 
 @_cell_bug("clear-of-a-map-does-nothing", "clearing a map leaves its entries", Cell.MAP)
@@ -1063,6 +1180,22 @@ class TimersSetByTimersLost(CaseRun):
         before = set(self.timers)
         super().fire(timer, time)
         self.timers = {timer: time for timer, time in self.timers.items() if timer in before}
+
+
+@_bug(
+    "timers-set-by-timers-from-the-watermark",
+    "a timer set in a timer's callback is put off by as much as that one was late",
+)
+class TimersSetByTimersFromTheWatermark(CaseRun):
+    _late = 0
+
+    def fire(self, timer: TimerId, time: int) -> None:
+        self._late = self.watermark - time
+        super().fire(timer, time)
+        self._late = 0
+
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        super().set_timer(timer, time + self._late)
 
 
 @_bug("timers-set-by-timers-wait", "a timer that is set in a timer's callback waits for the next step")
