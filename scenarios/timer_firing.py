@@ -7,7 +7,6 @@ exactly, is asked about apart: engines differ there.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from conformance.engine import Feature
@@ -104,6 +103,11 @@ def lasting(run: Observation) -> Iterator[tuple[Arrival, str, int]]:
                         yield arrival, tag, time
 
 
+def handled(run: Observation) -> dict[str, int]:
+    """Event id -> the step in which its output came out: an engine may hold an element back."""
+    return {name: emission.step for emission, name in run.tagged("id")}
+
+
 def firings(run: Observation, key: str, tag: str) -> list[int]:
     """The steps in which a key's timer of this tag fired."""
     return [emission.step for emission, fired in run.tagged("fired") if (emission.key, fired) == (key, tag)]
@@ -121,11 +125,12 @@ def fires_without_new_data(run: Observation) -> Iterator[Finding]:
 
 def in_order_of_time(run: Observation) -> Iterator[Finding]:
     """Exercised where one settled advance makes timers of several times due."""
-    expected = {(arrival.event.key, tag) for arrival, tag, _ in lasting(run)}
+    came = handled(run)
+    expected = {(a.event.key, tag): came[a.event.id] for a, tag, _ in lasting(run) if a.event.id in came}
     settled = {advance.id for advance in run.case.schedule.advances if not advance.coalesced}
     fired: dict[tuple[str, int], list[int]] = {}
     for emission, tag in run.tagged("fired"):
-        if emission.step in settled and (emission.key, tag) in expected:
+        if emission.step in settled and expected.get((emission.key, tag), emission.step) < emission.step:
             fired.setdefault((emission.key, emission.step), []).append(emission.value["time"])
     for (key, step), times in fired.items():
         if len(set(times)) > 1:
@@ -150,15 +155,16 @@ def passed_fires_once(run: Observation) -> Iterator[Finding]:
 def passed_fires_by_the_next_advance(run: Observation) -> Iterator[Finding]:
     """Exercised where it fires, and the next advance is not the last."""
     *others, _ = run.case.schedule.advances
-    for arrival in run.arrivals:
-        following = next((advance for advance in others if advance.id > arrival.step), None)
-        if arrival.event.value == "long ago" and following:
+    values = {arrival.event.id: arrival.event.value for arrival in run.arrivals}
+    for emission, name in run.tagged("id"):
+        following = next((advance for advance in others if advance.id > emission.step), None)
+        if values[name] == "long ago" and following:
             latest = run.case.schedule.due(following.watermark)
-            for step in firings(run, arrival.event.key, arrival.event.id):
+            for step in firings(run, emission.key, name):
                 yield (
                     latest is None
                     or step <= latest
-                    or f"the timer of {arrival.event.id}, for {LONG_AGO} ms before it, fired in step {step}, after step {latest}"
+                    or f"the timer of {name}, for {LONG_AGO} ms before it, fired in step {step}, after step {latest}"
                 )
 
 
@@ -180,8 +186,9 @@ def reached_exactly_fires(run: Observation) -> Iterator[Finding]:
     """Exercised where it fires, and some advance stops at its time before the last one."""
     *others, _ = run.case.schedule.advances
     stops = {advance.watermark: advance.id for advance in others if not advance.coalesced}
+    came = handled(run)
     for arrival, tag, time in lasting(run):
-        if time in stops:
+        if time in stops and came.get(arrival.event.id, stops[time]) < stops[time]:
             for step in firings(run, arrival.event.key, tag):
                 yield (
                     step == stops[time]
@@ -220,7 +227,8 @@ def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
         for number, emission in enumerate(emissions):
             if tag := emission.value.get("deleted"):
                 time = timers_of(arrivals[tag.partition("/")[0]].event)[tag]
-                if time > arrivals[emission.value["id"]].watermark:
+                reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+                if time > reached:
                     fired = [e.step for e in emissions[number:] if e.value.get("fired") == tag]
                     yield (
                         not fired
@@ -251,17 +259,20 @@ def callbacks_see_the_state(run: Observation) -> Iterator[Finding]:
 
 
 def not_within_a_bundle(run: Observation) -> Iterator[Finding]:
-    """Of timers for a time long ago, which any moment is late enough for; where an element of the key comes after it."""
-    bundles = {bundle.id: [event.id for event in bundle.events] for bundle in run.case.schedule.bundles}
+    """Of timers for a time long ago, which any moment is late enough for; where an element of the key comes after that which
+    sets one, in the same step."""
     for key, emissions in run.told.items():
-        for step in {arrival.step for arrival in run.arrivals_by_key[key]}:
-            mine = [arrival.event for arrival in run.arrivals_by_key[key] if arrival.step == step]
-            passed = {event.id for event in mine[:-1] if event.value == "long ago"}
-            came = [e.value for e in emissions if e.value.get("id") in bundles[step] or e.value.get("fired") in passed]
-            if passed and came:
-                after = itertools.dropwhile(lambda value: "id" in value, came)
-                between = [value["id"] for value in after if "id" in value]
-                yield not between or f"a timer of key {key} fired before {between[0]}, in the middle of step {step}"
+        for bundle in run.case.schedule.bundles:
+            mine = {event.id: event.value for event in bundle.events if event.key == key}
+            passed = {name for name, value in mine.items() if value == "long ago"}
+            came = [emission.value for emission in emissions if emission.step == bundle.id]
+            elements = [value["id"] for value in came if value.get("id") in mine]
+            if passed & set(elements[:-1]):
+                first = next((place for place, value in enumerate(came) if value.get("fired") in passed), len(came))
+                between = [value["id"] for value in came[first:] if value.get("id") in mine]
+                yield (
+                    not between or f"a timer of key {key} fired before {between[0]}, in the middle of step {bundle.id}"
+                )
 
 
 SCENARIO = Scenario(
