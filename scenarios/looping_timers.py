@@ -65,7 +65,6 @@ class Told:
     start: Emission
     ticks: list[Emission] = field(default_factory=list)
     before_the_last_event: int = 0
-    followed: bool = False  # by an event of the key that is no part of it
 
 
 def loops(run: Observation) -> Iterator[Told]:
@@ -73,8 +72,6 @@ def loops(run: Observation) -> Iterator[Told]:
         found: list[Told] = []
         for emission in emissions:
             if "starts" in emission.value:
-                if found:
-                    found[-1].followed = True
                 found.append(Told(emission))
             elif found and "tick" in emission.value:
                 found[-1].ticks.append(emission)

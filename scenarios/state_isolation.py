@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
 from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Emission, Event
+from conformance.model import Emission, Event, spelled
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 
@@ -93,20 +93,16 @@ def look_alike(one: str, other: str) -> bool:
     return any(one in family and other in family for family in FAMILIES[1:])
 
 
-def named(key: str) -> str:
-    """A key as messages show it."""
-    return f"of {len(key)} characters" if len(key) > 20 else ascii(key)
-
-
 def sees_only(run: Observation, *, alike: bool, long: bool = False) -> Iterator[Finding]:
     """Exercised by elements of keys that others of the case look like, or do not."""
     keys = set(run.arrivals_by_key)
     for emission, key, others in found_in_state(run):
         rivals = {other for other in keys - {key} if look_alike(key, other) is alike}
         if rivals and (len(key) >= len(LONG)) is long:
-            seen = [named(other) for other in others if other in rivals]
+            seen = [spelled(other) for other in others if other in rivals]
             yield (
-                not seen or f"{emission.value['id']} of key {named(key)} found an element of key {seen[0]} in its state"
+                not seen
+                or f"{emission.value['id']} of key {spelled(key)} found an element of key {seen[0]} in its state"
             )
 
 
@@ -131,7 +127,7 @@ def a_key_sees_all_of_its_own(run: Observation) -> Iterator[Finding]:
             if len(had) > 1:
                 yield (
                     not missing
-                    or f"{had[-1]} of key {named(key)} did not find {min(missing)} in its state, which came before it"
+                    or f"{had[-1]} of key {spelled(key)} did not find {min(missing)} in its state, which came before it"
                 )
 
 
@@ -149,7 +145,7 @@ def a_key_comes_back_as_it_went_in(run: Observation) -> Iterator[Finding]:
     owner = owners(run)
     for emission, name in run.tagged("id"):
         key = owner[name]
-        yield emission.key == key or f"{name} of key {named(key)} came out under key {named(emission.key)}"
+        yield emission.key == key or f"{name} of key {spelled(key)} came out under key {spelled(emission.key)}"
 
 
 def a_window_sees_only_its_own(run: Observation) -> Iterator[Finding]:
@@ -168,11 +164,11 @@ def a_window_sees_only_its_own(run: Observation) -> Iterator[Finding]:
 def a_timer_has_the_state_of_its_key(run: Observation) -> Iterator[Finding]:
     if len(run.arrivals_by_key) > 1:
         for emission, key, others in found_in_state(run, of="fired"):
-            told = f"the timer that {emission.value['fired']} of key {named(key)} set"
+            told = f"the timer that {emission.value['fired']} of key {spelled(key)} set"
             if emission.key != key:
-                yield f"{told} fired under key {named(emission.key)}"
+                yield f"{told} fired under key {spelled(emission.key)}"
             else:
-                yield not others or f"{told} found an element of key {named(others[0])}"
+                yield not others or f"{told} found an element of key {spelled(others[0])}"
 
 
 def _domain(*offsets: int, names: tuple[tuple[str, ...], ...] = FAMILIES) -> Domain:
