@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from conformance.model import Advance, Emission, Json, Schedule, Trace, Wait, canonical
+from conformance.model import Advance, Emission, Json, Schedule, Trace, Wait, canonical, spelled
 from conformance.program import Program
 
 
@@ -187,7 +187,7 @@ def first_difference(program: Program, left: tuple[Schedule, Trace], right: tupl
         if said[0] == said[1]:
             steps_differ = [s.rest for s in before] == [s.rest for s in after]
             said[1] = "the same in other steps" if steps_differ else "the same at other event times"
-        return f"key {key} gave {said[0]} before, {said[1]} after"
+        return f"key {spelled(key)} gave {said[0]} before, {said[1]} after"
     return "no key differs"
 
 

@@ -104,6 +104,7 @@ def schedules(clock: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
 
     @st.composite
     def build(draw: st.DrawFn) -> Schedule:
+        names = draw(st.sampled_from(domain.names))
         keys = draw(st.integers(1, domain.keys))
         least = draw(st.sampled_from([1, 4, 6]))
         drawn = draw(st.lists(placements, min_size=least, max_size=domain.events))
@@ -116,7 +117,7 @@ def schedules(clock: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
             lowest = watermark + 1 if on_time else 0
             time = min(max(origin + offset, lowest), watermark + REACH)
             times.append(time)
-            bundles[slot].append(Event(f"e{number}", "abcdefgh"[key % keys], value, time))
+            bundles[slot].append(Event(f"e{number}", names[key % keys], value, time))
         return clock.with_bundles(bundles)
 
     return build()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,13 @@ def canonical(value: Json) -> str:
 def digest(value: Json) -> str:
     """Twelve hex digits that identify a JSON value by its content."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:12]
+
+
+def spelled(key: str) -> str:
+    """A key as messages show it: on one line, the middle of a long one left out, and in ASCII, where nothing looks alike."""
+    if re.fullmatch(r"[\w.-]{1,40}", key, re.ASCII):
+        return key
+    return ascii(key) if len(key) <= 40 else f"{ascii(key[:10])[:-1]}…{ascii(key[-10:])[1:]} ({len(key)} characters)"
 
 
 @dataclass(frozen=True, slots=True)

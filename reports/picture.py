@@ -26,6 +26,7 @@ from conformance.model import (
     Trace,
     Wait,
     canonical,
+    spelled,
 )
 from conformance.witnesses import Witness
 from reports.words import legal, met, relative
@@ -261,7 +262,7 @@ def _drawn(panel: Panel) -> Element:
         _events(root, column, schedule, level)
     for key, y in lanes.items():
         SubElement(root, "path", {"class": "lane", "d": f"M2 {y - 5}H{width:.0f}"})
-        _text(root, 2, y + 8, _short(f"out, {key}", 10), "small")
+        _text(root, 2, y + 8, _short(f"out, {spelled(key)}", 10), "small")
         for column in columns:
             _outputs(root, column, [e for e in column.out if e.key == key], panel, key, y)
     return root
@@ -338,8 +339,8 @@ def _events(root: Element, column: _Column, schedule: Schedule, level: dict[int,
         x, y = column.left + apart * (number + 0.5) - 8, level[event.event_time]
         mark = _mark(root, MARKS[met(arrival)], x, y)
         value = "" if event.value is None else f", value {canonical(event.value)}"
-        _tooltip(mark, f"{event.id}, key {event.key}, at {event.event_time} ms{value}: {met(arrival)}")
-        _text(root, x + 7, y + 4, _short(f"{event.id} {event.key}", 8))
+        _tooltip(mark, f"{event.id}, key {spelled(event.key)}, at {event.event_time} ms{value}: {met(arrival)}")
+        _text(root, x + 7, y + 4, _short(f"{event.id} {spelled(event.key)}", 8))
 
 
 def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel, key: str, top: int) -> None:
@@ -427,7 +428,7 @@ def _described(panel: Panel) -> str:
     ]
     told = ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
     if panel.differs:
-        told += f"; first difference: key {panel.differs.key} gave {said(panel.differs)}"
+        told += f"; first difference: key {spelled(panel.differs.key)} gave {said(panel.differs)}"
     elif panel.lacks:
-        told += f"; first difference: key {panel.lacks[1]} gave nothing in step {panel.lacks[0]}"
+        told += f"; first difference: key {spelled(panel.lacks[1])} gave nothing in step {panel.lacks[0]}"
     return legal(f"Timeline {panel.title}: {told}")

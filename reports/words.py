@@ -23,6 +23,7 @@ from conformance.model import (
     Trace,
     Wait,
     canonical,
+    spelled,
 )
 from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
@@ -146,7 +147,7 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
                 event = arrival.event
                 value = "" if event.value is None else f" value {canonical(event.value)}"
                 time = relative(event.event_time, schedule)
-                yield f"    in  {event.id} key {event.key} time {time} ({met(arrival)}){value}"
+                yield f"    in  {event.id} key {spelled(event.key)} time {time} ({met(arrival)}){value}"
         yield from out.get(step.id, [])
     if DRAIN in out:
         yield "end of the stream (not judged)"
@@ -155,7 +156,7 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
 
 def _emitted(emission: Emission) -> str:
     what = f"stopped: {emission.error}" if emission.error else canonical(emission.value)
-    return f"key {emission.key} {what}"
+    return f"key {spelled(emission.key)} {what}"
 
 
 def legal(text: str) -> str:
