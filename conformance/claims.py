@@ -205,7 +205,9 @@ def _claim(entry: Mapping[str, Any], documents: Mapping[str, Document], groups: 
     if sum(way in entry for way in WAYS) != 1:
         raise UnusableClaims(f"{where}: give exactly one of {', '.join(WAYS)}")
     if (bool(entry.get("decided_by")) or bool(entry.get("shown_by"))) != bool(entry.get("engines")):
-        raise UnusableClaims(f"{where}: a claim that guarantees decide names the engines it speaks of, and no other does")
+        raise UnusableClaims(
+            f"{where}: a claim that guarantees decide names the engines it speaks of, and no other does"
+        )
     engines = [engine for name in entry.get("engines", ()) for engine in groups.get(name, [name])]
     return Claim(
         id=entry["id"],
@@ -236,13 +238,13 @@ def unknown(claims: Iterable[Claim], scenarios: Iterable[Scenario]) -> list[str]
 
 
 def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
-    """Claims made of the quotes that guarantees themselves carry, where none of ``claims`` asks that guarantee: those of users'
-    own scenarios. A quote speaks of the framework that its document is called after, else of all engines but the reference."""
-    asked = {condition.row for claim in claims for condition in claim.conditions}
+    """Claims made of the quotes that guarantees themselves carry, in scenarios that none of ``claims`` asks: users' own. A quote
+    speaks of the framework that its document is called after, else of all engines but the reference."""
+    asked = {condition.scenario for claim in claims for condition in claim.conditions}
     found = []
     for scenario, texts in results.scenarios.items():
         for guarantee, text in texts["guarantees"].items():
-            if text["quote"] and (scenario, guarantee) not in asked:
+            if text["quote"] and scenario not in asked:
                 about = next((name for name in FRAMEWORKS if name in text["source"].lower()), "")
                 engines = tuple(e for e in results.engines if e != "reference" and e.startswith(about))
                 document = Document(text["source"], text["url"], framework=about)
@@ -287,14 +289,14 @@ def _by_probe(claim: Claim, results: Results, seen: Probed | None) -> Decision:
     about = claim.document.framework
     versions = {entry["versions"].get(about) for entry in results.environment.values()} - {None}
     if seen.versions[about] not in versions:
-        reason = f"its probe ran on {about} {seen.versions[about]} ({seen.answer.value}), which these results are not of"
+        reason = (
+            f"its probe ran on {about} {seen.versions[about]} ({seen.answer.value}), which these results are not of"
+        )
         return Decision(claim, Answer.NOT_ASKED, reason, probed=seen)
     return Decision(claim, seen.answer, seen.seen, probed=seen)
 
 
-def _on_engine(
-    claim: Claim, engine: str, cells: Mapping[tuple[tuple[str, str], str], list[Cell]]
-) -> OnEngine:
+def _on_engine(claim: Claim, engine: str, cells: Mapping[tuple[tuple[str, str], str], list[Cell]]) -> OnEngine:
     """Of the cells that decide, the most telling: what contradicts; else what is not decided; else what confirms."""
     found: dict[Answer, list[Cell]] = {}
     for condition in claim.conditions:
@@ -320,12 +322,12 @@ def _says(cell: Cell, condition: Condition, may: bool) -> Answer:
     return Answer.CONFIRMED if (cell.verdict is Verdict.HOLDS) is condition.stands else Answer.CONTRADICTED
 
 
-def counted(decisions: Iterable[Decision]) -> dict[Answer, int]:
-    found = Counter(decision.answer for decision in decisions)
-    return {answer: found[answer] for answer in Answer}
-
-
 def all_decisions(results: Results) -> list[Decision]:
     """What results say of the catalogue's claims, and of the quotes that users' own guarantees carry."""
     claims = catalogue()
     return decide([*claims, *quoted(results, claims)], results, probed())
+
+
+def counted(decisions: Iterable[Decision]) -> dict[Answer, int]:
+    found = Counter(decision.answer for decision in decisions)
+    return {answer: found[answer] for answer in Answer}
