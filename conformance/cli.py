@@ -21,6 +21,7 @@ from conformance import comparing
 from conformance.baseline import UnreadableBaseline
 from conformance.bisecting import CannotBisect
 from conformance.checks import MANY
+from conformance.claims import Answer, Claim, all_decisions, catalogue, counted
 from conformance.confirmation import ERROR, STILL_FAILS
 from conformance.engine import CannotRun, Feature
 from conformance.expectations import UnusableExpectations
@@ -116,12 +117,12 @@ def main() -> None:
 
 
 @main.command("list")
-@click.argument("what", type=click.Choice(["engines", "scenarios", "guarantees"]), default="scenarios")
+@click.argument("what", type=click.Choice(["engines", "scenarios", "guarantees", "claims"]), default="scenarios")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @loading
 def list_(what: str, as_json: bool) -> None:
-    """List engines with their capabilities, scenarios, or guarantees with their sources."""
-    found = {"engines": _engines, "scenarios": _scenarios, "guarantees": _guarantees}[what]()
+    """List engines with their capabilities, scenarios, guarantees with their sources, or claims with what decides them."""
+    found = {"engines": _engines, "scenarios": _scenarios, "guarantees": _guarantees, "claims": _claims}[what]()
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
@@ -166,6 +167,31 @@ def _guarantees() -> list[dict[str, Any]]:
         for scenario in load_scenarios()
         for g in scenario.guarantees
     ]
+
+
+def _claims() -> list[dict[str, Any]]:
+    def details(claim: Claim) -> dict[str, str]:
+        source, said = claim.document, {"decided by": claim.decided_by, "shown by": claim.shown_by}
+        found = {"document": source.title, "url": source.url, "version": source.version, "note": claim.note}
+        found |= {"engines": ", ".join(claim.engines), "probe": claim.probe, "not decidable": claim.not_decidable}
+        return {k: v for k, v in (found | {k: ", ".join(map(str, v)) for k, v in said.items()}).items() if v}
+
+    return [{"id": claim.id, "title": claim.quote, "details": details(claim)} for claim in catalogue()]
+
+
+@main.command()
+@click.argument("results", type=click.Path(path_type=Path))
+def claims(results: Path) -> None:
+    """Say what results show of the claims that documents and tutorials make of stateful processing."""
+    from reports.words import claim_lines
+
+    decisions = all_decisions(Results.read(results))
+    for answer in Answer:
+        for decision in decisions:
+            if decision.answer is answer:
+                for line in claim_lines(decision):
+                    click.echo(line)
+    click.echo(", ".join(f"{number} {answer.value}" for answer, number in counted(decisions).items() if number))
 
 
 @main.command()

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from conformance.baseline import Baseline
 from conformance.changes import Change, successive
+from conformance.claims import Answer, Decision, all_decisions
 from conformance.guarantees import slug
 from conformance.model import canonical
 from conformance.perturbation import BY_ID
@@ -26,10 +27,12 @@ from reports import picture
 from reports.kills import arranged
 from reports.pages import framed
 from reports.words import (
+    CLAIM_STYLES,
     MEANINGS,
     OTHER_CASES,
     SYMBOLS,
     agreed,
+    cases_in,
     cells_changed,
     change_in_words,
     changed_claim,
@@ -42,6 +45,7 @@ from reports.words import (
     labels,
     not_run,
     partly,
+    probed_on,
     promise,
     replay_command,
     survived,
@@ -166,7 +170,10 @@ class _Page:
             for c in self.columns
         ]
         _share([entry for entries in columns for entry in entries if entry["witness"]])
-        return {**texts, "anchor": self._anchors.of(f"row-{slug(row[0])}-{slug(row[1])}", row), "columns": columns}
+        return {**texts, "anchor": self._row_anchor(row), "columns": columns}
+
+    def _row_anchor(self, row: Row) -> str:
+        return self._anchors.of(f"row-{slug(row[0])}-{slug(row[1])}", row)
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
         """The name of a cell in links; of several runs the last has the plain one."""
@@ -292,26 +299,49 @@ class _Page:
             for engine in run.engines
         ]
 
-    def claims(self) -> list[dict[str, Any]]:
-        """What documents claim, beside what was observed in the last run."""
+    def claims(self) -> dict[str, Any]:
+        """What documents claim, beside what the last run shows of it; nothing where it shows nothing of any claim."""
+        results = self.runs[-1]
+        decisions = all_decisions(results)
+        found = {answer: [d for d in decisions if d.answer is answer] for answer in Answer}
+        if not any(found[answer] for answer in (Answer.CONTRADICTED, Answer.CONFIRMED, Answer.UNDECIDED)):
+            return {}
+        return {
+            "counts": [(answer.value, CLAIM_STYLES[answer], len(found[answer])) for answer in Answer if found[answer]],
+            "shown": [
+                {"word": answer.value, **CLAIM_STYLES[answer], "lines": [self._claimed(d) for d in found[answer]]}
+                for answer in Answer
+                if answer is not Answer.NOT_ASKED and found[answer]
+            ],
+            "not_asked": [(d.claim.quote, d.claim.document.title) for d in found[Answer.NOT_ASKED]],
+        }
+
+    def _claimed(self, decision: Decision) -> dict[str, Any]:
+        """A claim's line: by what answer which engines gave it, each with the cell that says so."""
         last = len(self.runs) - 1
-        found = []
-        for row in dict.fromkeys(cell.row for cell in self.runs[-1].cells):
-            texts = self._texts[row[0]]["guarantees"][row[1]]
-            if not texts["quote"]:
-                continue
-            observed: dict[str, list[tuple[str, str]]] = {}
-            for engine in self.runs[-1].engines:
-                if cell := self._folded[last].get((row, engine)):
-                    observed.setdefault(cell.verdict.value, []).append((engine, self.anchor(last, row, engine)))
-            found.append(
-                {
-                    **texts,
-                    "own": [e for e in self.runs[-1].engines if _family(e) in texts["source"].lower()],
-                    "observed": [(v.value, SYMBOLS[v], observed[v.value]) for v in SYMBOLS if v.value in observed],
-                }
-            )
-        return found
+        asked = [
+            c.row
+            for c in decision.claim.conditions
+            if c.row[1] in self._texts.get(c.row[0], {"guarantees": {}})["guarantees"]
+        ]
+        return {
+            "claim": decision.claim,
+            "reason": "" if decision.engines else decision.reason,
+            "probed": probed_on(decision),
+            "asked": [(self._texts[s]["guarantees"][g]["claim"], self._row_anchor((s, g))) for s, g in asked],
+            "engines": [
+                (
+                    answer.value,
+                    CLAIM_STYLES[answer],
+                    [
+                        (on.engine, self.anchor(last, on.because[0].row, on.engine), cases_in(on))
+                        for on in decision.of(answer)
+                    ],
+                )
+                for answer in Answer
+                if answer is not Answer.NOT_ASKED and decision.of(answer)
+            ],
+        }
 
     def survivals(self) -> list[dict[str, Any]]:
         """Programs, each with a row for every perturbation: up to what its output stayed the same in each column."""

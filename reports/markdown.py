@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from conformance.baseline import Baseline
 from conformance.changes import Changes, successive
+from conformance.claims import Answer, all_decisions
+from conformance.claims import counted as counted_claims
 from conformance.results import Cell, Results, Verdict
 from reports.words import (
     OTHER_CASES,
@@ -19,6 +21,7 @@ from reports.words import (
     differing,
     labels,
     not_run,
+    probed_on,
     replay_command,
     replayed,
 )
@@ -34,7 +37,7 @@ def render(runs: Sequence[Results]) -> str:
         runs = [run.in_short() for run in runs]
     results = runs[-1]
     sections = {"what changed": _changes(runs), "engines": _engines(results), "what is violated": _violated(results)}
-    sections |= {"all guarantees": _matrix(results), "agreement": _agreements(results)}
+    sections |= {"claims": _claims(results), "all guarantees": _matrix(results), "agreement": _agreements(results)}
     left_out: list[str] = []
     while len(sections) > 1 and sum(map(len, sections.values())) > LIMIT:
         name, _ = sections.popitem()
@@ -82,6 +85,21 @@ def _violated(results: Results) -> str:
                 f"  - {plain(engine)}: " + (f"`{replay_command(cell.witness)}`" if cell.witness else plain(cell.reason))
             )
     return _joined(["## Violated", "", *lines, ""]) if lines else ""
+
+
+def _claims(results: Results) -> str:
+    """How the claims of documents fare, and those that are contradicted; nothing where none was asked."""
+    decisions = all_decisions(results)
+    numbers = counted_claims(decisions)
+    if not numbers[Answer.CONTRADICTED] + numbers[Answer.CONFIRMED] + numbers[Answer.UNDECIDED]:
+        return ""
+    lines = ["## Claimed against observed", "", f"{', '.join(f'{n} {a.value}' for a, n in numbers.items() if n)}.", ""]
+    for decision in decisions:
+        if decision.answer is Answer.CONTRADICTED:
+            against = ", ".join(found.engine for found in decision.of(Answer.CONTRADICTED)) or probed_on(decision)
+            document = decision.claim.document.title
+            lines.append(f"- “{plain(decision.claim.quote)}” ({plain(document)}): contradicted on {plain(against)}")
+    return _joined([*lines, ""])
 
 
 def _matrix(results: Results) -> str:

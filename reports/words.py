@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.agreement import specified_for
 from conformance.changes import Change
+from conformance.claims import Answer, Decision, OnEngine
 from conformance.equivalence import IMPLIES, Equivalence, maximal
 from conformance.model import (
     DRAIN,
@@ -43,6 +44,47 @@ MEANINGS = {
     Verdict.UNKNOWN: "not decided: not exercised, no answer, or failing only beside other cases",
     Verdict.ERROR: "the harness failed; says nothing about the engine",
 }
+
+
+CLAIM_STYLES = {
+    Answer.CONTRADICTED: {"style": "violated", "symbol": "✗"},
+    Answer.CONFIRMED: {"style": "holds", "symbol": "✓"},
+    Answer.UNDECIDED: {"style": "unknown", "symbol": "?"},
+    Answer.NOT_ASKED: {"style": "unsupported", "symbol": "–"},
+    Answer.NOT_DECIDABLE: {"style": "unsupported", "symbol": "–"},
+}
+"""How what is said of a claim looks: as the verdict that it is most like."""
+
+
+def cases_in(found: OnEngine) -> str:
+    """How many cases stand behind what an engine says of a claim: those against it, of those that asked."""
+    cases, against = sum(c.cases for c in found.because), sum(c.violations for c in found.because)
+    return f"{against}/{cases}" if against else str(cases or "")
+
+
+def probed_on(decision: Decision) -> str:
+    """On what a claim's probe ran, "" where it has none."""
+    if not decision.probed:
+        return ""
+    return f"probe {decision.claim.probe} on {', '.join(f'{k} {v}' for k, v in decision.probed.versions.items())}"
+
+
+def claim_lines(decision: Decision) -> Iterator[str]:
+    """A claim and what was decided of it, as lines of text: which cells of which engines say so, and their witnesses."""
+    document = decision.claim.document
+    about = " ".join(filter(None, [document.title, f"({document.version})" if document.version else ""]))
+    yield f"{CLAIM_STYLES[decision.answer]['symbol']} {decision.answer.value}: “{decision.claim.quote}” ({decision.claim.id})"
+    yield f"    {about}{', ' if document.url else ''}{document.url}"
+    if decision.claim.note:
+        yield f"    {decision.claim.note}"
+    if not decision.engines:
+        yield f"    {decision.reason}" + (f" ({probed_on(decision)})" if decision.probed else "")
+    for found in decision.engines:
+        for cell in found.because:
+            witness = f", {replay_command(cell.witness)}" if cell.witness else ""
+            cases = f" in {cell.cases} cases" if cell.cases else ""
+            row = "/".join(cell.row)
+            yield f"    {found.answer.value} on {found.engine}: {row} {cell.verdict.value}{cases}{witness}"
 
 
 def counted(cells: Iterable[Cell]) -> dict[Verdict, int]:

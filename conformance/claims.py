@@ -1,0 +1,333 @@
+"""Claims: what documents and tutorials say of stateful processing, and what a run's results say of that.
+
+The claims stand in ``claims.toml`` beside this module, each with a quote and what decides it:
+
+- ``decided_by``: guarantees. All must hold; a violated one contradicts the claim. "not SCENARIO/GUARANTEE" is for a claim that
+  says the opposite of a guarantee: there it is the guarantee's holding that contradicts it. That is sound only where each case
+  that puts the guarantee to the test is one that the claim speaks of.
+- ``shown_by``: guarantees too, for a claim that something *may* happen. A violated one shows it; nothing contradicts it.
+- ``probe``: the name of a script outside the harness. What it saw is recorded in ``claims_probed.json``, with the version.
+- ``not_decidable``: why the harness cannot decide it.
+
+A guarantee is named SCENARIO/GUARANTEE by its ids; SCENARIO/GUARANTEE@PERTURBATION is it under that perturbation alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from conformance.engine import bare
+from conformance.guarantees import Scenario
+from conformance.results import Cell, Results, Verdict, fold
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+WAYS = ("decided_by", "shown_by", "probe", "not_decidable")
+FRAMEWORKS = ("spark", "beam")
+TEXT = {"id", "quote", "document", "probe", "not_decidable", "note"}
+LISTS = {"engines", "decided_by", "shown_by"}
+
+
+class UnusableClaims(ValueError):
+    """A catalogue that cannot be used; the message names the claim and what is wrong with it."""
+
+
+class Answer(Enum):
+    """What results say of a claim, the most telling first."""
+
+    CONTRADICTED = "contradicted"
+    CONFIRMED = "confirmed"
+    UNDECIDED = "undecided"
+    NOT_ASKED = "not asked in this run"
+    NOT_DECIDABLE = "not decidable here"
+
+
+@dataclass(frozen=True)
+class Document:
+    """Where a claim stands.
+
+    Attributes:
+        version: the release that its text is of, or when it was read.
+        framework: what it is about, "spark" or "beam"; "" where nobody knows.
+        official: whether the framework's own project, or its vendor, publishes it.
+    """
+
+    title: str
+    url: str = ""
+    version: str = ""
+    framework: str = ""
+    official: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A guarantee that bears on a claim, under one perturbation or ("") under all. ``stands``: whether the claim says what the
+    guarantee says, or its opposite."""
+
+    scenario: str
+    guarantee: str
+    perturbation: str = ""
+    stands: bool = True
+
+    @property
+    def row(self) -> tuple[str, str]:
+        return self.scenario, self.guarantee
+
+    def __str__(self) -> str:
+        under = f"@{self.perturbation}" if self.perturbation else ""
+        return f"{'' if self.stands else 'not '}{self.scenario}/{self.guarantee}{under}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a document, and what decides it.
+
+    Attributes:
+        engines: of which engines it speaks: ids, each with its variants; () for a probe or one that is not decidable.
+        probe: the name of the script that decides it, "" where guarantees do.
+        note: how the sentence was read, where that is not plain.
+    """
+
+    id: str
+    quote: str
+    document: Document
+    engines: tuple[str, ...] = ()
+    decided_by: tuple[Condition, ...] = ()
+    shown_by: tuple[Condition, ...] = ()
+    probe: str = ""
+    not_decidable: str = ""
+    note: str = ""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.decided_by + self.shown_by
+
+    def speaks_of(self, engine: str) -> bool:
+        return any(bare(engine) == name or bare(engine).startswith(f"{name}:") for name in self.engines)
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a probe saw.
+
+    Attributes:
+        script: the digest of the script that saw it.
+        versions: name -> version of what it ran on; the framework is called as its claims call it.
+    """
+
+    answer: Answer
+    seen: str
+    script: str
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class OnEngine:
+    """What one engine says of a claim. ``because``: the guarantees' cells that say so, each over its perturbations."""
+
+    engine: str
+    answer: Answer
+    because: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What results say of a claim. ``reason`` is in one line; ``probed`` what its probe saw, if it has one."""
+
+    claim: Claim
+    answer: Answer
+    reason: str
+    engines: tuple[OnEngine, ...] = ()
+    probed: Probed | None = None
+
+    def of(self, answer: Answer) -> list[OnEngine]:
+        return [found for found in self.engines if found.answer is answer]
+
+
+@cache
+def catalogue() -> tuple[Claim, ...]:
+    """The claims that come with the harness."""
+    return read(files("conformance").joinpath("claims.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def probed() -> dict[str, Probed]:
+    """Claim -> what its probe saw when the probes ran last."""
+    data = json.loads(files("conformance").joinpath("claims_probed.json").read_text(encoding="utf-8"))
+    return {
+        name: Probed(Answer(found["answer"]), found["seen"], found["script"], found["versions"])
+        for name, found in data.items()
+    }
+
+
+def read(text: str) -> tuple[Claim, ...]:
+    """The claims of a catalogue.
+
+    Raises:
+        UnusableClaims: it cannot be used.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UnusableClaims(f"the claims are not TOML: {error}") from None
+    try:
+        documents = {name: Document(**entry) for name, entry in data["documents"].items()}
+        groups: dict[str, list[str]] = data["engines"]
+        found = [_claim(entry, documents, groups) for entry in data["claim"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UnusableClaims(f"the claims have not the form that they should have: {error}") from None
+    for name, times in Counter(claim.id for claim in found).items():
+        if times > 1:
+            raise UnusableClaims(f"there are two claims {name!r}")
+    return tuple(found)
+
+
+def _claim(entry: Mapping[str, Any], documents: Mapping[str, Document], groups: Mapping[str, list[str]]) -> Claim:
+    where = f"claim {entry.get('id', entry.get('quote'))!r}"
+    if extra := set(entry) - TEXT - LISTS:
+        raise UnusableClaims(f"{where}: unknown key {min(extra)!r}")
+    wrong = [k for k, v in entry.items() if not isinstance(v, list if k in LISTS else str) or not v]
+    if missing := [*({"id", "quote", "document"} - set(entry)), *wrong]:
+        raise UnusableClaims(f"{where}: {missing[0]} is missing, empty or not of its kind")
+    if entry["document"] not in documents:
+        raise UnusableClaims(f"{where}: unknown document {entry['document']!r}")
+    if sum(way in entry for way in WAYS) != 1:
+        raise UnusableClaims(f"{where}: give exactly one of {', '.join(WAYS)}")
+    if (bool(entry.get("decided_by")) or bool(entry.get("shown_by"))) != bool(entry.get("engines")):
+        raise UnusableClaims(
+            f"{where}: a claim that guarantees decide names the engines it speaks of, and no other does"
+        )
+    engines = [engine for name in entry.get("engines", ()) for engine in groups.get(name, [name])]
+    return Claim(
+        id=entry["id"],
+        quote=entry["quote"],
+        document=documents[entry["document"]],
+        engines=tuple(dict.fromkeys(engines)),
+        decided_by=tuple(_condition(text, where) for text in entry.get("decided_by", ())),
+        shown_by=tuple(_condition(text, where) for text in entry.get("shown_by", ())),
+        probe=entry.get("probe", ""),
+        not_decidable=entry.get("not_decidable", ""),
+        note=entry.get("note", ""),
+    )
+
+
+def _condition(text: str, where: str) -> Condition:
+    row, _, perturbation = text.removeprefix("not ").partition("@")
+    scenario, slash, guarantee = row.partition("/")
+    if not slash:
+        raise UnusableClaims(f"{where}: {text!r} is not SCENARIO/GUARANTEE")
+    return Condition(scenario, guarantee, perturbation, stands=not text.startswith("not "))
+
+
+def unknown(claims: Iterable[Claim], scenarios: Iterable[Scenario]) -> list[str]:
+    """The guarantees that claims name and no scenario has, as SCENARIO/GUARANTEE."""
+    there = {(scenario.id, guarantee.id) for scenario in scenarios for guarantee in scenario.guarantees}
+    named = {condition.row for claim in claims for condition in claim.conditions}
+    return sorted("/".join(row) for row in named - there)
+
+
+def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
+    """Claims made of the quotes that guarantees themselves carry, in scenarios that none of ``claims`` asks: users' own. A quote
+    speaks of the framework that its document is called after, else of all engines but the reference."""
+    asked = {condition.scenario for claim in claims for condition in claim.conditions}
+    found = []
+    for scenario, texts in results.scenarios.items():
+        for guarantee, text in texts["guarantees"].items():
+            if text["quote"] and scenario not in asked:
+                about = next((name for name in FRAMEWORKS if name in text["source"].lower()), "")
+                engines = tuple(e for e in results.engines if e != "reference" and e.startswith(about))
+                document = Document(text["source"], text["url"], framework=about)
+                asked_as = (Condition(scenario, guarantee),)
+                found.append(Claim(f"{scenario}/{guarantee}", text["quote"], document, engines, asked_as))
+    return found
+
+
+def decide(claims: Iterable[Claim], results: Results, probed: Mapping[str, Probed]) -> list[Decision]:
+    """What results say of each claim, in the order of the claims. ``probed``: claim -> what its probe saw."""
+    cells: dict[tuple[tuple[str, str], str], list[Cell]] = {}
+    for cell in results.cells:
+        cells.setdefault((cell.row, cell.engine), []).append(cell)
+    return [_decide(claim, results, cells, probed.get(claim.id)) for claim in claims]
+
+
+def _decide(
+    claim: Claim, results: Results, cells: Mapping[tuple[tuple[str, str], str], list[Cell]], seen: Probed | None
+) -> Decision:
+    if claim.not_decidable:
+        return Decision(claim, Answer.NOT_DECIDABLE, claim.not_decidable)
+    if claim.probe:
+        return _by_probe(claim, results, seen)
+    engines = tuple(_on_engine(claim, e, cells) for e in results.engines if claim.speaks_of(e))
+    found = Counter(on_engine.answer for on_engine in engines)
+    answer = next((answer for answer in Answer if found[answer]), Answer.NOT_ASKED)
+    if answer is Answer.UNDECIDED and claim.shown_by:
+        reason = "it says what may happen, which was not seen"
+    elif answer is Answer.NOT_ASKED:
+        reason = f"none of {', '.join(claim.engines)} was asked for what decides it"
+    elif answer is Answer.NOT_DECIDABLE:
+        reason = "the engines that it speaks of cannot be asked"
+    else:
+        reason = ", ".join(f"{answer.value} on {found[answer]}" for answer in Answer if found[answer])
+    return Decision(claim, answer, reason, engines)
+
+
+def _by_probe(claim: Claim, results: Results, seen: Probed | None) -> Decision:
+    """What the probe saw counts for results of the same version of the framework."""
+    if seen is None:
+        return Decision(claim, Answer.NOT_ASKED, "its probe was not run")
+    about = claim.document.framework
+    versions = {entry["versions"].get(about) for entry in results.environment.values()} - {None}
+    if seen.versions[about] not in versions:
+        reason = (
+            f"its probe ran on {about} {seen.versions[about]} ({seen.answer.value}), which these results are not of"
+        )
+        return Decision(claim, Answer.NOT_ASKED, reason, probed=seen)
+    return Decision(claim, seen.answer, seen.seen, probed=seen)
+
+
+def _on_engine(claim: Claim, engine: str, cells: Mapping[tuple[tuple[str, str], str], list[Cell]]) -> OnEngine:
+    """Of the cells that decide, the most telling: what contradicts; else what is not decided; else what confirms."""
+    found: dict[Answer, list[Cell]] = {}
+    for condition in claim.conditions:
+        parts = [c for c in cells.get((condition.row, engine), []) if condition.perturbation in ("", c.perturbation)]
+        if parts:
+            cell = fold(parts)
+            found.setdefault(_says(cell, condition, condition in claim.shown_by), []).append(cell)
+    order = [Answer.CONTRADICTED, Answer.UNDECIDED, Answer.CONFIRMED, Answer.NOT_DECIDABLE]
+    if claim.shown_by:
+        order = [Answer.CONFIRMED, Answer.UNDECIDED, Answer.NOT_DECIDABLE]
+    answer = next((answer for answer in order if answer in found), Answer.NOT_ASKED)
+    return OnEngine(engine, answer, tuple(found.get(answer, ())))
+
+
+def _says(cell: Cell, condition: Condition, may: bool) -> Answer:
+    """What one cell says of a claim; ``may``: the claim says that the guarantee may be broken."""
+    if cell.verdict is Verdict.UNSUPPORTED:
+        return Answer.NOT_DECIDABLE
+    if cell.verdict not in (Verdict.HOLDS, Verdict.VIOLATED):
+        return Answer.UNDECIDED
+    if may:
+        return Answer.CONFIRMED if cell.verdict is Verdict.VIOLATED else Answer.UNDECIDED
+    return Answer.CONFIRMED if (cell.verdict is Verdict.HOLDS) is condition.stands else Answer.CONTRADICTED
+
+
+def all_decisions(results: Results) -> list[Decision]:
+    """What results say of the catalogue's claims, and of the quotes that users' own guarantees carry."""
+    claims = catalogue()
+    return decide([*claims, *quoted(results, claims)], results, probed())
+
+
+def counted(decisions: Iterable[Decision]) -> dict[Answer, int]:
+    found = Counter(decision.answer for decision in decisions)
+    return {answer: found[answer] for answer in Answer}
