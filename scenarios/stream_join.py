@@ -142,11 +142,12 @@ def no_pair_outside_of_the_bounds(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         sides = Counter(arrival.event.value for arrival in arrivals)
         if sides[LEFT] * sides[RIGHT] > sum(events[left].key == key for left, _ in wanted):
-            for left, right in pairs(run):
-                if events[left].key == events[right].key == key:
-                    apart = events[right].event_time - events[left].event_time
-                    yield (left, right) in wanted or f"{left} and {right}, {apart} ms after it, came out as a pair"
-            yield True
+            beyond = [
+                f"{left} and {right}, {events[right].event_time - events[left].event_time} ms after it, came out as a pair"
+                for left, right in pairs(run)
+                if (left, right) not in wanted and events[left].key == events[right].key == key
+            ]
+            yield not beyond or beyond[0]
 
 
 def keys_are_not_joined(run: Observation) -> Iterator[Finding]:
