@@ -297,13 +297,16 @@ def test_a_key_finds_what_came_before():
 
 
 def test_the_empty_key_comes_out_with_its_own_elements():
-    assert _said(isolation.an_empty_key_is_a_key, _had(("", "", "e1", ["e1"]))) == [True]
+    assert _said(isolation.an_empty_key_is_a_key, _had(("", "", "e1", ["e1"]))) == [True, True]
     assert _said(isolation.an_empty_key_is_a_key, _had(*APART)) == []
     assert _said(isolation.an_empty_key_is_a_key, _had(("", "null", "e1", ["e1"]))) == [
         "e1 of the empty key did not come out under it"
     ]
     shared = _had(APART[0], ("", "", "e2", ["e1", "e2"]))
-    assert _said(isolation.an_empty_key_is_a_key, shared) == ["e2 of the empty key found elements of other keys"]
+    assert _said(isolation.an_empty_key_is_a_key, shared) == [
+        True,
+        "e2 of the empty key found elements of other keys",
+    ]
 
 
 def test_a_key_that_comes_back_as_another_is_named():
