@@ -152,14 +152,18 @@ class _Page:
                 found[scenario] = {**texts, "guarantees": {**older, **texts["guarantees"]}}
         return found
 
+    @cached_property
+    def _rows(self) -> dict[Row, None]:
+        """The guarantees that have cells, in order."""
+        return dict.fromkeys(cell.row for run in self.runs for cell in run.cells)
+
     def scenarios(self) -> list[dict[str, Any]]:
         """Every scenario with its rows."""
-        rows = list(dict.fromkeys(cell.row for run in self.runs for cell in run.cells))
         return [
             {
                 "id": scenario,
                 **texts,
-                "rows": [self._row(row, texts["guarantees"][row[1]]) for row in rows if row[0] == scenario],
+                "rows": [self._row(row, texts["guarantees"][row[1]]) for row in self._rows if row[0] == scenario],
             }
             for scenario, texts in self._texts.items()
         ]
@@ -319,16 +323,22 @@ class _Page:
     def _claimed(self, decision: Decision) -> dict[str, Any]:
         """A claim's line: by what answer which engines gave it, each with the cell that says so."""
         last = len(self.runs) - 1
+        claim = decision.claim
         asked = [
-            c.row
-            for c in decision.claim.conditions
-            if c.row[1] in self._texts.get(c.row[0], {"guarantees": {}})["guarantees"]
+            (
+                "may be broken: " if condition in claim.shown_by else "" if condition.stands else "the opposite of: ",
+                self._texts[scenario]["guarantees"][guarantee]["claim"],
+                self._row_anchor(condition.row),
+            )
+            for condition in claim.conditions
+            for scenario, guarantee in [condition.row]
+            if condition.row in self._rows
         ]
         return {
-            "claim": decision.claim,
+            "claim": claim,
             "reason": "" if decision.engines else decision.reason,
             "probed": probed_on(decision),
-            "asked": [(self._texts[s]["guarantees"][g]["claim"], self._row_anchor((s, g))) for s, g in asked],
+            "asked": asked,
             "engines": [
                 (
                     answer.value,

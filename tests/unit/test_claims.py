@@ -1,0 +1,213 @@
+"""The catalogue of claims, and what results say of them."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import claims
+from conformance.claims import Answer, Probed, UnusableClaims
+from conformance.model import digest
+from conformance.registry import engine_ids, load_scenarios, variant_ids
+from conformance.results import Cell, Results, Verdict
+from reports.words import claim_lines
+
+PROBES = Path(__file__).parents[2] / "docs" / "claims"
+
+TO_COME = {
+    "group-timeouts",
+    "initial-state",
+    "sliding-windows",
+    "stream-join",
+    "ttl",
+}
+"""Scenarios that claims name and nobody has written yet."""
+
+HEAD = """
+[engines]
+both = ["spark-tws", "spark-native:count"]
+[documents.guide]
+title = "A guide"
+framework = "spark"
+[[claim]]
+id = "one"
+quote = "it holds"
+document = "guide"
+"""
+
+
+def results(*cells, versions=None):
+    """Of cells (engine, guarantee, verdict) or (…, perturbation), each of three cases."""
+    found = [
+        Cell(
+            "s",
+            "p",
+            guarantee,
+            under[0] if under else "as drawn",
+            engine,
+            verdict,
+            "",
+            cases=0 if verdict in (Verdict.UNSUPPORTED, Verdict.ERROR) else 3,
+            violations=int(verdict is Verdict.VIOLATED),
+            witness="abc" if verdict is Verdict.VIOLATED else "",
+        )
+        for engine, guarantee, verdict, *under in cells
+    ]
+    entry = {"versions": versions or {"spark": "4.3.0"}}
+    texts = {"g": {"claim": "g", "quote": "as it says", "source": "Beam guide", "url": ""}}
+    scenarios = {"s": {"guarantees": texts}}
+    return Results(run={}, environment={c.engine: entry for c in found}, scenarios=scenarios, cells=found)
+
+
+def decided(how, *cells, probed=None, **more):
+    (claim,) = claims.read(HEAD + how)
+    (decision,) = claims.decide([claim], results(*cells, **more), probed or {})
+    return decision
+
+
+def answers(decision):
+    return {found.engine: found.answer for found in decision.engines}
+
+
+H, V, N, U, E = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.ERROR
+BY_BOTH = 'engines = ["both"]\ndecided_by = ["s/g", "s/h"]'
+
+
+def test_the_catalogue_has_claims_of_both_frameworks_and_every_way_to_decide_them():
+    found = claims.catalogue()
+    assert len(found) >= 60
+    assert {claim.document.framework for claim in found} == set(claims.FRAMEWORKS)
+    for way in claims.WAYS:
+        assert any(getattr(claim, way) for claim in found)
+
+
+def test_quotes_are_short_and_official_documents_have_an_address_and_a_version():
+    for claim in claims.catalogue():
+        assert len(claim.quote.split()) < 40, claim.id
+        if claim.document.official:
+            assert claim.document.url.startswith("https://"), claim.id
+            assert claim.document.version, claim.id
+
+
+def test_claims_name_guarantees_and_engines_that_there_are():
+    there = {*engine_ids(), *variant_ids(), *(name.partition(":")[0] for name in engine_ids())}
+    scenarios = load_scenarios()
+    missing = claims.unknown(claims.catalogue(), scenarios)
+    assert {row.partition("/")[0] for row in missing} == TO_COME
+    for claim in claims.catalogue():
+        if not {condition.scenario for condition in claim.conditions} & TO_COME:
+            assert set(claim.engines) <= there, claim.id
+
+
+def test_a_guarantee_that_nobody_has_is_named():
+    found = claims.read(HEAD + BY_BOTH)
+    assert claims.unknown(found, []) == ["s/g", "s/h"]
+
+
+def test_every_probe_was_run_as_it_is():
+    """What is recorded was seen by these very scripts."""
+    record = claims.probed()
+    asked = {claim.id: claim.probe for claim in claims.catalogue() if claim.probe}
+    assert set(record) == set(asked)
+    shared = (PROBES / "saying.py").read_text(encoding="utf-8")
+    for name, probe in asked.items():
+        assert record[name].script == digest([(PROBES / f"{probe}.py").read_text(encoding="utf-8"), shared]), probe
+        assert record[name].answer in (Answer.CONFIRMED, Answer.CONTRADICTED)
+
+
+@pytest.mark.parametrize(
+    ("cells", "answer"),
+    [
+        ([("spark-tws", "g", H), ("spark-tws", "h", H)], Answer.CONFIRMED),
+        ([("spark-tws", "g", H)], Answer.CONFIRMED),
+        ([("spark-tws", "g", H), ("spark-tws", "h", V)], Answer.CONTRADICTED),
+        ([("spark-tws", "g", H), ("spark-native:count", "g", V)], Answer.CONTRADICTED),
+        ([("spark-tws", "g", H), ("spark-native:count", "g", U)], Answer.CONFIRMED),
+        ([("spark-tws", "g", H), ("spark-tws", "h", U)], Answer.UNDECIDED),
+        ([("spark-tws", "g", E)], Answer.UNDECIDED),
+        ([("spark-tws", "g", H), ("spark-tws", "h", N)], Answer.CONFIRMED),
+        ([("spark-tws", "g", N)], Answer.NOT_DECIDABLE),
+        ([("spark-tws", "other", V)], Answer.NOT_ASKED),
+        ([("spark-native:window", "g", V), ("spark-tws-tester", "g", V)], Answer.NOT_ASKED),
+    ],
+)
+def test_a_claim_is_contradicted_by_what_it_speaks_of_alone(cells, answer):
+    assert decided(BY_BOTH, *cells).answer is answer
+
+
+def test_the_cells_that_decide_are_named():
+    decision = decided(BY_BOTH, ("spark-tws", "g", H), ("spark-tws", "h", V), ("spark-native:count", "h", H))
+    assert answers(decision) == {"spark-tws": Answer.CONTRADICTED, "spark-native:count": Answer.CONFIRMED}
+    (against,) = decision.of(Answer.CONTRADICTED)
+    assert [(cell.guarantee, cell.witness) for cell in against.because] == [("h", "abc")]
+    text = "\n".join(claim_lines(decision))
+    assert "contradicted on spark-tws: s/h violated in 3 cases, conformance replay witnesses/abc.json" in text
+
+
+def test_a_claim_speaks_of_variants_and_releases_of_its_engines():
+    (claim,) = claims.read(HEAD + BY_BOTH)
+    assert all(map(claim.speaks_of, ["spark-tws", "spark-tws:other", "spark-tws@4.1.4", "spark-native:count"]))
+    assert not any(map(claim.speaks_of, ["spark-tws-pandas", "spark-native:window", "reference"]))
+
+
+def test_where_a_claim_says_the_opposite_it_is_the_holding_that_contradicts():
+    opposite = 'engines = ["both"]\ndecided_by = ["not s/g"]'
+    assert decided(opposite, ("spark-tws", "g", H)).answer is Answer.CONTRADICTED
+    assert decided(opposite, ("spark-tws", "g", V)).answer is Answer.CONFIRMED
+    assert decided(opposite, ("spark-tws", "g", U)).answer is Answer.UNDECIDED
+
+
+def test_what_may_happen_is_shown_by_a_violation_and_contradicted_by_nothing():
+    may = 'engines = ["both"]\nshown_by = ["s/g"]'
+    assert decided(may, ("spark-tws", "g", H)).answer is Answer.UNDECIDED
+    assert decided(may, ("spark-tws", "g", H), ("spark-native:count", "g", V)).answer is Answer.CONFIRMED
+
+
+def test_a_claim_may_be_of_one_perturbation():
+    under = 'engines = ["both"]\ndecided_by = ["s/g@retry"]'
+    cells = [("spark-tws", "g", V, "restart"), ("spark-tws", "g", H, "retry")]
+    assert decided(under, *cells).answer is Answer.CONFIRMED
+    assert decided(under, cells[0]).answer is Answer.NOT_ASKED
+
+
+def test_a_probe_counts_for_the_version_that_it_ran_on():
+    probe, cells = 'probe = "script"', [("spark-tws", "g", H)]
+    seen = {"one": Probed(Answer.CONTRADICTED, "it does not", "digest", {"spark": "4.3.0", "python": "3.11.7"})}
+    decision = decided(probe, *cells, probed=seen)
+    assert (decision.answer, decision.reason) == (Answer.CONTRADICTED, "it does not")
+    other = decided(probe, *cells, probed=seen, versions={"spark": "4.1.4"})
+    assert other.answer is Answer.NOT_ASKED
+    assert "4.3.0 (contradicted)" in other.reason
+    assert decided(probe, *cells).answer is Answer.NOT_ASKED
+
+
+def test_what_is_not_decidable_says_why():
+    decision = decided('not_decidable = "memory is in no output"', ("spark-tws", "g", V))
+    assert (decision.answer, decision.reason) == (Answer.NOT_DECIDABLE, "memory is in no output")
+
+
+def test_the_quotes_of_users_own_scenarios_are_claims_too():
+    found = results(("beam-direct", "g", V), ("spark-tws", "g", V), ("reference", "g", H))
+    (claim,) = claims.quoted(found, ())
+    assert (claim.quote, claim.engines) == ("as it says", ("beam-direct",))
+    assert claims.quoted(found, claims.read(HEAD + BY_BOTH)) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "wrong"),
+    [
+        ("", "exactly one of"),
+        ('probe = "a"\nnot_decidable = "b"', "exactly one of"),
+        ('decided_by = ["s/g"]', "names the engines"),
+        ('engines = ["both"]\nprobe = "a"', "names the engines"),
+        ('engines = ["both"]\ndecided_by = ["g"]', "SCENARIO/GUARANTEE"),
+        ('probe = ""', "probe is missing, empty"),
+        ('probe = "a"\nclaims = 1', "unknown key 'claims'"),
+        ('probe = "a"\nnote = 3', "note is missing, empty"),
+        ('probe = "a"\n[[claim]]\nid = "one"\nquote = "q"\ndocument = "guide"\nprobe = "a"', "two claims 'one'"),
+        ('probe = "a"\n[[claim]]\nid = "two"\nquote = "q"\ndocument = "book"\nprobe = "a"', "unknown document 'book'"),
+        ("probe =", "not TOML"),
+    ],
+)
+def test_a_catalogue_that_cannot_be_used_is_refused(how, wrong):
+    with pytest.raises(UnusableClaims, match=wrong):
+        claims.read(HEAD + how)
