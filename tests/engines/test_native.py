@@ -258,7 +258,8 @@ def test_state_survives_a_restart_and_is_kept_in_as_many_partitions_as_asked_for
     before, after = [0, [("e1", "a", 1), ("e2", "b", 2)]], [[("r3", "a", 3)], 100_000]
     usual = came_out(engine, *before, *after)
     moved = came_out(engine, Partitions(0, 5), *before, Restart(0), *after)
-    assert [found[1:] for found in moved] == [found[1:] for found in usual]
+    # Windows of a key that one micro-batch ends come out in no order (Spark 4.3.0, docs/findings.md).
+    assert sorted(str(found[1:]) for found in moved) == sorted(str(found[1:]) for found in usual)
     assert any(value != {"count": 1} for _, _, value in usual)
 
 
