@@ -39,7 +39,7 @@ STATE = {
     Feature.FIXED_WINDOWS: NATIVE,
     Feature.INITIAL_STATE: unsupported("a Beam pipeline starts without state (Beam 2.77.0)"),
     Feature.TTL: unsupported("Beam 2.77.0 has no time to live of state but its window's end"),
-    Feature.PROCESSING_TIME: unsupported("this runner takes no TestStream to drive processing time with (Beam 2.77.0)"),
+    Feature.PROCESSING_TIME: unsupported("no TestStream here, or none whose clock the adapter drives (Beam 2.77.0)"),
     Feature.PROCESSING_TIMERS: emulated("the adapter tells the DoFn TestStream's time, which it cannot read"),
     Feature.RESTART: unsupported(
         "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
