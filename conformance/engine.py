@@ -33,6 +33,7 @@ class Feature(Enum):
     INITIAL_STATE = "state that a job starts with"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
+    NULL = "a null as a value of state"
     BAG = "bag state"
     MAP = "map state"
     SET = "set state"

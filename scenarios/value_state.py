@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Iterator
 
+from conformance.engine import Feature
 from conformance.equivalence import Equivalence
 from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model import Emission, Event, Json, canonical
@@ -191,7 +192,12 @@ SCENARIO = Scenario(
         ),
         Guarantee("a value cell gives the value last written", "one value", the_value_last_written),
         Guarantee("a cleared value is gone", "one value", a_cleared_value_is_gone),
-        Guarantee("a null that was written is told from nothing written", "one value", null_is_a_value),
+        Guarantee(
+            "a null that was written is told from nothing written",
+            "one value",
+            null_is_a_value,
+            needs=frozenset({Feature.NULL}),
+        ),
         Guarantee("an empty text, list or object, 0 and false are values", "one value", empty_values_come_back),
         Guarantee("a value keeps its type", "one value", types_are_kept),
         Guarantee(

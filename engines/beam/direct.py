@@ -30,6 +30,7 @@ from engines.beam import environment
 
 STATE = {
     Feature.VALUE: NATIVE,
+    Feature.NULL: emulated("a value in a tuple of one, since read() gives None for an empty cell, too"),
     Feature.BAG: NATIVE,
     Feature.SET: NATIVE,
     Feature.COMBINING: NATIVE,

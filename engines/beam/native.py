@@ -19,7 +19,7 @@ from conformance.engine import (
     LatenessProfile,
     unsupported,
 )
-from conformance.program import Program, Windowing
+from conformance.program import Cell, Program, Windowing
 from engines.beam.direct import CAPABILITIES, BeamDirect
 
 HORIZON = 10
@@ -45,7 +45,8 @@ NO_PROGRAM = unsupported("a transform of Beam's own (2.77.0) runs no program")
 FEATURES = {
     **CAPABILITIES.features,
     **dict.fromkeys(
-        (Feature.VALUE, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING, Feature.EVENT_TIMERS), NO_PROGRAM
+        (*(Feature[cell.name] for cell in Cell), Feature.NULL, Feature.EVENT_TIMERS, Feature.PROCESSING_TIMERS),
+        NO_PROGRAM,
     ),
     Feature.RETRY: unsupported(
         "the transform is Beam's own (2.77.0): nothing in it can be made to fail after it wrote state"

@@ -19,7 +19,7 @@ STATE = {
     Feature.PROCESSING_TIMERS: TIMERS,
     Feature.INITIAL_STATE: NATIVE,
     Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
-    **dict.fromkeys((Feature.VALUE, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
+    **dict.fromkeys((Feature.VALUE, Feature.NULL, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
 }
 
 VARIANTS = {

@@ -25,6 +25,7 @@ STATE = {
     Feature.TTL: NATIVE,
     Feature.INITIAL_STATE: NATIVE,
     Feature.VALUE: NATIVE,
+    Feature.NULL: emulated("a value as JSON text"),
     Feature.BAG: NATIVE,
     Feature.MAP: NATIVE,
     Feature.SET: emulated("set as the keys of a MapState"),
