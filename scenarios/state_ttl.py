@@ -306,7 +306,7 @@ def nothing_comes_out_of_an_expiry(run: Observation) -> Iterator[Finding]:
 
 
 OPERATIONS = {
-    "value": ("write", "write", "read"),
+    "value": ("write", "read"),
     "list": ("append", "append", "put", "read"),
     "map": ("put x", "put x", "put y", "read"),
 }
