@@ -14,7 +14,9 @@ batches += [[("a", "behind the watermark", 350)], [("a", "on time", 450)]]
 os.mkdir(f"{folder}/in")
 for number, rows in enumerate(batches):
     with open(f"{folder}/in/{number}.json", "w") as file:
-        file.writelines(json.dumps({"key": key, "what": what, "seconds": seconds}) + "\n" for key, what, seconds in rows)
+        file.writelines(
+            json.dumps({"key": key, "what": what, "seconds": seconds}) + "\n" for key, what, seconds in rows
+        )
     os.utime(f"{folder}/in/{number}.json", (1_600_000_000 + number,) * 2)
 
 spark = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", 1).getOrCreate()
