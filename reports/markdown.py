@@ -96,9 +96,10 @@ def _claims(results: Results) -> str:
     lines = ["## Claimed against observed", "", f"{', '.join(f'{n} {a.value}' for a, n in numbers.items() if n)}.", ""]
     for decision in decisions:
         if decision.answer is Answer.CONTRADICTED:
-            against = ", ".join(found.engine for found in decision.of(Answer.CONTRADICTED)) or probed_on(decision)
+            on = [found.engine for found in decision.of(Answer.CONTRADICTED)]
+            against = f"on {', '.join(on)}" if on else f"by {probed_on(decision)}"
             document = decision.claim.document.title
-            lines.append(f"- “{plain(decision.claim.quote)}” ({plain(document)}): contradicted on {plain(against)}")
+            lines.append(f"- “{plain(decision.claim.quote)}” ({plain(document)}): contradicted {plain(against)}")
     return _joined([*lines, ""])
 
 

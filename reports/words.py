@@ -57,7 +57,7 @@ CLAIM_STYLES = {
 
 
 def cases_in(found: OnEngine) -> str:
-    """How many cases stand behind what an engine says of a claim: those against it, of those that asked."""
+    """How many cases stand behind what an engine says of a claim, and in how many the guarantee was broken: added up over guarantees."""
     cases, against = sum(c.cases for c in found.because), sum(c.violations for c in found.because)
     return f"{against}/{cases}" if against else str(cases or "")
 

@@ -360,3 +360,24 @@ def test_the_guards_of_these_tests_can_fail(browser, ran, tmp_path):
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert "button-name" in {v["id"] for v in found if v["impact"] in ("serious", "critical")}
     context.close()
+
+
+def test_a_claim_leads_to_the_cells_that_decide_it(page):
+    """And to the guarantee that it is asked as; contradicted claims come first, the others under their own words."""
+    section = page.locator("#claims")
+    expect(section.locator("tbody th[scope=rowgroup]").first).to_contain_text("contradicted")
+    line = section.locator("#claim-beam-default-trigger-once")
+    expect(line).to_contain_text("emits exactly once")
+    line.get_by_role("link", name="beam-native:windows").click()
+    expect(page.locator("article.open")).to_contain_text("on beam-native:windows")
+    page.keyboard.press("Escape")
+    line.get_by_role("link", name="a window comes out once").click()
+    expect(page.get_by_role("heading", name="windowed counting: a window comes out once")).to_be_visible()
+
+
+def test_claims_that_were_not_asked_are_listed_apart(page):
+    apart = page.locator("#claims details")
+    expect(apart.locator("summary")).to_contain_text("not asked in this run")
+    expect(apart.locator("li").first).to_be_hidden()
+    apart.locator("summary").click()
+    expect(apart.locator("li").first).to_be_visible()

@@ -202,6 +202,17 @@ def test_a_cell_is_explained(ran):
     assert "has no cell 'no/such/cell'" in unknown.stderr
 
 
+def test_claims_are_told_of_a_run_that_asked_none(ran):
+    """A run of the reference and a mutant decides nothing of what documents say of Spark and Beam."""
+    folder, _ = ran
+    told = conformance("claims", "out/results.json", cwd=folder)
+    assert told.returncode == 0
+    assert "– not asked in this run: “State is scoped per key and per window”" in told.stdout
+    numbers = told.stdout.splitlines()[-1]
+    assert "not asked in this run" in numbers
+    assert "confirmed" not in numbers
+
+
 def test_a_run_takes_away_only_what_a_run_wrote(ran, tmp_path):
     """The cases that it shall take from its own folder stay, and so does what is a user's."""
     folder, _ = ran
@@ -250,7 +261,7 @@ def test_an_interrupt_before_any_engine_ran_is_one_line(tmp_path):
     assert rest == "interrupted before there was any result\n"
 
 
-@pytest.mark.parametrize("what", ["engines", "scenarios", "guarantees"])
+@pytest.mark.parametrize("what", ["engines", "scenarios", "guarantees", "claims"])
 def test_lists(what, tmp_path):
     """For people and for programs."""
     shown = conformance("list", what, cwd=tmp_path)
