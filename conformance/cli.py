@@ -237,7 +237,7 @@ def doctor() -> None:
     "--cases",
     "wanted",
     type=click.IntRange(1),
-    default=200,
+    default=100,
     show_default=True,
     help="How many cases shall put each guarantee to the test.",
 )

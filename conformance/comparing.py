@@ -23,12 +23,15 @@ from conformance.registry import engine_ids, load_reports, load_scenarios, packa
 from conformance.results import Results, UnreadableResults, Verdict
 from conformance.runner import Options
 from conformance.running import console as open_console
-from conformance.running import execute, failed
+from conformance.running import execute, failed, keep
 from conformance.upgrading import Upgrade, asked_alone, outputs
 from conformance.witnesses import Witness, stored_witnesses
 
 UPGRADE = 25
 """How many cases shall put each guarantee to the test when two releases are compared."""
+
+SHARE = 0.4
+"""Which part of its choice of packs a slow engine runs then: each of two releases, and carries over in between."""
 
 
 @click.command("diff")
@@ -213,6 +216,7 @@ def upgrade_(
         cases_from=cases_from,
         witnesses=(witnesses,),
         timeout=timeout,
+        share=SHARE,
     )
     console = open_console()
     asked = Upgrade(old, new, _engines_of(package, engines), options)
@@ -224,7 +228,7 @@ def upgrade_(
     stood, stands = Baseline.of(before), Baseline.of(after)
     between, report = changes(stood, stands), _judged(stands, stood, accepted)
     for side, results in (("old", before), ("new", after)):
-        results.write(out / side / "results.json")
+        keep(results, out / side)
     (out / "matrix.html").write_text(load_reports()["html"]([before, after]), encoding="utf-8")
     pairs = [(one, two) for one in before.engines for two in after.engines if bare(one) == bare(two)]
     same = [*comparison.output_lines(outputs(out, pairs, options.scenarios), after)]
@@ -234,7 +238,7 @@ def upgrade_(
     (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
     for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
         click.echo(line)
-    click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of both in old/ and new/")
+    click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of each in old/ and new/")
     sys.exit(3 if failed(before) or failed(after) else 0 if report.open else 1)
 
 

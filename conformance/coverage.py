@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from conformance.model import Advance, Arrival, Case, FailOnce, Partitions, Restart, Schedule
+from conformance.model import Advance, Arrival, Case, FailOnce, Partitions, Restart, Schedule, Wait
 from conformance.program import Program
 
 LATE = "late"
@@ -24,6 +24,7 @@ RETRIED = "attempt retried"
 RESUMED = "job resumed"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
+WAITED = "processing time passes"
 
 CIRCUMSTANCES = (
     LATE,
@@ -41,6 +42,7 @@ CIRCUMSTANCES = (
     RESUMED,
     COALESCED,
     REPARTITIONED,
+    WAITED,
 )
 """All that is counted, in the order in which it is shown: cases with an element that is late, at the watermark or 1 ms off
 it; with elements of a key at equal times or out of order in event time, or in several bundles; with several keys; with
@@ -105,5 +107,7 @@ def _of_steps(program: Program, schedule: Schedule) -> Iterator[str]:
             yield RESUMED if step.resume else RETRIED
         elif isinstance(step, Partitions):
             yield REPARTITIONED
+        elif isinstance(step, Wait):
+            yield WAITED
         elif isinstance(step, Advance) and step.coalesced:
             yield COALESCED

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-from conformance.model import Advance, Case, FailOnce, Pack, PackRun, Partitions, Restart, Schedule, program_ref
+from conformance.model import Advance, Case, FailOnce, Pack, PackRun, Partitions, Restart, Schedule, Wait, program_ref
 from conformance.program import FixedWindows, Program
 
 ALL = 10**6
@@ -26,7 +26,11 @@ class Feature(Enum):
     RESTART = "a restart from the checkpoint"
     RETRY = "a failed attempt that is retried within the job"
     RESUME = "a failed job that resumes from its checkpoint"
+    PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"
+    PROCESSING_TIMERS = "processing-time timers"
+    TTL = "a time to live of state"
+    INITIAL_STATE = "state that a job starts with"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
     BAG = "bag state"
@@ -167,7 +171,11 @@ def program_needs(program: Program) -> frozenset[Feature]:
     """The features that a program's declarations ask for."""
     needs = {Feature.EMISSIONS} | {Feature[cell.name] for cell in program.cells.values()}
     if program.timers:
-        needs.add(Feature.EVENT_TIMERS)
+        needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
+    if program.ttl:
+        needs.add(Feature.TTL)
+    if program.initial:
+        needs.add(Feature.INITIAL_STATE)
     if isinstance(program.windowing, FixedWindows):
         needs.add(Feature.FIXED_WINDOWS)
     return frozenset(needs)
@@ -176,7 +184,9 @@ def program_needs(program: Program) -> frozenset[Feature]:
 def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
     """The features that a schedule's steps ask for."""
     needs = set()
-    if len(schedule.bundles) > 1:
+    if any(bundle.initial for bundle in schedule.bundles):
+        needs.add(Feature.INITIAL_STATE)
+    if sum(not bundle.initial for bundle in schedule.bundles) > 1:
         needs.add(Feature.SEVERAL_BUNDLES)
     for step in schedule.steps:
         if isinstance(step, Restart):
@@ -185,6 +195,8 @@ def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
             needs.add(Feature.RESUME if step.resume else Feature.RETRY)
         elif isinstance(step, Partitions):
             needs.add(Feature.PARTITIONS)
+        elif isinstance(step, Wait):
+            needs.add(Feature.PROCESSING_TIME)
         elif isinstance(step, Advance) and step.coalesced:
             needs.add(Feature.COALESCED)
     moved_between = len(schedule.advances) > 2

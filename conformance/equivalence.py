@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from conformance.model import Advance, Emission, Json, Schedule, Trace, canonical
+from conformance.model import Advance, Emission, Json, Schedule, Trace, Wait, canonical, spelled
 from conformance.program import Program
 
 
@@ -50,8 +50,8 @@ class Correspondence:
     """What brings a trace of one schedule to the terms of another.
 
     Attributes:
-        positions: step id -> how many of the advances that both schedules make came before it (an advance counts
-            itself; one that the other schedule lacks counts as the next that both make). Steps of the two correspond
+        positions: step id -> how many waits and advances that both schedules make came before it (each counts
+            itself; an advance that the other schedule lacks counts as the next that both make). Steps of the two correspond
             where this is equal.
         keys: key -> the other schedule's name for it, where that is another; None for a key that it does not have, whose
             emissions do not count.
@@ -85,6 +85,7 @@ def _positions(schedule: Schedule, common: set[int], shift: int) -> Mapping[int,
             passed += shared
             found[step.id] = passed if shared else passed + 1
         else:
+            passed += isinstance(step, Wait)
             found[step.id] = passed
     return found
 
@@ -186,7 +187,7 @@ def first_difference(program: Program, left: tuple[Schedule, Trace], right: tupl
         if said[0] == said[1]:
             steps_differ = [s.rest for s in before] == [s.rest for s in after]
             said[1] = "the same in other steps" if steps_differ else "the same at other event times"
-        return f"key {key} gave {said[0]} before, {said[1]} after"
+        return f"key {spelled(key)} gave {said[0]} before, {said[1]} after"
     return "no key differs"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conformance.engine import Feature
 from conformance.guarantees import Domain, Guarantee, Scenario
-from conformance.model import Advance, Case, Deliver, Event, Schedule, Step, digest
+from conformance.model import Advance, Case, Deliver, Event, Schedule, Step, Wait, digest, renumbered
 from conformance.perturbation import (
     COALESCE,
     PERTURBATIONS,
@@ -67,16 +67,35 @@ def clocks(several_bundles: bool) -> st.SearchStrategy[Schedule]:
     return build()
 
 
+WAIT = 8_000
+"""How long (ms) each wait is. What lives for a time between one wait and two, at least SLACK more than one, is there after one
+and gone after two, whatever an engine takes for the micro-batches in between."""
+
+
+def waiting_clocks() -> st.SearchStrategy[Schedule]:
+    """Schedules without events in which processing time passes three times, with one bundle before each: every micro-batch more
+    takes time that was not waited for."""
+
+    @st.composite
+    def build(draw: st.DrawFn) -> Schedule:
+        steps: list[Step] = [Advance(0, draw(st.sampled_from([START, START + 5_000])))]
+        for _ in range(3):
+            steps += [Deliver(len(steps)), Wait(len(steps) + 1, WAIT)]
+        return Schedule((*steps, Advance(len(steps), START + SETTLED_AFTER)))
+
+    return build()
+
+
 def schedules(clock: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
     """Schedules of a domain on one clock. A clock of one bundle gets on-time events only: it is there for engines
     whose watermark cannot be driven, and those of several bundles cover the rest."""
     slots = clock.bundles
     on_time = domain.on_time or len(slots) == 1
-    watermark_of = {}
+    watermark_of = {slot.id: clock.advances[0].watermark for slot in slots if slot.initial}
     for step in clock.steps:
         if isinstance(step, Advance):
             watermark = step.watermark
-        elif isinstance(step, Deliver):
+        elif isinstance(step, Deliver) and not step.initial:
             watermark_of[step.id] = watermark
     # One draw an event, from all combinations: Hypothesis takes its time for every draw.
     anchors = ("watermark", "watermark", "event before", "event before", "first event")
@@ -85,6 +104,7 @@ def schedules(clock: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
 
     @st.composite
     def build(draw: st.DrawFn) -> Schedule:
+        names = draw(st.sampled_from(domain.names))
         keys = draw(st.integers(1, domain.keys))
         least = draw(st.sampled_from([1, 4, 6]))
         drawn = draw(st.lists(placements, min_size=least, max_size=domain.events))
@@ -97,7 +117,7 @@ def schedules(clock: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
             lowest = watermark + 1 if on_time else 0
             time = min(max(origin + offset, lowest), watermark + REACH)
             times.append(time)
-            bundles[slot].append(Event(f"e{number}", "abcdefgh"[key % keys], value, time))
+            bundles[slot].append(Event(f"e{number}", names[key % keys], value, time))
         return clock.with_bundles(bundles)
 
     return build()
@@ -130,6 +150,18 @@ def examples(strategy: st.SearchStrategy[T], wanted: int, seed: int, identify: C
 def seeded(*parts: Any) -> int:
     """A seed that depends on all the parts, and on nothing else."""
     return int(digest([str(part) for part in parts]), 16)
+
+
+def with_initial_state(clock: Schedule) -> Schedule:
+    """The same clock for jobs that start with state."""
+    return renumbered([Deliver(0, initial=True), *clock.steps])
+
+
+INITIAL = 2
+"""On how many of the clocks with several bundles jobs are started with state."""
+
+WAITING = 2
+"""How many distinct clocks there are for programs that go by processing time: each takes the time of its waits."""
 
 
 def draw_clocks(seed: int) -> list[Schedule]:
@@ -176,10 +208,17 @@ def draw_cases(
     already.
     """
     all_clocks = draw_clocks(seed)
+    waiting = examples(waiting_clocks(), WAITING, seeded(seed, "waiting clocks"), lambda clock: clock.clock)
+    initial = [with_initial_state(clock) for clock in all_clocks[:INITIAL]]
     cases = []
     for scenario in scenarios:
         for program in scenario.programs:
             goals = {g.id: g for g in scenario.guarantees if g.program == program}
+            if scenario.programs[program].waits or scenario.programs[program].initial:
+                waits = scenario.programs[program].waits
+                twins = _Twins(waiting, seed, ()) if waits else _Twins(initial, seed, (RESTART,) * INITIAL)
+                cases += _cover(scenario, program, twins, dict.fromkeys(goals, wanted), seed, exercised, known)
+                continue
             simple = {name for name, g in goals.items() if not _needs_more_than_one_bundle(g)}
             one = dict.fromkeys(sorted(simple), wanted)
             more = {name: (wanted + 1) // 2 if name in simple else wanted for name in goals}
@@ -199,7 +238,8 @@ def _needs_more_than_one_bundle(guarantee: Guarantee) -> bool:
 class _Twins:
     """Which twins the cases of a family of clocks get."""
 
-    def __init__(self, clocks: list[Schedule], seed: int) -> None:
+    def __init__(self, clocks: list[Schedule], seed: int, only: tuple[Perturbation, ...] | None = None) -> None:
+        """``only``: these alone of the perturbations that do not keep the clock, each on a clock of its own."""
         self.clocks, self._seed = clocks, seed
         several = len(clocks[0].bundles) > 1
         self._in_clock = [p for p in PERTURBATIONS if p.keeps_clock and not p.sparse]
@@ -209,9 +249,11 @@ class _Twins:
             own += [p for p in (*RECOVERIES, COALESCE) for _ in range(CLOCKS_EACH - 1)]
         else:
             own = [SHIFT_TIMES, REPARTITION, RESTART]
+        if only is not None:
+            own = list(only)
         for number, perturbation in enumerate(own):
             self._on_clock[clocks[number % len(clocks)]].append(perturbation)
-        sparse = [p for p in PERTURBATIONS if p.sparse and (several or p.keeps_clock)]
+        sparse = [p for p in PERTURBATIONS if p.sparse and (several or p.keeps_clock) and only is None]
         self.sparse_clock = clocks[-1]
         self._sparse_left = dict.fromkeys(sparse, SPARSE_EACH)
 

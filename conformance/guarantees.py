@@ -64,6 +64,17 @@ class Observation:
     def emissions(self) -> tuple[Emission, ...]:
         return self.trace.judged
 
+    @cached_property
+    def told(self) -> Mapping[str, tuple[Emission, ...]]:
+        """Key -> its emissions, in order, for the keys that tell their whole story: each of their elements, on time all of
+        them, is named in the field ``id`` of an emission. Not so where an API puts out one row a call."""
+        named = {value["id"] for value in self.values("id")}
+        return {
+            key: self.of_key(key)
+            for key, arrivals in self.arrivals_by_key.items()
+            if all(a.on_time and a.event.id in named for a in arrivals)
+        }
+
     def of_key(self, key: str) -> tuple[Emission, ...]:
         return self.trace.by_key.get(key, ())
 
@@ -126,6 +137,7 @@ class Domain:
             or from an earlier event. 0 is at it.
         on_time: keep every event after the watermark, hence on time under every reading.
         keys: how many keys a case may have; a case draws its own number up to that.
+        names: families of names for keys, each of at least ``keys`` names; a case takes its keys from one of them.
         values: the event values to draw from.
         events: the most events in a case.
     """
@@ -133,8 +145,13 @@ class Domain:
     offsets: tuple[int, ...]
     on_time: bool = True
     keys: int = 3
+    names: tuple[tuple[str, ...], ...] = (tuple("abcdefgh"),)
     values: tuple[Json, ...] = (None,)
     events: int = 8
+
+    def __post_init__(self) -> None:
+        if few := [family for family in self.names if len(set(family)) < self.keys]:
+            raise ValueError(f"a family of {len(set(few[0]))} names cannot name {self.keys} keys")
 
     def __contains__(self, case: Case) -> bool:
         """Whether a case's events are on time where that is asked for."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,6 +31,13 @@ def digest(value: Json) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:12]
 
 
+def spelled(key: str) -> str:
+    """A key as messages show it: on one line, the middle of a long one left out, and in ASCII, where nothing looks alike."""
+    if re.fullmatch(r"[\w.-]{1,40}", key, re.ASCII):
+        return key
+    return ascii(key) if len(key) <= 40 else f"{ascii(key[:10])[:-1]}…{ascii(key[-10:])[1:]} ({len(key)} characters)"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One input element. ``event_time`` is in ms since the epoch; ``id`` is unique within its schedule."""
@@ -42,10 +50,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """One bundle, in order: a Spark micro-batch, a Beam bundle."""
+    """One bundle, in order: a Spark micro-batch, a Beam bundle. ``initial``: no bundle, but the state that the job starts with, an
+    element a key; only before all other steps but ``Partitions``."""
 
     id: int
     events: tuple[Event, ...] = ()
+    initial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,19 @@ class Partitions:
     count: int
 
 
-Step = Deliver | Advance | Restart | FailOnce | Partitions
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Processing time passes: ``ms`` at least, and less than ``SLACK`` more between the first bundle and the last. What has
+    come due by then fires."""
+
+    id: int
+    ms: int
+
+
+SLACK = 6_000
+"""How much more processing time (ms) than the waits of a schedule may pass on an engine whose clock is the wall's."""
+
+Step = Deliver | Advance | Restart | FailOnce | Partitions | Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +165,30 @@ class Schedule:
     @cached_property
     def clock(self) -> tuple[Step, ...]:
         """The skeleton: the steps without their events."""
-        return tuple(Deliver(step.id) if isinstance(step, Deliver) else step for step in self.steps)
+        return tuple(replace(step, events=()) if isinstance(step, Deliver) else step for step in self.steps)
 
     @cached_property
     def intervals(self) -> Mapping[int, int]:
-        """Step id -> how many advances came before it (an advance counts itself)."""
-        found, advances = {}, 0
+        """Step id -> how many advances and waits came before it (each counts itself)."""
+        found, moves = {}, 0
         for step in self.steps:
-            advances += isinstance(step, Advance)
-            found[step.id] = advances
+            moves += isinstance(step, Advance | Wait)
+            found[step.id] = moves
         return found
+
+    @cached_property
+    def elapsed(self) -> Mapping[int, int]:
+        """Step id -> the processing time (ms) that has passed by then: that of the waits, its own included."""
+        found, elapsed = {}, 0
+        for step in self.steps:
+            elapsed += step.ms if isinstance(step, Wait) else 0
+            found[step.id] = elapsed
+        return found
+
+    @property
+    def waits(self) -> bool:
+        """Whether processing time is driven, too."""
+        return any(isinstance(step, Wait) for step in self.steps)
 
     @property
     def advances(self) -> tuple[Advance, ...]:
@@ -160,7 +196,13 @@ class Schedule:
 
     @property
     def bundles(self) -> tuple[Deliver, ...]:
+        """The bundles, and before them the initial state, if there is any."""
         return tuple(step for step in self.steps if isinstance(step, Deliver))
+
+    @property
+    def initial(self) -> tuple[Event, ...]:
+        """The state that the job starts with."""
+        return next((step.events for step in self.bundles if step.initial), ())
 
     def due(self, time: int) -> int | None:
         """The id of the step in which a timer that was set for ``time`` (ms) before comes due: the first advance that
@@ -188,10 +230,16 @@ class Schedule:
         return Schedule(tuple(kept))
 
     def with_bundles(self, bundles: Mapping[int, Iterable[Event]]) -> Schedule:
-        """The same clock with other events in the bundles that ``bundles`` names by step id."""
+        """The same clock with other events in the bundles that ``bundles`` names by step id. Of several elements of initial state
+        for one key the last is kept."""
+
+        def events_of(step: Deliver) -> tuple[Event, ...]:
+            events = bundles[step.id]
+            return tuple({event.key: event for event in events}.values() if step.initial else events)
+
         return Schedule(
             tuple(
-                Deliver(step.id, tuple(bundles[step.id])) if step.id in bundles and isinstance(step, Deliver) else step
+                replace(step, events=events_of(step)) if step.id in bundles and isinstance(step, Deliver) else step
                 for step in self.steps
             )
         )
@@ -221,7 +269,10 @@ def _step_to_json(step: Step) -> Json:
         return {"fail_once": "resume" if step.resume else "retry", "id": step.id}
     if isinstance(step, Partitions):
         return {"partitions": step.count, "id": step.id}
-    return {"deliver": [[e.id, e.key, e.value, e.event_time] for e in step.events], "id": step.id}
+    if isinstance(step, Wait):
+        return {"wait": step.ms, "id": step.id}
+    events = [[e.id, e.key, e.value, e.event_time] for e in step.events]
+    return {"deliver": events, "id": step.id} | ({"initial": True} if step.initial else {})
 
 
 def _step_from_json(data: Json) -> Step:
@@ -233,11 +284,17 @@ def _step_from_json(data: Json) -> Step:
         return FailOnce(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
     if "partitions" in data:
         return Partitions(data["id"], data["partitions"])
-    return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]))
+    if "wait" in data:
+        return Wait(data["id"], data["wait"])
+    return Deliver(data["id"], tuple(Event(*event) for event in data["deliver"]), data.get("initial", False))
 
 
 def _validate(steps: tuple[Step, ...]) -> None:
     ordinary = steps[1:] if steps and isinstance(steps[0], Partitions) else steps
+    if ordinary and isinstance(ordinary[0], Deliver) and ordinary[0].initial:
+        if len({event.key for event in ordinary[0].events}) < len(ordinary[0].events):
+            raise InvalidSchedule(f"step {ordinary[0].id}: a key has one element of initial state")
+        ordinary = ordinary[1:]
     if not ordinary or not isinstance(ordinary[0], Advance) or not isinstance(ordinary[-1], Advance):
         raise InvalidSchedule("a schedule begins with an advance of the watermark and ends with one")
     last_id, watermark = -1, -1
@@ -268,7 +325,12 @@ def _validate(steps: tuple[Step, ...]) -> None:
         elif isinstance(step, Partitions):
             if number or type(step.count) is not int or step.count < 1:
                 raise InvalidSchedule(f"{where}: the number of partitions is above 0 and comes first: {step.count!r}")
+        elif isinstance(step, Wait):
+            if type(step.ms) is not int or step.ms <= 0:
+                raise InvalidSchedule(f"{where}: a wait is a whole number of ms above 0, not {step.ms!r}")
         elif isinstance(step, Deliver):
+            if step.initial and step in ordinary:
+                raise InvalidSchedule(f"{where}: initial state comes before all bundles and advances")
             _validate_events(step, seen)
 
 

@@ -289,7 +289,8 @@ def _partitions(schedule: Schedule, random: Random) -> Schedule:
 
 def _restart(schedule: Schedule, random: Random) -> Schedule:
     """Restart anywhere after the first bundle: state, timers and the watermark of a job at work must survive."""
-    first = next((place for place, step in enumerate(schedule.steps) if isinstance(step, Deliver)), 0)
+    bundles = (n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial)
+    first = next(bundles, 0)
     return _inserted(schedule, random.randrange(first + 1, len(schedule.steps)), Restart(0))
 
 

@@ -64,6 +64,7 @@ class ValueCell(Protocol):
 
 class BagCell(Protocol):
     def add(self, value: Json) -> None: ...
+    def set(self, values: list[Json]) -> None: ...
     def get(self) -> list[Json]: ...
     def clear(self) -> None: ...
 
@@ -100,15 +101,21 @@ class State:
 
 
 class Timers(Protocol):
-    """Event-time timers. A timer is known by its name and tag: setting it again moves it."""
+    """A timer is known by its name and tag: setting it again moves it. ``set`` is for event time (ms since the epoch),
+    ``set_after`` for processing time (ms from now)."""
 
     def set(self, name: str, time: int, tag: str = "") -> None: ...
+    def set_after(self, name: str, ms: int, tag: str = "") -> None: ...
     def clear(self, name: str, tag: str = "") -> None: ...
+
+
+NO_TIME = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer that fired. ``time`` is the time (ms) it was set for."""
+    """A timer that fired. ``time`` is the event time (ms) it was set for; NO_TIME for one in processing time, whose clock no
+    program sees."""
 
     name: str
     tag: str
@@ -125,18 +132,25 @@ class Program:
 
     Attributes:
         cells: cell name -> kind.
-        timers: the names of its event-time timers.
+        ttl: cell -> for how long (ms of processing time) what was written to it is kept: a value, each element of a bag, each
+            entry of a map. Writing it again begins anew.
+        timers: the names of its timers.
+        processing_time: its timers are in processing time, not in event time.
         windowing: one global window, or fixed windows.
         labels: fields of emitted objects whose values may be dealt out to a key's elements in any order (an index).
         times: fields of emitted objects that hold times (ms), which shift with all times.
+        initial: a job starts with state that ``on_initial`` makes, for each key that has any, before its first element.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
     cells: ClassVar[Mapping[str, Cell]] = {}
+    ttl: ClassVar[Mapping[str, int]] = {}
     timers: ClassVar[tuple[str, ...]] = ()
+    processing_time: ClassVar[bool] = False
     windowing: ClassVar[Windowing] = GlobalWindow()
     labels: ClassVar[tuple[str, ...]] = ()
     times: ClassVar[tuple[str, ...]] = ()
+    initial: ClassVar[bool] = False
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
@@ -145,17 +159,35 @@ class Program:
                 raise InvalidProgram(f"{cls.__name__}: a state cell's name is a Python identifier, not {name!r}")
             if not isinstance(kind, Cell):
                 raise InvalidProgram(f"{cls.__name__}: the state cell {name!r} is of the unknown kind {kind!r}")
+        for name, ms in cls.ttl.items():
+            if cls.cells.get(name) not in (Cell.VALUE, Cell.BAG, Cell.MAP) or type(ms) is not int or ms <= 0:
+                raise InvalidProgram(
+                    f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
+                )
         for name in cls.timers:
             if not isinstance(name, str) or not name.isidentifier():
                 raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
         if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
             raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
 
+    @property
+    def waits(self) -> bool:
+        """Whether it goes by processing time: its schedules have waits."""
+        return bool(self.ttl) or self.processing_time
+
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         raise NotImplementedError
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         raise NotImplementedError
+
+    def on_initial(self, event: Event, state: State) -> None:
+        raise NotImplementedError
+
+
+def by_processing_time(programs: Iterable[Program]) -> bool:
+    """Whether a pack of these programs goes by processing time: such programs have clocks of their own."""
+    return any(program.waits for program in programs)
 
 
 class EngineFault(Exception):

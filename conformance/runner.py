@@ -43,7 +43,8 @@ from conformance.witnesses import Witness, stored_witnesses
 class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
-    checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs."""
+    checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
+    this part of their choice."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -55,6 +56,7 @@ class Options:
     timeout: float = 600.0
     checker: str = "auto"
     all_packs: bool = False
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -196,9 +198,9 @@ class Run:
         started = time.monotonic()
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         infos = {name: self._info(name) for name in options.engines}
-        lanes = [[i for i in infos.values() if i.capabilities.heavy is heavy] for heavy in (True, False)]
+        lanes = list(_lanes(infos.values()))
         try:
-            for lane in filter(None, lanes):
+            for lane in lanes:
                 with suppress(CannotRun):  # told when its engines are started
                     self._hosts(lane[0])  # they come up while the cases are drawn
             drawn = self._draw()
@@ -370,7 +372,8 @@ class Run:
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
-        packs = drawn if self.options.all_packs else chosen(drawn, can.packs, relations_of(self.options.scenarios))
+        most = max(1, round(can.packs * self.options.share))
+        packs = drawn if self.options.all_packs else chosen(drawn, most, relations_of(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
         handed = [case for pack in packs for case in pack.cases]
         self.on_event(BatchBegun(info.id, batch, len(self.store.batches), len(packs), len(drawn)))
@@ -521,6 +524,21 @@ def describe(scenario: Scenario) -> dict[str, Any]:
             for g in scenario.guarantees
         },
     }
+
+
+HEAVY_LANES = 2
+"""So many heavy engines run at a time, where they are of several releases: each release has a process of its own."""
+
+
+def _lanes(infos: Iterable[EngineInfo]) -> Iterator[list[EngineInfo]]:
+    """Engines that run one after the other, lane beside lane: heavy ones by release, the light ones in one."""
+    infos = list(infos)
+    releases = list(dict.fromkeys(i.id.partition("@")[2] for i in infos if i.capabilities.heavy))
+    for number in range(min(len(releases), HEAVY_LANES)):
+        mine = releases[number::HEAVY_LANES]
+        yield [i for i in infos if i.capabilities.heavy and i.id.partition("@")[2] in mine]
+    if light := [i for i in infos if not i.capabilities.heavy]:
+        yield light
 
 
 def _host_names(info: EngineInfo) -> list[str]:

@@ -66,13 +66,19 @@ def failed(results: Results) -> bool:
     return bool(results.run["partial"]) or any(entry["failure"] for entry in results.environment.values())
 
 
+def keep(results: Results, out: Path) -> None:
+    """Write the results and their witnesses."""
+    (out / "witnesses").mkdir(parents=True, exist_ok=True)
+    results.write(out / "results.json")
+    for name, witness in results.witnesses.items():
+        Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
+
+
 def write(results: Results, out: Path, console: Console) -> None:
     """Write the results and all reports of them, and print the summary."""
     from reports.terminal import summary
 
-    results.write(out / "results.json")
-    for name, witness in results.witnesses.items():
-        Witness.from_json(witness).write(out / "witnesses" / f"{name}.json")
+    keep(results, out)
     for name, file in REPORTS.items():
         (out / file).write_text(load_reports()[name]([results]), encoding="utf-8")
     summary(results, console)

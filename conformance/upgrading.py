@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,29 +45,23 @@ class Upgrade:
             return results
 
         options, out = self.options, self.options.out
-        say(f"the old release, {self.old}")
-        mine = tuple(f"{engine}@{self.old}" for engine in self.engines)
-        old = whole(replace(options, engines=("reference", *mine), out=out / "old"))
-        absent = lacking(old)
+        sides = [tuple(f"{engine}@{version}" for engine in self.engines) for version in (self.old, self.new)]
+        both = whole(replace(options, engines=("reference", *sides[0], *sides[1]), out=out / "both"))
+        absent = {bare(engine): why for engine, why in lacking(both).items() if engine in sides[0]}
         for engine, why in absent.items():
-            say(f"{bare(engine)}: left out: {why}")
-        old = without(old, {"reference", *absent})
-        there = [engine for engine in mine if engine not in absent and engine in old.engines]
-        if not there:
-            failures = [entry["failure"] for entry in old.environment.values() if entry["failure"]]
+            say(f"{engine}: left out: {why}")
+        old, new = (_side(both, side, absent) for side in sides)
+        if not old.engines or not new.engines:
+            failures = [entry["failure"] for entry in both.environment.values() if entry["failure"]]
             raise CannotRun((failures or [*absent.values()])[0])
-        say(f"the new release, {self.new}, on the same cases")
-        theirs = tuple(f"{bare(engine)}@{self.new}" for engine in there)
-        witnesses = (*options.witnesses, out / "old" / "witnesses")
-        again = replace(options, engines=theirs, out=out / "new", cases_from=out / "old", witnesses=witnesses)
-        new = whole(again)
-        if not new.engines:
-            raise CannotRun(next(entry["failure"] for entry in new.environment.values()))
-        if asked := to_ask(old, new):
-            say(f"asking the old release for what {len(asked)} witnesses of the new one show")
-            old = asked_again(old, asked, options.scenarios, out / "old" / "logs", options.timeout)
-        names = [bare(name) for name in theirs if name in new.engines and hasattr(load_engine(name), "begin")]
-        cases = list(restarted(out / "old", options.scenarios))
+        for title, mine, other in (("old", old, new), ("new", new, old)):
+            if asked := to_ask(mine, other):
+                say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
+                more = asked_again(mine, asked, options.scenarios, out / "both" / "logs", options.timeout)
+                old, new = (more, new) if mine is old else (old, more)
+        names = [bare(name) for name in new.engines if hasattr(load_engine(name), "begin")]
+        names = [name for name in names if name in map(bare, old.engines)]
+        cases = list(restarted(out / "both", options.scenarios))
         if names and cases:
             say(f"checkpoints of {self.old} on {self.new}")
             write_cases(out / "restarts.parquet", cases)
@@ -85,16 +79,24 @@ class Upgrade:
         return old, new
 
 
+def _side(both: Results, engines: Iterable[str], absent: Container[str]) -> Results:
+    """The results of one release's engines."""
+    mine = {engine for engine in engines if bare(engine) not in absent}
+    found = without(both, {*both.environment} - mine)
+    shown = {cell.witness for cell in found.cells}
+    return replace(found, witnesses={name: witness for name, witness in both.witnesses.items() if name in shown})
+
+
 def outputs(out: Path, engines: Iterable[tuple[str, str]], scenarios: Sequence[Scenario]) -> list[dict[str, Any]]:
     """For each program and engine (its names in the old and in the new release): how what came out of the two releases agrees,
     on all cases that both answered, twins included; as the agreements of results, without programs that nothing answered."""
-    old, new = Store(out / "old"), Store(out / "new")
+    store = Store(out / "both")
     found = []
     for one, two in engines:
         sums: dict[tuple[str, str, str, str], Agreement] = {}
-        for batch in old.batches:
-            sides = (one, old.read_traces(one, batch)), (two, new.read_traces(two, batch))
-            cases = old.read_cases(batch)
+        for batch in store.batches:
+            sides = (one, store.read_traces(one, batch)), (two, store.read_traces(two, batch))
+            cases = store.read_cases(batch)
             for scenario in scenarios:
                 for name in scenario.programs:
                     mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, name)]
@@ -160,18 +162,18 @@ def lacking(results: Results) -> dict[str, str]:
     return found
 
 
-def to_ask(old: Results, new: Results) -> list[Witness]:
-    """The witnesses of the new side's violations that the old side has no violation for: each is to be asked of the old one, so
-    that what is called a regression is seen to hold there."""
-    violated = {(bare(c.engine), c.row, c.perturbation) for c in old.cells if c.verdict is Verdict.VIOLATED}
+def to_ask(side: Results, other: Results) -> list[Witness]:
+    """The witnesses of the other side's violations that this side has no violation for: each is to be asked of this one, so that
+    what is called a change is seen to be one."""
+    violated = {(bare(c.engine), c.row, c.perturbation) for c in side.cells if c.verdict is Verdict.VIOLATED}
     wanted = dict.fromkeys(
         cell.witness
-        for cell in new.cells
+        for cell in other.cells
         if cell.verdict is Verdict.VIOLATED
         and cell.witness
         and (bare(cell.engine), cell.row, cell.perturbation) not in violated
     )
-    return [Witness.from_json(new.witnesses[name]) for name in wanted]
+    return [Witness.from_json(other.witnesses[name]) for name in wanted]
 
 
 def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], log: Path, timeout: float) -> Replay:

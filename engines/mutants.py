@@ -9,15 +9,33 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
+from unicodedata import normalize
 from zlib import crc32
 
 from conformance.engine import Family
-from conformance.model import Advance, Deliver, Event, Json, Partitions, Step, StepCount, canonical
+from conformance.model import Advance, Deliver, Event, Json, Partitions, Step, StepCount, Wait, canonical
 from conformance.program import Cell, FixedWindows, Output
 from conformance.registry import UnknownName
-from engines.reference import Bag, CaseRun, Checkpoint, Combining, Map, Reference, Scope, Set, TimerId, Value
+from engines.reference import (
+    CELLS,
+    EXPIRING,
+    Bag,
+    CaseRun,
+    Checkpoint,
+    Combining,
+    ExpiringBag,
+    ExpiringMap,
+    ExpiringValue,
+    Map,
+    Reference,
+    Scope,
+    Set,
+    TimerId,
+    Value,
+)
 
 MUTANTS: dict[str, tuple[str, type[CaseRun]]] = {}
 """Name -> (the bug in words, the reference with it)."""
@@ -203,6 +221,57 @@ class StateSharedAcrossWindows(CaseRun):
         return event.key, 0
 
 
+def _key_bug(name: str, description: str, change: Callable[[str], str]) -> None:
+    """A mutant that keeps state by a changed key."""
+
+    class Changed(CaseRun):
+        def cells(self, scope: Scope) -> Any:
+            return super().cells((change(scope[0]), scope[1]))
+
+    Changed.__name__ = "".join(word.capitalize() for word in name.split("-"))
+    _bug(name, description)(Changed)
+
+
+def _as_number(key: str) -> str:
+    try:
+        return str(float(key))
+    except ValueError:
+        return key
+
+
+_key_bug("keys-as-numbers", "keys that are the same number share one state", _as_number)
+_key_bug("keys-trimmed", "keys that differ in blanks around them share one state", str.strip)
+_key_bug("keys-case-folded", "keys that differ in upper and lower case share one state", str.casefold)
+_key_bug(
+    "keys-normalised", "keys that are one text in Unicode's normal form share one state", partial(normalize, "NFC")
+)
+_key_bug("keys-cut-off", "keys with the same 4,096 characters at the start share one state", lambda key: key[:4_096])
+_key_bug("keys-end-at-nul", "keys that are the same up to a NUL share one state", lambda key: key.partition("\0")[0])
+_key_bug("keys-split", "keys that are the same up to a slash share one state", lambda key: key.partition("/")[0])
+
+
+@_bug("empty-key-lost", "elements of the empty key are dropped")
+class EmptyKeyLost(CaseRun):
+    def refuses(self, event: Event) -> bool:
+        return super().refuses(event) or not event.key
+
+
+@_bug("keys-come-back-normalised", "output comes out under the key in Unicode's normal form, without blanks around it")
+class KeysComeBackNormalised(CaseRun):
+    def emit(self, key: str, outputs: list[Output]) -> None:
+        super().emit(normalize("NFC", key).strip(), outputs)
+
+
+@_bug("timers-see-another-key", "a timer's callback finds the state of the first key that has any")
+class TimersSeeAnotherKey(CaseRun):
+    def fire(self, timer: TimerId, time: int) -> None:
+        first = next(iter(self.state), timer[:2])
+        mine = self.state.get(timer[:2], {})
+        self.state[timer[:2]] = copy.deepcopy(self.state.get(first, {}))
+        super().fire(timer, time)
+        self.state[timer[:2]] = mine
+
+
 @_bug("window-boundary-off-by-one", "an element at the start of a window counts for the window before")
 class WindowBoundaryOffByOne(CaseRun):
     def scope(self, event: Event) -> Scope:
@@ -239,6 +308,86 @@ class StaleReadsInABundle(CaseRun):
 class KeptValue(Value):
     def clear(self) -> None:
         pass
+
+
+@_cell_bug("default-ignored", "an empty value is read as null, whatever the default", Cell.VALUE)
+class NullForNothing(Value):
+    def get(self, default: Json = None) -> Json:
+        return super().get()
+
+
+@_cell_bug("null-is-nothing", "a null that was written is read as nothing written", Cell.VALUE)
+class NullIsNothing(Value):
+    def get(self, default: Json = None) -> Json:
+        found = super().get(default)
+        return default if found is None else found
+
+
+@_cell_bug("empty-values-are-nothing", "an empty value that was written is read as nothing written", Cell.VALUE)
+class EmptyIsNothing(Value):
+    def get(self, default: Json = None) -> Json:
+        return super().get(default) or default
+
+
+@_cell_bug("numbers-become-floats", "a number is stored as a double, and true as 1.0", Cell.VALUE)
+class FloatValue(Value):
+    def set(self, value: Json) -> None:
+        super().set(float(value) if isinstance(value, int) else value)
+
+
+@_cell_bug(
+    "texts-are-normalised", "a text is stored without what cannot be seen, and in one form of Unicode", Cell.VALUE
+)
+class NormalisedValue(Value):
+    def set(self, value: Json) -> None:
+        super().set(normalize("NFC", value).strip("\0") if isinstance(value, str) else value)
+
+
+@_cell_bug("reads-give-the-stored-object", "what is changed after it was read is changed in the state", Cell.VALUE)
+class SharedOnRead(Value):
+    def get(self, default: Json = None) -> Json:
+        return self._cells.get(self._name, default)
+
+
+@_cell_bug("writes-keep-the-object", "what is changed after it was written is changed in the state", Cell.VALUE)
+class SharedOnWrite(Value):
+    def set(self, value: Json) -> None:
+        self._cells[self._name] = value
+
+
+@_cell_bug(
+    "writes-of-a-read-object-skipped", "a write of what was read from the cell is taken for no change", Cell.VALUE
+)
+class SkippedWrite(Value):
+    _read: Json = None
+
+    def get(self, default: Json = None) -> Json:
+        self._read = super().get(default)
+        return self._read
+
+    def set(self, value: Json) -> None:
+        if value is not self._read or not isinstance(value, list | dict):
+            super().set(value)
+
+
+@_bug("clearing-one-cell-clears-all", "clearing a cell clears all cells of its key")
+class ClearingOneClearsAll(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        found = super().cell(kind, stored, name)
+        found.clear = stored.clear
+        return found
+
+
+@_cell_bug("clear-of-a-sum-does-nothing", "clearing a combining cell leaves its sum", Cell.COMBINING)
+class KeptSum(Combining):
+    def clear(self) -> None:
+        pass
+
+
+@_cell_bug("negative-inputs-ignored", "a combining cell leaves out inputs below 0", Cell.COMBINING)
+class NoNegativeInput(Combining):
+    def add(self, value: int) -> None:
+        super().add(max(value, 0))
 
 
 @_cell_bug("combining-keeps-the-largest", "a combining cell keeps its largest input instead of the sum", Cell.COMBINING)
@@ -304,6 +453,21 @@ class KeptBag(Bag):
         pass
 
 
+@_cell_bug(
+    "clear-of-a-bag-comes-last", "what is put into a bag in the call that clears it is cleared as well", Cell.BAG
+)
+class BagClearedLast(Bag):
+    _cleared = False
+
+    def clear(self) -> None:
+        self._cleared = True
+        super().clear()
+
+    def add(self, value: Json) -> None:
+        if not self._cleared:
+            super().add(value)
+
+
 @_cell_bug("map-put-keeps-the-first", "a put to an entry that is there changes nothing", Cell.MAP)
 class FirstPutMap(Map):
     def put(self, key: str, value: Json) -> None:
@@ -335,6 +499,71 @@ class ClearedMap(Map):
         self.clear()
 
 
+@_cell_bug("map-put-adds-an-entry", "a put to an entry that is there adds another one of its name", Cell.MAP)
+class DoubledEntryMap(Map):
+    def put(self, key: str, value: Json) -> None:
+        had = key in self._all()
+        super().put(key, value)
+        if had:
+            self._doubled().append([key, value])
+
+    def _doubled(self) -> list[Json]:
+        found: list[Json] = self._cells.setdefault(f"{self._name} doubled", [])
+        return found
+
+    def items(self) -> list[tuple[str, Json]]:
+        return [*super().items(), *((key, value) for key, value in self._doubled())]
+
+
+@_cell_bug(
+    "map-keeps-what-was-put-again", "an entry that was removed and put again is given with its old value, too", Cell.MAP
+)
+class RevivedEntryMap(Map):
+    def remove(self, key: str) -> None:
+        removed = [[k, v] for k, v in self._all().items() if k == key]
+        self._cells[f"{self._name} removed"] = [*self._removed(), *removed]
+        super().remove(key)
+
+    def _removed(self) -> list[Json]:
+        found: list[Json] = self._cells.get(f"{self._name} removed", [])
+        return found
+
+    def items(self) -> list[tuple[str, Json]]:
+        there = self._all()
+        return [*super().items(), *((key, value) for key, value in self._removed() if key in there)]
+
+
+@_cell_bug("map-iterated-in-another-order-each-time", "going through a map turns its order round each time", Cell.MAP)
+class TurningMap(Map):
+    _turn = 1
+
+    def items(self) -> list[tuple[str, Json]]:
+        self._turn = -self._turn
+        return super().items()[:: self._turn]
+
+
+@_cell_bug(
+    "map-names-normalised", "entries whose names are the same without blanks, case and number formats are one", Cell.MAP
+)
+class NormalisedMap(Map):
+    def put(self, key: str, value: Json) -> None:
+        same = [other for other in self._all() if _plain(other) == _plain(key)]
+        super().put(same[0] if same else key, value)
+
+
+@_cell_bug(
+    "set-elements-normalised", "elements that are the same without blanks, case and number formats are one", Cell.SET
+)
+class NormalisedSet(Set):
+    def add(self, value: str) -> None:
+        if not any(_plain(other) == _plain(value) for other in self._all()):
+            super().add(value)
+
+
+def _plain(text: str) -> str:
+    return _as_number(normalize("NFC", text).strip().casefold())
+
+
 @_cell_bug("clear-of-a-map-does-nothing", "clearing a map leaves its entries", Cell.MAP)
 class KeptMap(Map):
     def clear(self) -> None:
@@ -360,6 +589,173 @@ class TogglingSet(Set):
 class KeptSet(Set):
     def clear(self) -> None:
         pass
+
+
+# Time to live
+
+
+def _ttl_bug(name: str, description: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[ExpiringValue]]:
+    """A mutant whose cells of this kind are bugged where they have a TTL."""
+
+    def register(bugged: type[ExpiringValue]) -> type[ExpiringValue]:
+        class Bugged(CaseRun):
+            def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
+                if asked is kind and name in self.program.ttl:
+                    return bugged(stored, name, self.now, self.program.ttl[name])
+                return super().cell(asked, stored, name)
+
+        Bugged.__name__ = bugged.__name__
+        _bug(name, description)(Bugged)
+        return bugged
+
+    return register
+
+
+@_bug("ttl-ignored", "what has a TTL is kept for ever")
+class TtlIgnored(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        return CELLS[kind](stored, name)
+
+
+@_bug("ttl-halved", "what has a TTL is gone after half of it")
+class TtlHalved(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        if name in self.program.ttl:
+            return EXPIRING[kind](stored, name, self.now, self.program.ttl[name] // 2)
+        return super().cell(kind, stored, name)
+
+
+@_bug("expiry-is-told", "a key whose value has expired puts something out")
+class ExpiryIsTold(CaseRun):
+    def wait(self, step: Wait) -> None:
+        before, after = self.now, self.now + step.ms
+        super().wait(step)
+        values = [(name, ttl) for name, ttl in self.program.ttl.items() if self.program.cells[name] is Cell.VALUE]
+        for (key, _), stored in self.state.items():
+            for name, ttl in values:
+                if name in stored and before < stored[name]["at"] + ttl <= after:
+                    self.emit(key, [Output({"did": "read", "of": "", "read": None})])
+
+
+@_ttl_bug("ttl-of-a-value-reset-by-reads", "a read of a value begins its TTL anew", Cell.VALUE)
+class ReadValue(ExpiringValue):
+    def get(self, default: Json = None) -> Json:
+        found = super().get()
+        if found is not None:
+            self.set(found)
+        return default if found is None else found
+
+
+@_ttl_bug("ttl-of-a-value-from-its-first-write", "a write to a value leaves its TTL", Cell.VALUE)
+class FirstWrittenValue(ExpiringValue):
+    def set(self, value: Json) -> None:
+        before = Value.get(self)
+        super().set(value)
+        if before and self.alive(before["at"]):
+            Value.set(self, {"value": value, "at": before["at"]})
+
+
+@_ttl_bug("expired-value-stays-so", "a value that has expired cannot be written again", Cell.VALUE)
+class ForeverExpiredValue(ExpiringValue):
+    def set(self, value: Json) -> None:
+        before = Value.get(self)
+        if not before or self.alive(before["at"]):
+            super().set(value)
+
+
+@_ttl_bug("ttl-of-a-list-as-a-whole", "an append begins the TTL of the whole list anew", Cell.BAG)
+class WholeBag(ExpiringBag):
+    def add(self, value: Json) -> None:
+        self.set([*self.get(), value])
+
+
+@_ttl_bug("ttl-of-a-list-not-reset-by-a-put", "a put leaves the TTL of the elements that were there", Cell.BAG)
+class PutBag(ExpiringBag):
+    def set(self, value: Json) -> None:
+        before = {canonical(stored["value"]): stored["at"] for stored in self._all()}
+        Value.set(self, [{"value": v, "at": before.get(canonical(v), self._now)} for v in value])
+
+
+@_ttl_bug("ttl-of-a-map-as-a-whole", "a put begins the TTL of all entries anew", Cell.MAP)
+class WholeMap(ExpiringMap):
+    def put(self, key: str, value: Json) -> None:
+        for name, found in [*self.items(), (key, value)]:
+            super().put(name, found)
+
+
+@_ttl_bug("ttl-of-an-entry-from-its-first-put", "a put to an entry that is there leaves its TTL", Cell.MAP)
+class FirstPutEntry(ExpiringMap):
+    def put(self, key: str, value: Json) -> None:
+        before = self._all().get(key)
+        super().put(key, value)
+        if before and self.alive(before["at"]):
+            Value.set(self, self._all() | {key: {"value": value, "at": before["at"]}})
+
+
+@_ttl_bug("ttl-of-a-map-reset-by-reads", "a read of a map begins the TTL of all entries anew", Cell.MAP)
+class ReadMap(ExpiringMap):
+    def items(self) -> list[tuple[str, Json]]:
+        found = super().items()
+        for key, value in found:
+            self.put(key, value)
+        return found
+
+
+# Initial state
+
+
+@_bug("initial-state-ignored", "a job starts empty, whatever it is given to start with")
+class InitialStateIgnored(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        pass
+
+
+@_bug("initial-state-as-elements", "what a job starts with is processed as if it were elements")
+class InitialStateAsElements(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        super().start(events)
+        for event in events:
+            self.process(event)
+
+
+@_bug("initial-state-again-on-restart", "a restart applies the initial state once more")
+class InitialStateAgainOnRestart(CaseRun):
+    def restart(self) -> None:
+        super().restart()
+        self.start(self.case.schedule.initial)
+
+
+@_bug("initial-state-with-the-first-bundles-alone", "an advance forgets initial state that no element has come for")
+class InitialStateWithTheFirstBundlesAlone(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        super().start(events)
+        self._waiting = dict(self.state)
+
+    def process(self, event: Event) -> None:
+        self.waiting.pop(self.scope(event), None)
+        super().process(event)
+
+    def advance(self, step: Advance) -> None:
+        if self.counts:  # not before the first bundle
+            for scope in self.waiting:
+                self.state.pop(scope, None)
+        super().advance(step)
+
+    @property
+    def waiting(self) -> dict[Scope, dict[str, Json]]:
+        return getattr(self, "_waiting", {})
+
+
+@_bug("initial-state-for-every-key", "every key starts with the first key's initial state, if it has none of its own")
+class InitialStateForEveryKey(CaseRun):
+    def start(self, events: Iterable[Event]) -> None:
+        events = list(events)
+        super().start(events)
+        given = {event.key for event in events}
+        for key in {arrival.event.key for arrival in self.case.schedule.arrivals} - given:
+            for event in events[:1]:
+                super().start([replace(event, key=key)])
 
 
 # Restarts
@@ -750,6 +1146,64 @@ class TimersStrictlyAfter(CaseRun):
         return [due for due in super().due() if due[0] < self.watermark]
 
 
+@_bug("timers-wait-for-data", "a due timer fires when data of its key comes, and not before")
+class TimersWaitForData(CaseRun):
+    def due(self) -> list[tuple[int, TimerId]]:
+        bundle = _bundle(self)
+        keys = {event.key for event in bundle.events} if bundle else set()
+        return [due for due in super().due() if due[1][0] in keys]
+
+
+@_bug("timers-of-one-instant-collide", "a key has one timer for an instant: of several, the last one set")
+class TimersOfOneInstantCollide(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        for other in [o for o, due in self.timers.items() if due == time and o[:2] == timer[:2]]:
+            self.clear_timer(other)
+        super().set_timer(timer, time)
+
+
+@_bug("past-timers-fire-twice", "a timer that is set for a time that the watermark has passed fires at once, and again")
+class PastTimersFireTwice(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        super().set_timer(timer, time)
+        if time < self.watermark and not timer[3].endswith("\0"):
+            super().set_timer((*timer[:3], f"{timer[3]}\0"), time)
+
+    def fire(self, timer: TimerId, time: int) -> None:
+        super().fire((*timer[:3], timer[3].removesuffix("\0")), time)
+
+
+@_bug(
+    "past-timers-wait",
+    "a timer that is set for a time that the watermark has passed waits for the advance after the next",
+)
+class PastTimersWait(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        upcoming = _watermark_after(self, _watermark_after(self, self.watermark))
+        super().set_timer(timer, time if time >= self.watermark else upcoming)
+
+
+@_bug("timers-at-the-watermark-lost", "a timer that is set for exactly the watermark does not fire")
+class TimersAtTheWatermarkLost(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if time != self.watermark:
+            super().set_timer(timer, time)
+
+
+@_bug("clearing-a-timer-ignores-tags", "clearing a timer clears those of its name that have other tags")
+class ClearingATimerIgnoresTags(CaseRun):
+    def clear_timer(self, timer: TimerId) -> None:
+        for other in [other for other in self.timers if other[:3] == timer[:3]]:
+            super().clear_timer(other)
+
+
+@_bug("timers-fire-between-elements", "due timers fire after each element, not after the bundle")
+class TimersFireBetweenElements(CaseRun):
+    def process(self, event: Event) -> None:
+        super().process(event)
+        self.fire_due()
+
+
 @_bug("timers-fire-twice", "a timer fires twice, with the state from before its first firing")
 class TimersFireTwice(CaseRun):
     def fire(self, timer: TimerId, time: int) -> None:
@@ -909,6 +1363,22 @@ class TimersSetByTimersLost(CaseRun):
         before = set(self.timers)
         super().fire(timer, time)
         self.timers = {timer: time for timer, time in self.timers.items() if timer in before}
+
+
+@_bug(
+    "timers-set-by-timers-from-the-watermark",
+    "a timer set in a timer's callback is put off by as much as that one was late",
+)
+class TimersSetByTimersFromTheWatermark(CaseRun):
+    _late = 0
+
+    def fire(self, timer: TimerId, time: int) -> None:
+        self._late = self.watermark - time
+        super().fire(timer, time)
+        self._late = 0
+
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        super().set_timer(timer, time + self._late)
 
 
 @_bug("timers-set-by-timers-wait", "a timer that is set in a timer's callback waits for the next step")

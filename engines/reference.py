@@ -28,9 +28,10 @@ from conformance.model import (
     Step,
     StepCount,
     Trace,
+    Wait,
     program_ref,
 )
-from conformance.program import Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
@@ -101,6 +102,67 @@ class Combining(Value):
         return super().get(0)
 
 
+class ExpiringValue(Value):
+    """A value with a TTL (ms): gone when so much processing time has passed since it was written."""
+
+    def __init__(self, cells: dict[str, Json], name: str, now: int, ttl: int) -> None:
+        super().__init__(cells, name)
+        self._now, self._ttl = now, ttl
+
+    def alive(self, written: int) -> bool:
+        return self._now < written + self._ttl
+
+    def get(self, default: Json = None) -> Json:
+        stored = super().get()
+        return stored["value"] if stored and self.alive(stored["at"]) else default
+
+    def set(self, value: Json) -> None:
+        super().set({"value": value, "at": self._now})
+
+
+class ExpiringBag(ExpiringValue, Bag):
+    """Each element has a TTL of its own."""
+
+    def get(self, default: Json = None) -> Json:
+        return [stored["value"] for stored in self._all() if self.alive(stored["at"])]
+
+    def add(self, value: Json) -> None:
+        Value.set(self, [*self._all(), {"value": value, "at": self._now}])
+
+    def set(self, value: Json) -> None:
+        Value.set(self, [{"value": each, "at": self._now} for each in value])
+
+    def _all(self) -> list[Json]:
+        found: list[Json] = Value.get(self, [])
+        return found
+
+
+class ExpiringMap(ExpiringValue, Map):
+    """Each entry has a TTL of its own."""
+
+    def put(self, key: str, value: Json) -> None:
+        Value.set(self, self._all() | {key: {"value": value, "at": self._now}})
+
+    def get(self, key: str, default: Json = None) -> Json:  # type: ignore[override]
+        return dict(self.items()).get(key, default)
+
+    def remove(self, key: str) -> None:
+        Value.set(self, {k: v for k, v in self._all().items() if k != key})
+
+    def items(self) -> list[tuple[str, Json]]:
+        return sorted((key, stored["value"]) for key, stored in self._all().items() if self.alive(stored["at"]))
+
+    def _all(self) -> dict[str, Json]:
+        found: dict[str, Json] = Value.get(self, {})
+        return found
+
+
+EXPIRING: Mapping[Cell, type[ExpiringValue]] = {
+    Cell.VALUE: ExpiringValue,
+    Cell.BAG: ExpiringBag,
+    Cell.MAP: ExpiringMap,
+}
+
 CELLS: Mapping[Cell, type[Value]] = {
     Cell.VALUE: Value,
     Cell.BAG: Bag,
@@ -119,6 +181,9 @@ class CaseTimers:
     def set(self, name: str, time: int, tag: str = "") -> None:
         check_timer(self._run.program.timers, name)
         self._run.set_timer((*self._scope, name, tag), time)
+
+    def set_after(self, name: str, ms: int, tag: str = "") -> None:
+        self.set(name, self._run.now + ms, tag)
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._run.program.timers, name)
@@ -141,6 +206,7 @@ class CaseRun:
         self.case, self.program, self.lateness = case, program, lateness
         self.watermark = 0
         self.settled = 0  # the watermark that the late filter goes by
+        self.now = 0  # processing time
         self.step = 0
         self.state: dict[Scope, dict[str, Json]] = {}
         self.timers: dict[TimerId, int] = {}
@@ -155,12 +221,21 @@ class CaseRun:
             self.step = step.id
             if isinstance(step, Advance):
                 self.advance(step)
+            elif isinstance(step, Deliver) and step.initial:
+                self.start(step.events)
             elif isinstance(step, Deliver):
                 self.deliver(step)
+            elif isinstance(step, Wait):
+                self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
+
+    def start(self, events: Iterable[Event]) -> None:
+        """Begin with state."""
+        for event in events:
+            self.program.on_initial(event, self.cells(self.scope(event)))
 
     def advance(self, step: Advance) -> None:
         self.watermark = step.watermark
@@ -170,6 +245,10 @@ class CaseRun:
     def settle(self) -> None:
         """Let everything act that the watermark allows."""
         self.settled = self.watermark
+        self.fire_due()
+
+    def wait(self, step: Wait) -> None:
+        self.now += step.ms
         self.fire_due()
 
     def restart(self) -> None:
@@ -222,6 +301,8 @@ class CaseRun:
         return State({name: self.cell(kind, stored, name) for name, kind in self.program.cells.items()})
 
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        if name in self.program.ttl:
+            return EXPIRING[kind](stored, name, self.now, self.program.ttl[name])
         return CELLS[kind](stored, name)
 
     def set_timer(self, timer: TimerId, time: int) -> None:
@@ -231,8 +312,9 @@ class CaseRun:
         self.timers.pop(timer, None)
 
     def due(self) -> list[tuple[int, TimerId]]:
-        """(time, timer) of what the watermark has reached, earliest first."""
-        return sorted((time, timer) for timer, time in self.timers.items() if time <= self.watermark)
+        """(time, timer) of what the watermark, or the clock, has reached, earliest first."""
+        reached = self.now if self.program.processing_time else self.watermark
+        return sorted((time, timer) for timer, time in self.timers.items() if time <= reached)
 
     def fire_due(self) -> None:
         """Fire due timers one at a time: a callback may set, move or clear others."""
@@ -244,7 +326,7 @@ class CaseRun:
     def fire(self, timer: TimerId, time: int) -> None:
         key, window, name, tag = timer
         scope = (key, window)
-        fired = Timer(name, tag, key, time)
+        fired = Timer(name, tag, key, NO_TIME if self.program.processing_time else time)
         self.emit(key, call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope)))
 
     def emit(self, key: str, outputs: list[Output]) -> None:

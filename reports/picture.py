@@ -24,7 +24,9 @@ from conformance.model import (
     Schedule,
     Step,
     Trace,
+    Wait,
     canonical,
+    spelled,
 )
 from conformance.witnesses import Witness
 from reports.words import legal, met, relative
@@ -260,7 +262,7 @@ def _drawn(panel: Panel) -> Element:
         _events(root, column, schedule, level)
     for key, y in lanes.items():
         SubElement(root, "path", {"class": "lane", "d": f"M2 {y - 5}H{width:.0f}"})
-        _text(root, 2, y + 8, _short(f"out, {key}", 10), "small")
+        _text(root, 2, y + 8, _short(f"out, {spelled(key)}", 10), "small")
         for column in columns:
             _outputs(root, column, [e for e in column.out if e.key == key], panel, key, y)
     return root
@@ -288,6 +290,8 @@ def _named(step: Step | None) -> str:
     """A step's name above its column."""
     if step is None:
         return "end of stream"
+    if isinstance(step, Deliver) and step.initial:
+        return "initial state"
     if isinstance(step, Deliver):
         return "bundle" if step.events else "empty bundle"
     if isinstance(step, Advance):
@@ -296,6 +300,8 @@ def _named(step: Step | None) -> str:
         return "restart"
     if isinstance(step, Partitions):
         return f"{step.count} partitions"
+    if isinstance(step, Wait):
+        return f"wait {step.ms / 1000:g} s"
     return "next fails, resumed" if isinstance(step, FailOnce) and step.resume else "next fails once"
 
 
@@ -305,7 +311,7 @@ def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> No
         if isinstance(column.step, Deliver):
             box = {"x": column.left, "y": TOP - 4, "width": column.width, "height": bottom - TOP}
             SubElement(root, "rect", {"class": "bundle", **{name: f"{value:.0f}" for name, value in box.items()}})
-        elif isinstance(column.step, Restart | FailOnce | Partitions):
+        elif isinstance(column.step, Restart | FailOnce | Partitions | Wait):
             SubElement(root, "path", {"class": "cut", "d": f"M{column.middle:.0f} {TOP - 4}V{floor}"})
         _text(names, column.middle, TOP - 9, _named(column.step))
     root.append(names)
@@ -333,8 +339,8 @@ def _events(root: Element, column: _Column, schedule: Schedule, level: dict[int,
         x, y = column.left + apart * (number + 0.5) - 8, level[event.event_time]
         mark = _mark(root, MARKS[met(arrival)], x, y)
         value = "" if event.value is None else f", value {canonical(event.value)}"
-        _tooltip(mark, f"{event.id}, key {event.key}, at {event.event_time} ms{value}: {met(arrival)}")
-        _text(root, x + 7, y + 4, _short(f"{event.id} {event.key}", 8))
+        _tooltip(mark, f"{event.id}, key {spelled(event.key)}, at {event.event_time} ms{value}: {met(arrival)}")
+        _text(root, x + 7, y + 4, _short(f"{event.id} {spelled(event.key)}", 8))
 
 
 def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel, key: str, top: int) -> None:
@@ -422,7 +428,7 @@ def _described(panel: Panel) -> str:
     ]
     told = ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
     if panel.differs:
-        told += f"; first difference: key {panel.differs.key} gave {said(panel.differs)}"
+        told += f"; first difference: key {spelled(panel.differs.key)} gave {said(panel.differs)}"
     elif panel.lacks:
-        told += f"; first difference: key {panel.lacks[1]} gave nothing in step {panel.lacks[0]}"
+        told += f"; first difference: key {spelled(panel.lacks[1])} gave nothing in step {panel.lacks[0]}"
     return legal(f"Timeline {panel.title}: {told}")

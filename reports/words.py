@@ -22,7 +22,9 @@ from conformance.model import (
     Restart,
     Schedule,
     Trace,
+    Wait,
     canonical,
+    spelled,
 )
 from conformance.results import Cell, Results, Verdict
 from conformance.witnesses import Witness
@@ -178,13 +180,16 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
         elif isinstance(step, FailOnce):
             how = "the job resumes from its checkpoint" if step.resume else "it is retried"
             yield f"step {step.id}: the first attempt at the next bundle fails after state was written; {how}"
+        elif isinstance(step, Wait):
+            yield f"step {step.id}: {step.ms} ms of processing time pass"
         else:
-            yield f"step {step.id}: bundle of {len(step.events)}"
+            what = "initial state" if step.initial else "bundle"
+            yield f"step {step.id}: {what} of {len(step.events)}"
             for arrival in (arrival for arrival in schedule.arrivals if arrival.step == step.id):
                 event = arrival.event
                 value = "" if event.value is None else f" value {canonical(event.value)}"
                 time = relative(event.event_time, schedule)
-                yield f"    in  {event.id} key {event.key} time {time} ({met(arrival)}){value}"
+                yield f"    in  {event.id} key {spelled(event.key)} time {time} ({met(arrival)}){value}"
         yield from out.get(step.id, [])
     if DRAIN in out:
         yield "end of the stream (not judged)"
@@ -193,7 +198,7 @@ def _steps(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
 
 def _emitted(emission: Emission) -> str:
     what = f"stopped: {emission.error}" if emission.error else canonical(emission.value)
-    return f"key {emission.key} {what}"
+    return f"key {spelled(emission.key)} {what}"
 
 
 def legal(text: str) -> str:

@@ -24,7 +24,7 @@ from conformance.engine import (
     emulated,
     unsupported,
 )
-from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace
+from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace, Wait
 from conformance.program import Program, Windowing
 from engines.beam import environment
 
@@ -37,6 +37,10 @@ STATE = {
     Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
+    Feature.INITIAL_STATE: unsupported("a Beam pipeline starts without state (Beam 2.77.0)"),
+    Feature.TTL: unsupported("Beam 2.77.0 has no time to live of state but its window's end"),
+    Feature.PROCESSING_TIME: unsupported("no TestStream here, or none whose clock the adapter drives (Beam 2.77.0)"),
+    Feature.PROCESSING_TIMERS: emulated("the adapter tells the DoFn TestStream's time, which it cannot read"),
     Feature.RESTART: unsupported(
         "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
     ),
@@ -49,7 +53,8 @@ STATE = {
 }
 
 CAPABILITIES = Capabilities(
-    features={**STATE, Feature.SEVERAL_BUNDLES: NATIVE, Feature.WATERMARK: NATIVE, Feature.RETRY: NATIVE},
+    features={**STATE, Feature.SEVERAL_BUNDLES: NATIVE, Feature.WATERMARK: NATIVE, Feature.RETRY: NATIVE}
+    | {Feature.PROCESSING_TIME: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
 )
@@ -57,8 +62,17 @@ CAPABILITIES = Capabilities(
 HEARTBEAT = ("", "", "")
 """The key of the element that follows every step, to be timed; it reaches no program."""
 
-TICK = 0.001
-"""Seconds of processing time before each step: the step's number in milliseconds."""
+TICK = 1
+"""Milliseconds of processing time before each step, which tell the steps apart."""
+
+
+def moments(pack: Pack) -> dict[int, int]:
+    """The processing time (ms) at which each step is made -> the step."""
+    found, now = {}, 0
+    for step in pack.clock:
+        now += TICK + (step.ms if isinstance(step, Wait) else 0)
+        found[now] = step.id
+    return found
 
 
 class BeamDirect:
@@ -100,6 +114,8 @@ class BeamDirect:
         from engines.beam import pipeline as shared
 
         dofn.attempts.failed.clear()
+        dofn.moments.clear()
+        dofn.moments.update((step, moment) for moment, step in moments(pack).items())
         mine = shared.programs_of(pack, programs)
         seen = sink.Collected()
         with sink.collecting(seen):
@@ -148,13 +164,13 @@ def _stream(pack: Pack) -> Any:
     stream = TestStream(coder=FastPrimitivesCoder())
     watermark, fails = 0, False
     for step in pack.clock:
-        stream.advance_processing_time(TICK)
+        stream.advance_processing_time((TICK + (step.ms if isinstance(step, Wait) else 0)) / 1000)
         if isinstance(step, Advance):
             watermark = step.watermark
             stream.advance_watermark_to(Timestamp(micros=watermark * 1000))
         elif isinstance(step, FailOnce):
             fails = True
-        else:
+        elif isinstance(step, Deliver):
             rows = [element(case, event, step.id) for case, event in pack.bundle(step.id)]
             if fails:
                 rows.append(sentinel(step.id, watermark))
@@ -165,51 +181,51 @@ def _stream(pack: Pack) -> Any:
     return stream
 
 
-def _ticks(timing: Any) -> int:
-    return round(float(timing.processing_time.micros) / (TICK * 1_000_000))
+def _moment(timing: Any) -> int:
+    return round(float(timing.processing_time.micros) / 1000)
 
 
 def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
-    """Compare what went in, as the runner timed it, with the schedule; returns tick -> step.
+    """Compare what went in, as the runner timed it, with the schedule; returns the moments of its steps.
 
     Raises:
         NotDriven: a step had another watermark or another number of elements, or was not reached in its turn.
     """
     from engines.beam.dofn import SENTINEL
 
-    steps = {tick: step.id for tick, step in enumerate(pack.clock, 1)}
-    timed: dict[int, list[tuple[Any, int]]] = {tick: [] for tick in steps}
+    steps = moments(pack)
+    timed: dict[int, list[tuple[Any, int]]] = {moment: [] for moment in steps}
     for element, timing in inputs:
-        tick = _ticks(timing)
-        if tick not in timed:
-            raise NotDriven(f"an element came in at tick {tick} of {len(steps)}")
-        timed[tick].append((element, timing.watermark.micros // 1000))
+        moment = _moment(timing)
+        if moment not in timed:
+            raise NotDriven(f"an element came in at {moment} ms of processing time, which is no step's")
+        timed[moment].append((element, timing.watermark.micros // 1000))
     watermark = None
-    for tick, clock_step in enumerate(pack.clock, 1):
+    for moment, clock_step in zip(steps, pack.clock, strict=True):
         step = clock_step.id
         watermark = clock_step.watermark if isinstance(clock_step, Advance) else watermark
         wanted = [(case.id, event.id) for case, event in pack.bundle(step)]
-        events = [element for element, _ in timed[tick] if element[0] != HEARTBEAT and element[0][0] != SENTINEL]
+        events = [element for element, _ in timed[moment] if element[0] != HEARTBEAT and element[0][0] != SENTINEL]
         rows = [(element[0][1], element[1][1]) for element in events]
-        beats = [element[1] for element, _ in timed[tick] if element[0] == HEARTBEAT]
+        beats = [element[1] for element, _ in timed[moment] if element[0] == HEARTBEAT]
         if rows != wanted:
             raise NotDriven(f"step {step} took in {len(rows)} elements, the schedule has {len(wanted)}")
         if beats != [step]:
             raise NotDriven(f"step {step} had the heartbeats {beats}")
-        if marks := {mark for _, mark in timed[tick]} - {watermark}:
+        if marks := {mark for _, mark in timed[moment]} - {watermark}:
             raise NotDriven(f"step {step} ran at watermark {min(marks)}, not {watermark}")
     return steps
 
 
 def _collect(pack: Pack, outputs: list[tuple[Any, Any]], steps: dict[int, int]) -> PackRun:
-    """Traces from the timed outputs: the step of an output is that of its tick, and for an event's also the event's."""
+    """Traces from the timed outputs: the step of an output is that of its moment, and for an event's also the event's."""
     last = max(steps)
     end = max(step.watermark for step in pack.clock if isinstance(step, Advance))
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     for (_, case, key, caused_in, output), timing in outputs:
-        tick = _ticks(timing)
-        ended = tick == last and timing.watermark.micros // 1000 > end
-        step = DRAIN if ended else steps[tick]
+        moment = _moment(timing)
+        ended = moment == last and timing.watermark.micros // 1000 > end
+        step = DRAIN if ended else steps[moment]
         if caused_in not in (None, step):
             raise NotDriven(f"an element of step {caused_in} gave its output in step {step}")
         emissions[case].append(Emission(key, output.value, step, output.event_time, output.error))

@@ -19,7 +19,18 @@ from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.utils.timestamp import Timestamp
 
 from conformance.model import Event, Json
-from conformance.program import Cell, EngineFault, Output, Program, State, Timer, call, check_timer
+from conformance.program import (
+    NO_TIME,
+    Cell,
+    EngineFault,
+    Output,
+    Program,
+    State,
+    Timer,
+    by_processing_time,
+    call,
+    check_timer,
+)
 from engines.beam import sink
 
 Key = tuple[str, str, str]
@@ -43,6 +54,10 @@ class Attempts:
     touched: set[str] = field(default_factory=set)
     failed: dict[tuple[int, int], set[str]] = field(default_factory=dict)
 
+
+moments: dict[int, int] = {}
+"""Step -> the processing time (ms) of TestStream's clock in it, which a DoFn cannot read (Beam 2.77.0); of the pipeline that runs in this
+process."""
 
 attempts = Attempts()
 """Of the pipeline that runs in this process; the adapter renews it."""
@@ -87,6 +102,11 @@ class Bag:
 
     def add(self, value: Json) -> None:
         guarded_write(self._state.add, value)
+
+    def set(self, values: list[Json]) -> None:
+        self.clear()
+        for value in values:
+            self.add(value)
 
     def get(self) -> list[Json]:
         return guarded(lambda: list(self._state.read()))
@@ -136,15 +156,18 @@ CELLS: Mapping[Cell, tuple[type, Callable[[str], Any]]] = {
 
 
 class TaggedTimers:
-    """One Beam timer, its dynamic tag made of the neutral timer's name and tag."""
+    """One Beam timer, its dynamic tag made of the neutral timer's name and tag. ``now`` is the processing time (ms) of the call at hand."""
 
-    def __init__(self, timer: Any, declared: tuple[str, ...], key: Key) -> None:
-        self._timer, self._declared, self._key = timer, declared, key
+    def __init__(self, timer: Any, declared: tuple[str, ...], key: Key, now: int) -> None:
+        self._timer, self._declared, self._key, self._now = timer, declared, key, now
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         check_timer(self._declared, name)
         guarded_write(lambda: self._timer.set(Timestamp(micros=time * 1000), dynamic_timer_tag=f"{name}/{tag}"))
         sink.note(sink.Kind.TIMER_SET, self._key)
+
+    def set_after(self, name: str, ms: int, tag: str = "") -> None:
+        self.set(name, self._now + ms, tag)
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._declared, name)
@@ -167,7 +190,8 @@ def build(programs: Mapping[str, Program]) -> Any:
         for cell in program.cells
     }
     specs = {variable: CELLS[programs[name].cells[cell]][1](variable) for (name, cell), variable in variables.items()}
-    timer = userstate.TimerSpec("timer", TimeDomain.WATERMARK)
+    processing_time = by_processing_time(programs.values())
+    timer = userstate.TimerSpec("timer", TimeDomain.REAL_TIME if processing_time else TimeDomain.WATERMARK)
     number = len(_BUILT)
 
     def state_of(program: str, given: Mapping[str, Any]) -> State:
@@ -175,11 +199,11 @@ def build(programs: Mapping[str, Program]) -> Any:
         return State({cell: CELLS[kind][0](given[variables[program, cell]]) for cell, kind in cells.items()})
 
     def run(
-        key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any]
+        key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any], now: int
     ) -> Iterator[Emitted]:
         program, case, user_key = key
         attempts.case = case
-        timers = TaggedTimers(given["timer_"], programs[program].timers, key)
+        timers = TaggedTimers(given["timer_"], programs[program].timers, key, now)
         try:
             outputs = call(getattr(programs[program], callback), subject, state_of(program, given), timers)
         except EngineFault as fault:
@@ -200,12 +224,14 @@ def build(programs: Mapping[str, Program]) -> Any:
             return iter(())
         sink.note(sink.Kind.HANDED, sink.Handed(number, self.bundle, key, step, event_id))
         event = Event(event_id, key[2], value, given["time_"].micros // 1000)
-        return run(key, step, "on_event", event, given)
+        return run(key, step, "on_event", event, given, moments.get(step, 0))
 
     def on_timer(self: Any, **given: Any) -> Iterator[Emitted]:
         key = given["key_"]
         name, _, tag = given["tag_"].partition("/")
-        return run(key, None, "on_timer", Timer(name, tag, key[2], given["time_"].micros // 1000), given)
+        time = given["time_"].micros // 1000
+        told = NO_TIME if processing_time else time
+        return run(key, None, "on_timer", Timer(name, tag, key[2], told), given, time)
 
     common = {"time_": beam.DoFn.TimestampParam, "timer_": beam.DoFn.TimerParam(timer)}
     common |= {variable: beam.DoFn.StateParam(spec) for variable, spec in specs.items()}

@@ -29,7 +29,10 @@ GAP = 10
 """The gap (s) of the sessions of session timeout."""
 
 SIZE = 10
-"""The size (s) of the windows of windowed counting and of batching per key."""
+"""The size (s) of the windows of windowed counting, sliding windows and batching per key."""
+
+SLIDE = 5
+"""How long (s) after one of the sliding windows the next one begins."""
 
 ALLOWED = 5
 """The lateness (s) that the second program of windowed counting allows."""
@@ -83,13 +86,23 @@ def sessions(elements: Any) -> Any:
 
 
 def windows(elements: Any) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import window
+
+    return _counts(elements, window.FixedWindows(SIZE))
+
+
+def sliding_windows(elements: Any) -> Any:
+    from apache_beam.transforms import window
+
+    return _counts(elements, window.SlidingWindows(SIZE, SLIDE))
+
+
+def _counts(elements: Any, windows: Any) -> Any:
+    import apache_beam as beam
 
     from engines.beam import native_outputs as outputs
 
-    counts = elements | beam.WindowInto(window.FixedWindows(SIZE)) | beam.combiners.Count.PerKey()
-    return counts | beam.ParDo(outputs.WindowCounts())
+    return elements | beam.WindowInto(windows) | beam.combiners.Count.PerKey() | beam.ParDo(outputs.WindowCounts())
 
 
 def revised(elements: Any) -> Any:
@@ -150,6 +163,11 @@ TRANSFORMS = {
     ),
     "windows": Transform(
         Idiom("windowed-counting/windows", "FixedWindows and Count.PerKey()"), windows, Lateness.WINDOW_EXPIRED
+    ),
+    "sliding-windows": Transform(
+        Idiom("sliding-windows/windows", "SlidingWindows and Count.PerKey()"),
+        sliding_windows,
+        Lateness.WINDOW_EXPIRED,
     ),
     "late-windows": Transform(
         Idiom("windowed-counting/revised", "FixedWindows with allowed lateness and Count.PerKey()"),

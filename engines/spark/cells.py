@@ -74,6 +74,12 @@ class Bag:
     def add(self, value: Json) -> None:
         self._state("appendValue", (json.dumps(value),))
 
+    def set(self, values: list[Json]) -> None:
+        if values:
+            self._state("put", [(json.dumps(value),) for value in values])
+        else:  # put refuses an empty list (Spark 4.3.0)
+            self.clear()
+
     def get(self) -> list[Json]:
         return [json.loads(stored[0]) for stored in self._state("get")]
 
@@ -133,16 +139,20 @@ class NamedTimers:
     """Names for timers, which transformWithState knows by their time alone (Spark 4.3.0).
 
     A MapState (name and tag -> time) says which timers are set. Two that share an instant share Spark's timer, which
-    is deleted when the last of them goes.
+    is deleted when the last of them goes. ``now`` is the processing time (ms) of the call at hand.
     """
 
     def __init__(self, handle: Guarded, times: Map, declared: tuple[str, ...]) -> None:
         self._handle, self._times, self._declared = handle, times, declared
+        self.now = 0
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         self.clear(name, tag)
         self._times.put(f"{name}/{tag}", time)
         self._handle("registerTimer", time)
+
+    def set_after(self, name: str, ms: int, tag: str = "") -> None:
+        self.set(name, self.now + ms, tag)
 
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._declared, name)

@@ -21,7 +21,7 @@ from conformance.engine import (
     Support,
     emulated,
 )
-from conformance.model import Pack, PackRun
+from conformance.model import Pack, PackRun, Schedule
 from conformance.program import Program
 from engines.spark import session
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 DRIVEN: Mapping[Feature, Support] = {
     Feature.SEVERAL_BUNDLES: NATIVE,
     Feature.WATERMARK: NATIVE,
+    Feature.PROCESSING_TIME: NATIVE,
     Feature.COALESCED: NATIVE,
     Feature.PARTITIONS: NATIVE,
     Feature.RESTART: NATIVE,
@@ -69,6 +70,10 @@ def capabilities(features: Mapping[Feature, Support], packs: int = SLOW, largest
     return Capabilities(
         {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs
     )
+
+
+NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""In processing time a query would run them for ever, and never end (Spark 4.3.0)."""
 
 
 class SparkColumn:
@@ -155,7 +160,10 @@ class SparkColumn:
 
         spark = None
         try:
-            spark = self._session({"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))})
+            settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
+            if Schedule(pack.clock).waits:
+                settings |= NO_EMPTY_BATCHES
+            spark = self._session(settings)
             delay = self.delay or driving.DELAY
             yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, delay)
         except Exception:
@@ -172,4 +180,5 @@ class SparkColumn:
         return session.own(self._spark, {**store, **settings})
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+        """The API's operator on a stream of input rows. One that can start with state also takes it, as ``initial``."""
         raise NotImplementedError

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -25,7 +26,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.engine import NotDriven
-from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Step, program_ref
+from conformance.model import (
+    Advance,
+    Case,
+    Deliver,
+    Event,
+    FailOnce,
+    Pack,
+    Partitions,
+    Restart,
+    Step,
+    Wait,
+    program_ref,
+)
 from engines.failing import SENTINEL
 from engines.spark import session
 from engines.spark.operator import HEARTBEAT
@@ -69,6 +82,7 @@ class MicroBatch:
         settled: the watermark (ms) that its late filter goes by.
         query: how many queries ended before the one that it succeeds in.
         fails: how its first attempt fails, if it does.
+        wait: how long (ms) to wait before the next one.
     """
 
     step: int
@@ -77,6 +91,7 @@ class MicroBatch:
     settled: int = 0
     query: int = 0
     fails: FailOnce | None = None
+    wait: int = 0
 
     @property
     def ends_a_query(self) -> bool:
@@ -85,7 +100,7 @@ class MicroBatch:
 
 
 def plan(clock: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
-    """The micro-batches of a clock; ``settling`` of them follow each advance that is not coalesced."""
+    """The micro-batches of a clock; ``settling`` of them follow each advance that is not coalesced, and each wait."""
     batches: list[MicroBatch] = []
     watermark = settled = query = 0
     fails = None
@@ -95,9 +110,12 @@ def plan(clock: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
         elif isinstance(step, FailOnce):
             query += step.resume
             fails = step
-        elif isinstance(step, Deliver):
+        elif isinstance(step, Deliver) and not step.initial:
             batches.append(MicroBatch(step.id, True, watermark, settled, query, fails))
             settled, fails = watermark, None
+        elif isinstance(step, Wait):
+            batches[-1] = replace(batches[-1], wait=step.ms)
+            batches += [MicroBatch(step.id, False, watermark, settled, query)] * settling
         elif isinstance(step, Advance):
             watermark = step.watermark
             if batches and batches[-1].bundle and batches[-1].query == query:
@@ -122,21 +140,25 @@ def event_row(case: Case, event: Event, step: int, window: int) -> Row:
 
 def sentinels(batch: MicroBatch, delay: int = DELAY) -> list[Row]:
     """The rows that make the first attempt of a micro-batch fail."""
-    time = batch.moves_to + delay
-    return [(SENTINEL, "", str(n), 0, batch.step, "", "null", time) for n in range(SENTINELS if batch.fails else 0)]
+    at = batch.moves_to + delay
+    return [(SENTINEL, "", str(n), 0, batch.step, "", "null", at) for n in range(SENTINELS if batch.fails else 0)]
 
 
 def write(folder: Path, number: int, batch: MicroBatch, events: list[Row], delay: int = DELAY) -> None:
     """The Parquet file of one micro-batch; they are read in order of modification time. One row group each, so that
     its rows stay in one input partition and in order."""
-    rows = [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)]
-    folder.mkdir(exist_ok=True)
     path = folder / f"{number:05d}.parquet"
+    write_rows(path, [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)])
+    os.utime(path, (1_600_000_000 + number,) * 2)
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """A Parquet file of one row group."""
+    path.parent.mkdir(exist_ok=True)
     columns = list(zip(*rows, strict=True))
-    columns[-1] = tuple(time * 1000 for time in columns[-1])
+    columns[-1] = tuple(ms * 1000 for ms in columns[-1])
     arrays = [pa.array(column, field.type) for column, field in zip(columns, COLUMNS, strict=True)]
     pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows))
-    os.utime(path, (1_600_000_000 + number,) * 2)
 
 
 def read_stream(spark: SparkSession, folder: Path, delay: int = DELAY) -> DataFrame:
@@ -146,6 +168,13 @@ def read_stream(spark: SparkSession, folder: Path, delay: int = DELAY) -> DataFr
 
     source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder))
     return source.withColumn("partition", spark_partition_id()).withWatermark("event_time", f"{delay} milliseconds")
+
+
+def read_initial(spark: SparkSession, path: Path) -> DataFrame:
+    """Initial state that ``write_rows`` wrote, as rows like those of the stream."""
+    from pyspark.sql.functions import lit
+
+    return spark.read.schema(DDL).parquet(str(path)).withColumn("partition", lit(0))
 
 
 def partitions_of(pack: Pack) -> int:
@@ -165,7 +194,7 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
             f"{len(batches)} micro-batches were planned, the engine reports {sorted(p['batchId'] for p in progress)}"
         )
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
-    wanted_rows = {step.id: sum(1 for _ in pack.bundle(step.id)) for step in pack.clock if isinstance(step, Deliver)}
+    wanted_rows = {batch.step: sum(1 for _ in pack.bundle(batch.step)) for batch in batches if batch.bundle}
     wanted_partitions = partitions_of(pack)
     asked = iter(plan(pack.clock, settling))
     watermark = 0
@@ -190,10 +219,11 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
                 f"micro-batch {number} (step {batch.step}) filtered late rows at watermark {watermarks[number - 1]}, not {wanted.settled}"
             )
         rows = 1 + len(sentinels(wanted)) + (wanted_rows[batch.step] if batch.bundle else 0)
-        # Through Spark Connect a progress report has the count of its sources alone (Spark 4.3.0).
-        read = sum(source["numInputRows"] for source in found[number]["sources"])
-        if read != rows:
-            raise NotDriven(f"micro-batch {number} (step {batch.step}) read {read} rows, not {rows}")
+        # Through Spark Connect a progress report has the count of its sources alone; a join reads the stream once for each
+        # of its sides, as a source of its own (Spark 4.3.0).
+        for source in found[number]["sources"]:
+            if (read := source["numInputRows"]) != rows:
+                raise NotDriven(f"micro-batch {number} (step {batch.step}) read {read} rows, not {rows}")
         watermark = wanted.moves_to
         partitions = {operator["numShufflePartitions"] for operator in found[number]["stateOperators"]}
         if partitions != {wanted_partitions}:
@@ -204,17 +234,41 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
         raise NotDriven(f"the schedule asks for more than the {len(batches)} micro-batches that were run")
 
 
+def drift(batches: Sequence[MicroBatch], checkpoint: Path) -> int:
+    """How much more processing time (ms) than was waited for passed between the first bundle and the last, by the engine's own clock:
+    that of the offset log of a checkpoint, which a micro-batch's timers and TTLs go by (Spark 4.3.0).
+
+    Raises:
+        NotDriven: a wait was too short.
+    """
+    times = [_batch_time(checkpoint / "offsets" / str(number)) for number in range(len(batches))]
+    for number, batch in enumerate(batches[:-1]):
+        if times[number + 1] - times[number] < batch.wait:
+            raise NotDriven(f"micro-batch {number} (step {batch.step}) was to last {batch.wait} ms at least")
+    bundles = [number for number, batch in enumerate(batches) if batch.bundle]
+    if not bundles:
+        return 0
+    first, last = bundles[0], bundles[-1]
+    return times[last] - times[first] - sum(batch.wait for batch in batches[first:last])
+
+
+def _batch_time(offsets: Path) -> int:
+    """The time of a micro-batch (ms): its offsets are a line with a version, one with this, and one a source."""
+    found: int = json.loads(offsets.read_text(encoding="utf-8").splitlines()[1])["batchTimestampMs"]
+    return found
+
+
 def millis(text: str) -> int:
     """Milliseconds since the epoch of a progress report's time, such as 1970-01-01T00:16:40.000Z."""
-    time = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
-    return round(time.timestamp() * 1000)
+    at = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    return round(at.timestamp() * 1000)
 
 
 def run_query(
-    output: DataFrame, checkpoint: Path, mode: str
+    output: DataFrame, checkpoint: Path, mode: str, waits: Mapping[int, int]
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
-    (batch id -> output rows in order, progress by batch, what it failed with).
+    (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id, waited at its end.
 
     Rows of a batch that is run again replace those of its first run.
     """
@@ -226,9 +280,11 @@ def run_query(
     def collect(frame: DataFrame, batch: int) -> None:
         # 3.5.9 has no toArrow, which is faster.
         rows[batch] = frame.toArrow().to_pylist() if arrow else [row.asDict() for row in frame.collect()]
+        time.sleep(waits.get(batch, 0) / 1000)
 
     def write(frame: DataFrame, batch: int) -> None:
         frame.write.mode("overwrite").parquet(f"{out}/{batch}")
+        time.sleep(waits.get(batch, 0) / 1000)
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
     query = (

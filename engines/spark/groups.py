@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.engine import Feature, Lateness, LatenessProfile, emulated, unsupported
-from engines.spark.column import SparkColumn
+from conformance.engine import NATIVE, Feature, Lateness, LatenessProfile, emulated, unsupported
+from conformance.program import Program, by_processing_time
+from engines.spark.column import NO_EMPTY_BATCHES, SparkColumn
 
 ONE_STATE = emulated("all cells as JSON in the one state of a key")
 
+TIMERS = emulated("timers in the state, the key's one timeout armed for the earliest of them after every call")
+
 STATE = {
-    Feature.EVENT_TIMERS: emulated(
-        "timers in the state, the key's one timeout armed for the earliest of them after every call"
-    ),
+    Feature.EVENT_TIMERS: TIMERS,
+    Feature.PROCESSING_TIMERS: TIMERS,
+    Feature.INITIAL_STATE: NATIVE,
+    Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
     **dict.fromkeys((Feature.VALUE, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
 }
 
@@ -27,7 +31,7 @@ VARIANTS = {
 
 
 class GroupsColumn(SparkColumn):
-    """Base of these columns. ``timeout`` is Spark's name for the kind of timeout."""
+    """Base of these columns."""
 
     store = "hdfs"
     chains = False  # one call fires all that are due
@@ -46,8 +50,11 @@ class GroupsColumn(SparkColumn):
             lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
         )
 
+    def timeout_of(self, programs: Mapping[str, Program]) -> str:
+        """Spark's name for the kind of timeout of a query."""
+        return "ProcessingTimeTimeout" if by_processing_time(programs.values()) else self.timeout
+
     def _session(self, settings: Mapping[str, str]) -> Any:
         if self.timeout == "ProcessingTimeTimeout":
-            # Its empty micro-batches would never end (Spark 4.3.0).
-            settings = {**settings, "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+            settings = {**settings, **NO_EMPTY_BATCHES}
         return super()._session(settings)

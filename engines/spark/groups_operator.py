@@ -5,7 +5,7 @@ Two emulations, both named in the cells: all cells of a key live in its one stat
 key's one timeout is armed for the earliest of them whenever the state changed or the function was called, since a call
 disarms it. Spark refuses a timeout before the watermark, so one that is overdue is armed for the watermark. When the key times
 out, the timers before the watermark fire, in order of their times: Spark's own test for a timeout (`timeout < watermark`, Spark
-4.3.0) says which these are.
+4.3.0) says which these are. In processing time the timeout is a duration, and the time of the micro-batch takes the place of the watermark.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.program import Cell, EngineFault, Program, State, Timer, check_timer
+from conformance.model import Event
+from conformance.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
 from engines.spark.cells import CELLS, Guarded
-from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
+from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of, millis
 
 
 class GroupsOperator:
@@ -37,13 +38,8 @@ class GroupsOperator:
             yield from self._operator.on_rows(key, rows, None, None)
             return
         with faults_of(key[1]):
-            kept = _Kept(group, self._operator.wrote)
-        state = State(
-            {
-                name: CELLS[kind](Guarded(kept.variable(kind, name), kept.changed))
-                for name, kind in program.cells.items()
-            }
-        )
+            kept = _Kept(group, self._operator.wrote, program.processing_time)
+        state = _state_of(program, kept)
         timers = _Timers(kept, program.timers)
         if kept.timed_out:
             while (timer := timers.take_due(key[2])) is not None:
@@ -54,20 +50,43 @@ class GroupsOperator:
             kept.write_back()
 
 
+def initial_state(program: Program, key: str, row: Any) -> str:
+    """The state, as it is kept, of a key that starts with a row of initial state."""
+    kept = _Kept(_NewGroup(), lambda: None, program.processing_time)
+    program.on_initial(Event(row.id, key, json.loads(row.value), millis(row.event_time)), _state_of(program, kept))
+    return kept.after()
+
+
+class _NewGroup:
+    """A key without state."""
+
+    exists = hasTimedOut = False
+
+
+def _state_of(program: Program, kept: _Kept) -> State:
+    return State(
+        {name: CELLS[kind](Guarded(kept.variable(kind, name), kept.changed)) for name, kind in program.cells.items()}
+    )
+
+
 class _Kept:
     """The one state of a key: JSON text of its cells and timers."""
 
-    def __init__(self, group: Any, wrote: Callable[[], None]) -> None:
+    def __init__(self, group: Any, wrote: Callable[[], None], processing_time: bool) -> None:
         self._group, self._wrote = group, wrote
+        self.processing_time = processing_time
         self._before = _guarded(lambda: group.get[0] if group.exists else "{}")
         self._data: dict[str, Any] = json.loads(self._before)
         self.timed_out: bool = group.hasTimedOut
         self.timers: dict[str, int] = self._data.setdefault("timers", {})
 
     @property
-    def watermark(self) -> int:
-        now: int = _guarded(self._group.getCurrentWatermarkMs)
-        return now
+    def now(self) -> int:
+        """What timeouts go by (ms): the watermark, or the time of the micro-batch."""
+        told: int = _guarded(
+            self._group.getCurrentProcessingTimeMs if self.processing_time else self._group.getCurrentWatermarkMs
+        )
+        return told
 
     def changed(self) -> None:
         self._wrote()
@@ -76,9 +95,13 @@ class _Kept:
         made = {Cell.BAG: _List, Cell.MAP: _Map, Cell.SET: _Map}.get(kind, _Value)
         return made(self._data.setdefault("cells", {}), name)
 
-    def write_back(self) -> None:
+    def after(self) -> str:
+        """What is to be kept."""
         cells = {name: stored for name, stored in self._data.get("cells", {}).items() if stored}
-        after = json.dumps({k: v for k, v in (("cells", cells), ("timers", self.timers)) if v})
+        return json.dumps({k: v for k, v in (("cells", cells), ("timers", self.timers)) if v})
+
+    def write_back(self) -> None:
+        after = self.after()
         if after != self._before:
             if after == "{}":
                 _guarded(self._group.remove)
@@ -86,7 +109,10 @@ class _Kept:
                 _guarded(lambda: self._group.update((after,)))
         if self.timers:
             earliest = min(self.timers.values())
-            _guarded(lambda: self._group.setTimeoutTimestamp(max(earliest, self.watermark)))
+            if self.processing_time:
+                _guarded(lambda: self._group.setTimeoutDuration(max(earliest - self.now, 1)))
+            else:
+                _guarded(lambda: self._group.setTimeoutTimestamp(max(earliest, self.now)))
 
 
 def _guarded(method: Callable[[], Any]) -> Any:
@@ -117,6 +143,9 @@ class _List(_Value):
 
     def get(self) -> Any:
         return list(self._cells.get(self._name, ()))
+
+    def put(self, values: list[tuple[str]]) -> None:
+        self._cells[self._name] = [list(value) for value in values]
 
     def appendValue(self, value: tuple[str]) -> None:
         self._cells.setdefault(self._name, []).append(list(value))
@@ -155,6 +184,9 @@ class _Timers:
         self._kept.timers[f"{name}/{tag}"] = time
         self._kept.changed()
 
+    def set_after(self, name: str, ms: int, tag: str = "") -> None:
+        self.set(name, self._kept.now + ms, tag)
+
     def clear(self, name: str, tag: str = "") -> None:
         check_timer(self._declared, name)
         self._kept.timers.pop(f"{name}/{tag}", None)
@@ -162,10 +194,10 @@ class _Timers:
 
     def take_due(self, key: str) -> Timer | None:
         """Unset the earliest timer before the watermark; None where there is none."""
-        due = sorted((time, name) for name, time in self._kept.timers.items() if time < self._kept.watermark)
+        due = sorted((time, name) for name, time in self._kept.timers.items() if time < self._kept.now)
         if not due:
             return None
         time, full = due[0]
         del self._kept.timers[full]
         name, _, tag = full.partition("/")
-        return Timer(name, tag, key, time)
+        return Timer(name, tag, key, NO_TIME if self._kept.processing_time else time)

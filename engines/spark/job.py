@@ -12,7 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engine import NotDriven
-from conformance.model import DRAIN, Emission, FailOnce, Pack, PackRun, Restart, StepCount, Trace, program_ref
+from conformance.model import (
+    DRAIN,
+    SLACK,
+    Deliver,
+    Emission,
+    FailOnce,
+    Pack,
+    PackRun,
+    Restart,
+    StepCount,
+    Trace,
+    program_ref,
+)
 from conformance.program import FixedWindows, Program
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session
@@ -25,8 +37,9 @@ if TYPE_CHECKING:
 LEFT = "left.json"
 """The file in a job's folder that says what came out before it was handed on."""
 
-Apply = Callable[["DataFrame", Mapping[str, Program], "Failure | None"], "DataFrame"]
-"""An API's operator on a stream of input rows; it puts out rows of ``operator.OUTPUT``."""
+Apply = Callable[..., "DataFrame"]
+"""An API's operator on (a stream of input rows, programs, a Failure or None), and on the rows of ``initial`` state where a pack has
+such; it puts out rows of ``operator.OUTPUT``."""
 
 
 class Job:
@@ -98,21 +111,44 @@ class Job:
         driving.prove(self.pack, self.batches, self.progress, self.settling)
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress)
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
-        return PackRun(traces, counts, untouched(self.pack, left))
+        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+
+    def _too_slow(self) -> frozenset[str]:
+        """All cases where more processing time passed than a schedule with waits leaves room for: what was to be there still may
+        have expired."""
+        if not any(batch.wait for batch in self.batches):
+            return frozenset()
+        drift = driving.drift(self.batches, self.folder / "checkpoint")
+        if drift < SLACK:
+            return frozenset()
+        print(f"{drift} ms passed beside the waits: more than {SLACK}; the pack says nothing", flush=True)
+        return frozenset(case.id for case in self.pack.cases)
+
+    def _initial(self) -> dict[str, DataFrame]:
+        """What the operator is given beside the stream: a query that resumes is given it again, as users do."""
+        step = next((s.id for s in self.pack.clock if isinstance(s, Deliver) and s.initial), None)
+        if step is None:
+            return {}
+        path = self.folder / "initial" / "rows.parquet"
+        rows = _rows(self.pack, step, self.programs)
+        if rows and not path.exists():
+            driving.write_rows(path, rows)
+        return {"initial": driving.read_initial(self.spark, path)} if rows else {}
 
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
         last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
         for number, batch in enumerate(self.batches):
             if batch.query == query or batch is last:
-                rows = _rows(self.pack, batch, self.programs)
+                rows = _rows(self.pack, batch.step, self.programs) if batch.bundle else []
                 driving.write(self.folder / "input", number, batch, rows, self.delay)
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
         failing = last or retried
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
+        waits = {number: batch.wait for number, batch in enumerate(self.batches)}
         stream = driving.read_stream(self.spark, self.folder / "input", self.delay)
-        output = self.apply(stream, self.programs, failure)
-        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode)
+        output = self.apply(stream, self.programs, failure, **self._initial())
+        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode, waits)
         if last and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
         if error and not last:
@@ -122,14 +158,13 @@ class Job:
         self.progress += progress
 
 
-def _rows(pack: Pack, batch: MicroBatch, programs: Mapping[str, Program]) -> list[Row]:
-    if not batch.bundle:
-        return []
+def _rows(pack: Pack, step: int, programs: Mapping[str, Program]) -> list[Row]:
+    """The rows of a bundle, or of initial state."""
     rows = []
-    for case, event in pack.bundle(batch.step):
+    for case, event in pack.bundle(step):
         windowing = programs[program_ref(case.scenario, case.program)].windowing
         window = windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
-        rows.append(driving.event_row(case, event, batch.step, window))
+        rows.append(driving.event_row(case, event, step, window))
     return rows
 
 

@@ -22,6 +22,7 @@ from conformance.engine import (
 )
 from conformance.program import Program
 from engines.spark.column import DRIVEN, SparkColumn
+from engines.spark.operator import HEARTBEAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +36,13 @@ GAP = 10_000
 """The gap (ms) of the sessions of session timeout."""
 
 SIZE = 10_000
-"""The size (ms) of the windows of windowed counting."""
+"""The size (ms) of the windows of windowed counting, dedup then count and sliding windows."""
+
+SLIDE = 5_000
+"""How long (ms) after one of the sliding windows the next one begins."""
+
+BOUND = 10_000
+"""How much later (ms) than the left row the right row of a pair of the stream join is at most."""
 
 FEW = 8
 """How many packs an idiom runs: a query takes as long for the few cases of one program as for those of all."""
@@ -59,7 +66,7 @@ FEATURES = {
 
 
 def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFrame:
-    """Rows of ``operator.OUTPUT`` with this value; ``passed_on`` says that the frame's rows are input rows."""
+    """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows."""
     from pyspark.sql import functions as f
 
     step = f.col("step") if passed_on else f.lit(None).cast("long")
@@ -67,7 +74,7 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
     return frame.select(
         *KEYS,
         step.alias("step"),
-        f.to_json(value).alias("value"),
+        f.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
         f.lit(None).cast("long").alias("emitted_at"),
         f.lit(None).cast("string").alias("error"),
         f.lit(None).cast("long").alias("received"),
@@ -112,11 +119,40 @@ def session_window(stream: DataFrame) -> DataFrame:
     )
 
 
-def window(stream: DataFrame) -> DataFrame:
+def window(stream: DataFrame, slide: int = SIZE) -> DataFrame:
     from pyspark.sql import functions as f
 
-    counts = stream.groupBy(f.window("event_time", f"{SIZE} milliseconds").alias("of"), *KEYS).count()
-    return rows_of(counts, f.struct(f.unix_millis("of.start").alias("window"), "count"))
+    of = f.window("event_time", f"{SIZE} milliseconds", f"{slide} milliseconds").alias("of")
+    return rows_of(stream.groupBy(of, *KEYS).count(), f.struct(f.unix_millis("of.start").alias("window"), "count"))
+
+
+def sliding_window(stream: DataFrame) -> DataFrame:
+    return window(stream, SLIDE)
+
+
+def drop_duplicates_then_window(stream: DataFrame) -> DataFrame:
+    return window(stream.dropDuplicates([*KEYS, "value", "event_time"]))
+
+
+def inner_join(stream: DataFrame, how: str = "inner") -> DataFrame:
+    """The stream's left rows joined with its right rows. Heartbeats are on both sides, so that both watermarks move."""
+    from pyspark.sql import functions as f
+
+    def side(name: str) -> DataFrame:
+        rows = stream.where((f.col("program") == HEARTBEAT) | (f.col("value") == f'"{name}"'))
+        return rows.select(*KEYS, "event_time", f.col("id").alias(name)).alias(f"{name}s")
+
+    time = {name: f.col(f"{name}s.event_time") for name in ("left", "right")}
+    in_time = (time["right"] >= time["left"]) & (
+        time["right"] <= time["left"] + f.expr(f"INTERVAL {BOUND // 1000} SECONDS")
+    )
+    same = [f.col(f"lefts.{name}") == f.col(f"rights.{name}") for name in KEYS]
+    joined = side("left").join(side("right"), [*same, in_time], how)
+    return rows_of(joined.select(*(f"lefts.{name}" for name in KEYS), "left", "right"), f.struct("left", "right"))
+
+
+def left_outer_join(stream: DataFrame) -> DataFrame:
+    return inner_join(stream, "left_outer")
 
 
 @dataclass(frozen=True)
@@ -172,6 +208,26 @@ OPERATORS = {
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
+    ),
+    "sliding-window": Operator(
+        Idiom("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
+        sliding_window,
+        Lateness.WINDOW_EXPIRED,
+    ),
+    "drop-duplicates-then-window": Operator(
+        Idiom("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
+        drop_duplicates_then_window,
+        Lateness.AT_OR_BEHIND,
+    ),
+    "inner-join": Operator(
+        Idiom("stream-join/inner", "a stream-stream inner join with a time range condition"),
+        inner_join,
+        Lateness.AT_OR_BEHIND,
+    ),
+    "left-outer-join": Operator(
+        Idiom("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
+        left_outer_join,
+        Lateness.AT_OR_BEHIND,
     ),
 }
 """By variant."""

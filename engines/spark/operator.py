@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,6 +133,11 @@ class faults_of:
     def __exit__(self, kind: object, fault: BaseException | None, traceback: object) -> None:
         if isinstance(fault, EngineFault) and not str(fault).startswith("[case "):
             raise EngineFault(f"[case {self._case}] {fault}") from fault
+
+
+def millis(time: datetime) -> int:
+    """A row's time in ms since the epoch."""
+    return round(time.timestamp() * 1000)
 
 
 def task_attempt() -> tuple[int, int]:

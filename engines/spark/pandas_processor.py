@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from engines.spark.frames import frames, inputs, plain
-from engines.spark.row_processor import RowProcessor
+from engines.spark.row_processor import RowProcessor, now
 
 
 class PandasProcessor(RowProcessor):
     """For ``transformWithStateInPandas``: a call is handed frames, and puts out one."""
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        for row in inputs([initialState]):
+            self._operator.on_initial(plain(key), row)
+
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return frames(self._operator.on_rows(plain(key), inputs(rows)))
+        return frames(self._operator.on_rows(plain(key), inputs(rows), now(timerValues)))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        return frames(self._operator.on_timer(plain(key), expiredTimerInfo.getExpiryTimeInMs()))
+        return frames(self._operator.on_timer(plain(key), expiredTimerInfo.getExpiryTimeInMs(), now(timerValues)))

@@ -10,7 +10,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from conformance.program import Program
-from engines.spark.operator import Failure, In, Out, task_attempt
+from engines.spark.operator import Failure, In, Out, millis, task_attempt
 from engines.spark.tws_operator import TwsOperator
 
 OUT = Row(*Out._fields)
@@ -30,12 +30,23 @@ class RowProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        self._operator.on_initial(key, as_input(initialState))
+
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._operator.on_rows(key, map(as_input, rows)))
+        return (OUT(*out) for out in self._operator.on_rows(key, map(as_input, rows), now(timerValues)))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs()))
+        return (
+            OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs(), now(timerValues))
+        )
+
+
+def now(times: Any) -> int:
+    """The engine's processing time (ms); what it is in event time (-1 on Spark 4.3.0) nothing goes by."""
+    found: int = times.getCurrentProcessingTimeInMs()
+    return found
 
 
 def as_input(row: Any) -> In:
-    return In(row.step, row.id, row.value, round(row.event_time.timestamp() * 1000), row.partition)
+    return In(row.step, row.id, row.value, millis(row.event_time), row.partition)

@@ -36,11 +36,13 @@ from conformance.model import (
     Step,
     StepCount,
     Trace,
+    Wait,
     program_ref,
 )
 from conformance.program import EngineFault, FixedWindows, Program
 from engines.spark.operator import HEARTBEAT, Key
 from engines.spark.row_processor import RowProcessor
+from engines.spark.tws import time_mode
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -52,16 +54,22 @@ HEARTBEAT_KEY: Key = (HEARTBEAT, "", "", 0)
 
 class Processor(RowProcessor):
     """The processor of the real operator. The tester hands it ``(key,)`` where transformWithState hands it the grouping columns
-    (PySpark 4.3.0). It keeps the watermark of its last call."""
+    (PySpark 4.3.0). It keeps the watermark and the processing time of its last call."""
 
-    watermark = -1
+    watermark = now = -1
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
-        self.watermark = timerValues.getCurrentWatermarkInMs()
+        self._keep(timerValues)
         return super().handleInputRows(key[0], rows, timerValues)
 
+    def _keep(self, times: Any) -> None:
+        self.watermark, self.now = times.getCurrentWatermarkInMs(), times.getCurrentProcessingTimeInMs()
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        super().handleInitialState(key[0], initialState, timerValues)
+
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
-        self.watermark = timerValues.getCurrentWatermarkInMs()
+        self._keep(timerValues)
         return super().handleExpiredTimer(key[0], timerValues, expiredTimerInfo)
 
 
@@ -77,7 +85,8 @@ def run(pack: Pack, programs: Mapping[str, Program]) -> PackRun:
     for run in done.values():
         run.run()
         notes.setdefault(run.ref, set()).update(run.refused)
-    counts = {step.id: StepCount(step.id, 0, 0, None) for step in pack.clock if isinstance(step, Deliver)}
+    bundles = (step for step in pack.clock if isinstance(step, Deliver) and not step.initial)
+    counts = {step.id: StepCount(step.id, 0, 0, None) for step in bundles}
     for count in (count for run in done.values() for count in run.counts):
         total = counts[count.step]
         counts[count.step] = replace(
@@ -102,19 +111,35 @@ class _Run:
         self.refused: set[str] = set()
         self.seen: list[str] = []  # the events whose time the tester asked for
         self.processor = Processor({self.ref: program})
-        self.tester = TwsTester(self.processor, timeMode="EventTime", eventTimeExtractor=self._event_time)
+        self.tester = TwsTester(
+            self.processor,
+            initialStateRow=self._initial() or None,
+            timeMode=time_mode({self.ref: program}),
+            eventTimeExtractor=None if program.waits else self._event_time,
+        )
 
     def run(self) -> None:
-        watermark = 0
+        watermark = elapsed = 0
         for step in self.case.schedule.steps:
+            if isinstance(step, Deliver) and step.initial:
+                continue  # the tester was made with it
             if isinstance(step, Deliver):
                 self._deliver(step)
+            elif isinstance(step, Wait):
+                elapsed += step.ms
+                self._call(step, self.tester.setProcessingTime, elapsed)
+            elif self.program.waits and isinstance(step, Advance):
+                pass  # in processing time there is no watermark
             elif isinstance(step, Advance) and not step.coalesced:
                 watermark = step.watermark
                 self._call(step, self.tester.setWatermark, watermark)
             else:
                 raise NotDriven(f"step {step.id}: TwsTester has nothing for {step}")
-            self._prove_watermark(step, watermark)
+            self._prove_times(step, watermark, elapsed)
+
+    def _initial(self) -> list[tuple[Key, Row]]:
+        first = next((step for step in self.case.schedule.bundles if step.initial), None)
+        return [(self._key(event), self._row(event, first)) for event in first.events] if first else []
 
     def _deliver(self, step: Deliver) -> None:
         rows: dict[Key, list[Row]] = {}
@@ -122,15 +147,18 @@ class _Run:
             rows.setdefault(self._key(event), []).append(self._row(event, step))
         self.seen.clear()
         received = sum(self._call(step, self.tester.test, key, of_key) for key, of_key in rows.items())
-        if sorted(self.seen) != sorted(event.id for event in step.events):
+        if not self.program.waits and sorted(self.seen) != sorted(event.id for event in step.events):
             raise NotDriven(f"step {step.id}: the tester looked at {self.seen}, the bundle is {step.events}")
-        self.counts.append(StepCount(step.id, len(self.seen), received, None))
+        self.counts.append(StepCount(step.id, len(step.events), received, None))
 
-    def _prove_watermark(self, step: Step, watermark: int) -> None:
-        """A heartbeat tells the watermark."""
+    def _prove_times(self, step: Step, watermark: int, elapsed: int) -> None:
+        """A heartbeat tells the watermark, or the processing time."""
         time = EPOCH + timedelta(milliseconds=watermark + 1)
         self.tester.test(HEARTBEAT_KEY, [INPUT(*HEARTBEAT_KEY, step.id, "", "null", time, 0)])
-        if (found := self.processor.watermark) != watermark:
+        if self.program.waits:
+            if (found := self.processor.now) != elapsed:
+                raise NotDriven(f"after step {step.id} the tester is at processing time {found}, not {elapsed}")
+        elif (found := self.processor.watermark) != watermark:
             raise NotDriven(f"after step {step.id} the tester is at watermark {found}, not {watermark}")
 
     def _call(self, step: Step, method: Callable[..., Any], *arguments: Any) -> int:

@@ -3,24 +3,41 @@ Spark's Python workers run."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from conformance.program import Cell, Program, State, Timer
+from conformance.model import Event
+from conformance.program import NO_TIME, Cell, Program, State, Timer
 from engines.spark.cells import CELLS, Guarded, Map, NamedTimers
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
 
 
-def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], tuple[str, Cell]]:
-    """(program, cell) -> the name and kind of its state variable, for all programs of a query. The cell "" holds the
-    names of a program's timers."""
-    found: dict[tuple[str, str], tuple[str, Cell]] = {}
+class Variable(NamedTuple):
+    """A state variable: its name and kind, and its TTL in ms of processing time, 0 where it has none."""
+
+    name: str
+    kind: Cell
+    ttl: int = 0
+
+
+def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable]:
+    """(program, cell) -> its state variable, for all programs of a query. The cell "" holds the names of a program's timers."""
+    found: dict[tuple[str, str], Variable] = {}
     for number, (name, program) in enumerate(sorted(programs.items())):
         for cell, kind in program.cells.items():
-            found[name, cell] = f"p{number}_{cell}", kind
+            found[name, cell] = Variable(f"p{number}_{cell}", kind, program.ttl.get(cell, 0))
         if program.timers:
-            found[name, ""] = f"p{number}__timers", Cell.MAP
+            found[name, ""] = Variable(f"p{number}__timers", Cell.MAP)
     return found
+
+
+METHODS = {
+    Cell.BAG: ("getListState", ("v string",)),
+    Cell.MAP: ("getMapState", ("k string", "v string")),
+    Cell.SET: ("getMapState", ("k string", "v string")),
+}
+"""How a state variable is asked for; the others are ValueStates."""
 
 
 class TwsOperator:
@@ -35,7 +52,7 @@ class TwsOperator:
     ) -> None:
         self._operator = Operator(programs, failure, attempt)
         self._handle = Guarded(handle)
-        made = {which: self._variable(*named) for which, named in variables(programs).items()}
+        made = {which: self._variable(variable) for which, variable in variables(programs).items()}
         self._states: dict[str, State] = {}
         self._timers: dict[str, NamedTimers] = {}
         for name, program in programs.items():
@@ -43,25 +60,34 @@ class TwsOperator:
             times = Map(made.get((name, ""), self._handle))
             self._timers[name] = NamedTimers(self._handle, times, program.timers)
 
-    def _variable(self, name: str, kind: Cell) -> Guarded:
-        if kind is Cell.BAG:
-            variable = self._handle("getListState", name, "v string")
-        elif kind in (Cell.MAP, Cell.SET):
-            variable = self._handle("getMapState", name, "k string", "v string")
-        else:
-            variable = self._handle("getValueState", name, "v string")
-        return Guarded(variable, self._operator.wrote)
+    def _variable(self, declared: Variable) -> Guarded:
+        method, schemas = METHODS.get(declared.kind, ("getValueState", ("v string",)))
+        ttl = (declared.ttl,) if declared.ttl else ()
+        return Guarded(self._handle(method, declared.name, *schemas, *ttl), self._operator.wrote)
 
-    def on_rows(self, key: Key, rows: Iterable[In]) -> Iterator[Out]:
-        return self._operator.on_rows(key, rows, self._states.get(key[0]), self._timers.get(key[0]))
+    def on_initial(self, key: Key, row: In) -> None:
+        """Make the state that a key starts with."""
+        program, case, user_key, _ = key
+        event = Event(row.id, user_key, json.loads(row.value), row.time)
+        with faults_of(case):
+            self._operator.programs[program].on_initial(event, self._states[program])
 
-    def on_timer(self, key: Key, time: int) -> Iterator[Out]:
-        """``time`` is ms since the epoch."""
+    def on_rows(self, key: Key, rows: Iterable[In], now: int) -> Iterator[Out]:
+        """``now`` is the engine's processing time (ms), which timers in processing time go by."""
+        timers = self._timers.get(key[0])
+        if timers:
+            timers.now = now
+        return self._operator.on_rows(key, rows, self._states.get(key[0]), timers)
+
+    def on_timer(self, key: Key, time: int, now: int) -> Iterator[Out]:
+        """``time`` is ms since the epoch, as is ``now``."""
         program, case, user_key, _ = key
         state, timers = self._states[program], self._timers[program]
+        timers.now = now
+        told = NO_TIME if self._operator.programs[program].processing_time else time
 
         def fire(name: str, tag: str) -> Iterator[Out]:
-            return self._operator.on_timer(key, Timer(name, tag, user_key, time), state, timers)
+            return self._operator.on_timer(key, Timer(name, tag, user_key, told), state, timers)
 
         with faults_of(case):
             due = timers.due(time)

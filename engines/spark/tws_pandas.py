@@ -1,4 +1,4 @@
-"""spark-tws-pandas: ``transformWithStateInPandas`` of PySpark, event-time mode."""
+"""spark-tws-pandas: ``transformWithStateInPandas`` of PySpark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.engine import Family
 from conformance.program import Program
 from engines.spark.column import SparkColumn, capabilities
-from engines.spark.tws import CHANGELOG, STATE
+from engines.spark.tws import CHANGELOG, GROUP, STATE, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,15 +22,22 @@ class SparkTwsPandas(SparkColumn):
     title = "Spark transformWithStateInPandas (Python)"
     capabilities = capabilities(STATE)
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+    def apply(
+        self,
+        stream: DataFrame,
+        programs: Mapping[str, Program],
+        failure: Failure | None,
+        initial: DataFrame | None = None,
+    ) -> DataFrame:
         from engines.spark.operator import OUTPUT
         from engines.spark.pandas_processor import PandasProcessor
 
-        return stream.groupBy("program", "case", "key", "window").transformWithStateInPandas(
+        return stream.groupBy(*GROUP).transformWithStateInPandas(
             statefulProcessor=PandasProcessor(programs, failure),
             outputStructType=OUTPUT,
             outputMode="Append",
-            timeMode="EventTime",
+            timeMode=time_mode(programs),
+            initialState=initial and initial.groupBy(*GROUP),
         )
 
 

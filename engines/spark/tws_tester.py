@@ -22,7 +22,11 @@ CAPABILITIES = Capabilities(
         **STATE,
         Feature.SEVERAL_BUNDLES: emulated("a bundle is one call of test() for each of its keys"),
         Feature.WATERMARK: NATIVE,
+        Feature.PROCESSING_TIME: NATIVE,
         Feature.FIXED_WINDOWS: emulated("window in key"),
+        Feature.TTL: unsupported(
+            "TwsTester keeps state for ever, whatever its TTL, as its docstring says (PySpark 4.3.0)"
+        ),
         Feature.COALESCED: unsupported("setWatermark fires at once what is due (PySpark 4.3.0)"),
         Feature.PARTITIONS: unsupported("TwsTester keeps its state in one process, without partitions (PySpark 4.3.0)"),
         Feature.RESTART: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),

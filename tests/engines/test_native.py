@@ -9,7 +9,14 @@ from conformance.model import Advance, Case, Deliver, Event, Pack, Partitions, R
 from conformance.registry import load_engine
 from engines.beam import native as beam_native
 from engines.spark import native as spark_native
-from scenarios import batching_per_key, dedup_within_watermark, session_timeout, windowed_counting
+from scenarios import (
+    batching_per_key,
+    dedup_within_watermark,
+    session_timeout,
+    sliding_windows,
+    stream_join,
+    windowed_counting,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -37,16 +44,20 @@ def native(request, tmp_path):
 
 def case(engine, *steps):
     """A case of the program in whose place the engine runs. Steps are watermarks, steps of the model, and bundles of (id, key, time);
-    times are in ms after T."""
+    times are in ms after T. An event whose id begins with "r" is a right row of a join, others are left ones."""
     made = []
     for step in steps:
         if isinstance(step, int):
             made.append(Advance(0, T + step))
         elif isinstance(step, list):
-            made.append(Deliver(0, tuple(Event(name, key, None, T + time) for name, key, time in step)))
+            made.append(Deliver(0, tuple(Event(name, key, side(name), T + time) for name, key, time in step)))
         else:
             made.append(step)
     return Case(*engine.capabilities.idiom.program.split("/"), renumbered(made))
+
+
+def side(event):
+    return stream_join.RIGHT if event.startswith("r") else stream_join.LEFT
 
 
 def came_out(engine, *steps):
@@ -192,6 +203,37 @@ def test_windows_in_update_mode_come_out_whenever_they_change(native):
     ]
 
 
+@pytest.mark.parametrize("name", ["spark-native:sliding-window", "beam-native:sliding-windows"])
+def test_windows_that_overlap(native, name):
+    assert came_out(native(name), 0, [("e1", "a", 1_000), ("e2", "a", 6_000)], 5_000, 10_000, 100_000) == [
+        (2, "a", {"window": -5_000, "count": 1}),
+        (3, "a", {"window": 0, "count": 2}),
+        (4, "a", {"window": 5_000, "count": 1}),
+    ]
+
+
+def test_duplicates_are_dropped_before_windows_are_counted(native):
+    """In one bundle and in the next; equal messages of another time or key are none."""
+    bundles = [("e1", "a", 1), ("e2", "a", 1), ("e3", "a", 2), ("e4", "b", 1)], [("e5", "a", 1)]
+    assert came_out(native("spark-native:drop-duplicates-then-window"), 0, *bundles, 10_000, 100_000) == [
+        (3, "a", {"window": 0, "count": 2}),
+        (3, "b", {"window": 0, "count": 1}),
+    ]
+
+
+@pytest.mark.parametrize("variant", ["inner-join", "left-outer-join"])
+def test_joins(native, variant):
+    """Pairs with the later of their rows; what is unmatched 1 ms after the watermark has reached the bound."""
+    rows = [("e1", "a", 1_000), ("r1", "a", 11_000), ("e2", "a", 2_000), ("e3", "b", 3_000)]
+    found = came_out(native(f"spark-native:{variant}"), 0, rows, 5_000, [("r2", "a", 11_001)], 13_000, 13_001, 100_000)
+    assert sorted(found, key=str) == [
+        (1, "a", {"left": "e1", "right": "r1"}),
+        (1, "a", {"left": "e2", "right": "r1"}),
+        (3, "a", {"left": "e2", "right": "r2"}),
+        *([(5, "b", {"left": "e3", "right": None})] if variant == "left-outer-join" else []),
+    ]
+
+
 def test_batches(native):
     """Full ones at once, over bundles; the rest when the window ends; a late element in one of its own."""
     steps = [
@@ -213,10 +255,11 @@ def test_batches(native):
 def test_state_survives_a_restart_and_is_kept_in_as_many_partitions_as_asked_for(native, variant):
     """The driving of such a query is proven like any other's."""
     engine = native(f"spark-native:{variant}")
-    before, after = [0, [("e1", "a", 1), ("e2", "b", 2)]], [[("e3", "a", 3)], 100_000]
+    before, after = [0, [("e1", "a", 1), ("e2", "b", 2)]], [[("r3", "a", 3)], 100_000]
     usual = came_out(engine, *before, *after)
     moved = came_out(engine, Partitions(0, 5), *before, Restart(0), *after)
-    assert [found[1:] for found in moved] == [found[1:] for found in usual]
+    # Windows of a key that one micro-batch ends come out in no order (Spark 4.3.0, docs/findings.md).
+    assert sorted(str(found[1:]) for found in moved) == sorted(str(found[1:]) for found in usual)
     assert any(value != {"count": 1} for _, _, value in usual)
 
 
@@ -250,8 +293,8 @@ def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant
 def test_packed_cases_do_not_see_each_other(native, name):
     """Equal keys of two cases of one clock."""
     engine = native(name)
-    steps = [0, [("e1", "a", 1), ("e2", "a", 2)], 5_000, [("e3", "a", 5_001)], 100_000]
-    one, two = case(engine, *steps), case(engine, *steps[:3], [("e4", "b", 5_001)], 100_000)
+    steps = [0, [("e1", "a", 1), ("r2", "a", 2)], 5_000, [("e3", "a", 5_001)], 100_000]
+    one, two = case(engine, *steps), case(engine, *steps[:3], [("e4", "b", 5_001), ("r5", "b", 5_002)], 100_000)
     packed = engine.run(Pack((one, two)), PROGRAMS).traces
     for alone in (one, two):
         assert engine.run(Pack((alone,)), PROGRAMS).traces[alone.id] == packed[alone.id]
@@ -261,7 +304,9 @@ def test_packed_cases_do_not_see_each_other(native, name):
 def test_the_constants_of_idioms_are_those_of_the_scenarios():
     assert spark_native.HORIZON == beam_native.HORIZON * 1_000 == dedup_within_watermark.HORIZON
     assert spark_native.GAP == beam_native.GAP * 1_000 == session_timeout.GAP
-    assert spark_native.SIZE == beam_native.SIZE * 1_000 == windowed_counting.WINDOW.size
+    assert spark_native.SIZE == beam_native.SIZE * 1_000 == windowed_counting.WINDOW.size == sliding_windows.SIZE
+    assert spark_native.SLIDE == beam_native.SLIDE * 1_000 == sliding_windows.SLIDE
+    assert spark_native.BOUND == stream_join.BOUND
     assert batching_per_key.WINDOW.size == beam_native.SIZE * 1_000
     assert windowed_counting.REVISED.size == beam_native.SIZE * 1_000
     assert windowed_counting.REVISED.allowed_lateness == beam_native.ALLOWED * 1_000

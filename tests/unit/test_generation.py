@@ -8,6 +8,7 @@ from conformance.generation import CLOCKS, CLOCKS_EACH, IN_CLOCK, SPARSE_EACH, d
 from conformance.perturbation import BY_ID, PERTURBATIONS, RARE
 from conformance.registry import load_scenarios
 from conformance.runner import exercised_by_any_reading
+from scenarios.state_isolation import FAMILIES
 
 SCENARIOS = load_scenarios()
 _exercised = exercised_by_any_reading(SCENARIOS)
@@ -96,4 +97,16 @@ def test_boundaries_are_hit(cases):
     assert min(distances[-1], distances[0], distances[1]) >= 10
     assert any(
         len({a.event.event_time for a in case.schedule.arrivals}) < len(case.schedule.arrivals) for case in cases
+    )
+
+
+def test_a_case_has_keys_of_one_family(cases):
+    """Of state isolation, whose names are easily taken for each other; each family is drawn."""
+    drawn = [
+        case for case in cases if case.scenario == "state-isolation" and case.program == "by key" and not case.base
+    ]
+    keys = [{arrival.event.key for arrival in case.schedule.arrivals} for case in drawn]
+    assert all(any(mine <= set(family) for family in FAMILIES) for mine in keys)
+    assert {number for number, family in enumerate(FAMILIES) for mine in keys if mine and mine <= set(family)} == set(
+        range(len(FAMILIES))
     )

@@ -4,24 +4,33 @@ import pytest
 
 from conformance.guarantees import Observation
 from conformance.model import Advance, Case, Deliver, Emission, Event, Trace, renumbered
+from scenarios import anomaly_detection as anomalies
 from scenarios import batching_per_key as batching
+from scenarios import click_trail as clicks
+from scenarios import dedup_then_count as distinct
 from scenarios import dedup_within_watermark as dedup
+from scenarios import event_time_ordering as ordering
 from scenarios import event_time_timers as timers
 from scenarios import index_assignment as index
 from scenarios import late_data as late
+from scenarios import login_alerts as logins
+from scenarios import rate_limit as rate
 from scenarios import session_timeout as sessions
+from scenarios import sliding_windows as sliding
 from scenarios import state_collections as collections
+from scenarios import stream_join as joins
 from scenarios import windowed_counting as counting
 
 
 def _run(steps, *emitted):
-    """Steps are watermarks, steps of the model, and bundles of (id, key, time); what came out are (key, value, step)."""
+    """Steps are watermarks, steps of the model, and bundles of (id, key, time) or (id, key, time, value); what came out are (key, value,
+    step)."""
     made = []
     for step in steps:
         if isinstance(step, int):
             made.append(Advance(0, step))
         elif isinstance(step, list):
-            made.append(Deliver(0, tuple(Event(name, key, None, time) for name, key, time in step)))
+            made.append(Deliver(0, tuple(Event(e[0], e[1], e[3] if len(e) > 3 else None, e[2]) for e in step)))
         else:
             made.append(step)
     return Observation(Case("s", "p", renumbered(made)), Trace(tuple(Emission(*emission) for emission in emitted)))
@@ -674,3 +683,378 @@ def test_an_element_past_its_window_is_in_no_batch():
     assert _said(batching.late_elements_are_in_no_batch, _batched(steps, ("b", "late", 4))) == [
         "late is in a batch, its window ended at 10000"
     ]
+
+
+# Anomaly detection
+
+READINGS = [
+    1_000,
+    [("e1", "a", 2_000, 10), ("e2", "a", 2_000, 12)],
+    [("e3", "a", 2_000, 40), ("e4", "b", 2_000, 40)],
+    90_000,
+]
+
+
+def _predicted(*given):
+    """What came out are (key, id, whether it is an anomaly)."""
+    return _run(READINGS, *((key, {"id": name, "anomaly": anomaly}, 1) for key, name, anomaly in given))
+
+
+def test_predictions_follow_the_readings():
+    predicate = anomalies.follows_the_readings
+    assert _said(predicate, _predicted(("a", "e1", False), ("a", "e3", True), ("b", "e4", False))) == [True, True]
+    assert _said(predicate, _predicted(("a", "e1", False), ("b", "e4", False))) == [
+        "the readings of key a ask for the predictions [('e1', False), ('e3', True)], it gave [('e1', False)]",
+        True,
+    ]
+
+
+def test_a_sensor_gives_its_first_prediction_at_once_and_without_those_of_others():
+    first, own = anomalies.the_first_reading_gives_a_prediction, anomalies.sensors_do_not_share_a_model
+    good = _predicted(("a", "e2", False), ("b", "e4", False))
+    assert (_said(first, good), _said(own, good)) == ([True, True], [True, True])
+    shared = _predicted(("a", "e3", False), ("b", "e4", True))
+    assert _said(first, shared)[0].startswith(
+        "the first bundle of key a has e1, e2, its first prediction is {'id': 'e3'"
+    )
+    assert _said(own, shared) == [True, "the first prediction of key b is that of an anomaly"]
+    assert _said(first, _predicted(("a", "e1", False)))[1].endswith("e4, its first prediction is []")
+    assert _said(own, _run([1_000, [("e1", "a", 2_000, 10)], 90_000], ("a", {"id": "e1", "anomaly": True}, 1))) == []
+
+
+def test_a_prediction_that_has_not_changed_is_named():
+    run = _predicted(("a", "e1", False), ("a", "e2", False), ("a", "e3", True), ("b", "e4", False))
+    assert _said(anomalies.only_when_it_changed, run) == [
+        "e1 and after it e2 of key a both gave the prediction False",
+        True,
+    ]
+
+
+def test_the_last_report_counts():
+    reports = [("a", {"total": total, "number": number}, 3) for total, number in [(10, 1), (62, 3)]]
+    said = _said(anomalies.the_last_report_has_all_readings, _run(READINGS, *reports))
+    assert said == [True, "the readings of key b are [40], its last report is []"]
+    said = _said(anomalies.the_last_report_has_all_readings, _run(READINGS, *reversed(reports)))
+    assert said[0].startswith("the readings of key a are [10, 12, 40], its last report is [{'total': 10")
+
+
+# Login alerts
+
+LOGINS = [
+    1_000,
+    [("e1", "a", 2_000, 0), ("e2", "a", 6_000, 1), ("e3", "a", 3_000, 3), ("e4", "a", 9_000, 1)],
+    90_000,
+]
+
+
+def _checked(*given):
+    """What came out are (id, whether it raised an alert, the ids that are kept after it)."""
+    rows = [({"login": name, "alert": alert}, {"kept": kept.split()}) for name, alert, kept in given]
+    return _run(LOGINS, *(("a", value, 1) for row in rows for value in row))
+
+
+def test_logins_are_checked_against_the_one_before_them_in_event_time():
+    """e2 is just within reach of e1, and out of reach from e3 once that one is known; e4 is at the place of e2."""
+    jump, reach = logins.a_jump_raises_an_alert, logins.within_reach_raises_no_alert
+    taken = [("e1", False, "e1"), ("e2", False, "e1 e2"), ("e3", True, "e1 e3 e2"), ("e4", False, "e3 e2 e4")]
+    assert (_said(jump, _checked(*taken)), _said(reach, _checked(*taken))) == ([True], [True] * 3)
+    wrong = _checked(*((name, not alert, kept) for name, alert, kept in taken))
+    known = "the logins kept: e1 (0 km, at 2000), e2 (1 km, at 6000)"
+    assert _said(jump, wrong) == [f"e3 (3 km, at 3000) raised no alert; {known}"]
+    assert _said(reach, wrong)[0] == "e1 (0 km, at 2000) raised an alert; the logins kept: none"
+    in_time = _checked(("e1", False, "e1"), ("e3", True, "e1 e3"), ("e2", True, "e1 e3 e2"))
+    assert (_said(jump, in_time), _said(reach, in_time)) == ([True, True], [True])
+
+
+def test_the_newest_logins_are_kept_and_no_more():
+    taken = [("e1", False, "e1"), ("e2", False, "e2"), ("e3", True, "e1 e3 e2"), ("e4", False, "e1 e3 e2 e4")]
+    assert _said(logins.the_newest_are_kept, _checked(*taken)) == [
+        True,
+        "after e2 the newest logins are ['e1', 'e2'], kept are ['e2']",
+        True,
+        "after e4 the newest logins are ['e3', 'e2', 'e4'], kept are ['e1', 'e3', 'e2', 'e4']",
+    ]
+    assert _said(logins.no_more_are_kept, _checked(*taken)) == [
+        *[True] * 3,
+        "of key a e1, e3, e2, e4 are kept, the most is 3",
+    ]
+
+
+def test_a_login_is_checked_once():
+    run = _checked(("e1", False, "e1"), ("e2", False, "e1 e2"), ("e2", False, "e2 e2"), ("e4", False, "e4"))
+    assert _said(logins.every_login_is_checked_once, run) == [
+        True,
+        "e2 was checked 2 times",
+        "e3 was checked 0 times",
+        True,
+    ]
+
+
+# Rate limit
+
+CALLS = [
+    1_000,
+    [("e1", "a", 2_000), ("e2", "a", 2_000), ("e3", "a", 2_000), ("next", "a", 12_000), ("other", "b", 2_000)],
+    90_000,
+]
+
+
+def _answered(allowed="", refused=""):
+    """What came out: the ids of calls that were allowed, then those of calls that were refused."""
+    keys = {event[0]: event[1] for event in CALLS[1]}
+    given = [(name, True) for name in allowed.split()] + [(name, False) for name in refused.split()]
+    return _run(CALLS, *((keys[name], {"call": name, "allowed": answer}, 1) for name, answer in given))
+
+
+def test_a_window_allows_as_many_calls_as_its_limit_and_the_first_ones():
+    most, first = rate.no_more_than_the_limit, rate.the_first_are_allowed
+    good, others = _answered("e1 e2 next other", "e3"), _answered("e1 e3", "e2")
+    assert (_said(most, good), _said(first, good)) == ([True], [True, True])
+    assert _said(first, others) == [True, "e2 is among the first 2 of its window and was answered False"]
+    assert _said(most, _answered("e1 e2 e3")) == ["3 calls of key a were allowed in the window from 0"]
+    assert _said(first, _answered("e2")) == ["e1 is among the first 2 of its window and was answered None", True]
+
+
+def test_a_call_is_answered_once():
+    assert _said(rate.every_call_gets_one_answer, _answered("e1 e2 next", "e3 e3")) == [
+        True,
+        True,
+        "e3 got 2 answers",
+        True,
+        "other got 0 answers",
+    ]
+
+
+def test_a_quota_is_used_up_by_calls_that_were_allowed_before():
+    predicate = rate.refused_when_the_quota_is_used_up
+    assert _said(predicate, _answered("e1 e2 next other", "e3")) == [True] * 3
+    assert _said(predicate, _answered("e1", "e2 e3 other")) == [
+        "a call of key a in the window from 0 was refused after 1 that were allowed",
+        True,
+        "a call of key b in the window from 0 was refused after 0 that were allowed",
+    ]
+
+
+def test_a_shared_quota_shows_where_there_are_several_windows_or_users():
+    windows, users = rate.the_quota_starts_anew, rate.users_do_not_share_a_quota
+    good, bad = _answered("e1 e2 next other", "e3"), _answered("e1 e2", "e3 next other")
+    assert (_said(windows, good), _said(users, good)) == ([True, True], [True, True])
+    assert _said(windows, bad) == [
+        True,
+        "0 of 1 calls of key a were allowed in the window from 10000, beside other windows",
+    ]
+    assert _said(users, bad) == [True, "0 of 1 calls of key b were allowed in the window from 0, beside other users"]
+
+
+# Click trail
+
+CLICKS = [1_000, [("e1", "a", 3_000), ("e2", "a", 2_000), ("e3", "a", 13_000), ("e4", "b", 2_500)], 13_000, 90_000]
+
+
+def _trails(*given, steps=CLICKS):
+    """What came out are (key, ids, step)."""
+    return _run(steps, *((key, {"trail": ids.split()}, step) for key, ids, step in given))
+
+
+TRAILS = [("a", "e2 e1", 2), ("a", "e3", 3), ("b", "e4", 2)]
+
+
+def test_trails_as_they_are_to_be_break_nothing():
+    said = {
+        predicate: _said(predicate, _trails(*TRAILS))
+        for predicate in (
+            clicks.in_one_trail,
+            clicks.in_order_of_event_time,
+            clicks.no_gap_within_a_trail,
+            clicks.closer_than_the_gap_share_a_trail,
+            clicks.comes_out_when_the_session_has_ended,
+            clicks.users_do_not_share_a_trail,
+        )
+    }
+    assert list(map(len, said.values())) == [4, 1, 1, 1, 3, 3]
+    assert {finding for findings in said.values() for finding in findings} == {True}
+
+
+def test_what_is_wrong_with_a_trail_is_named():
+    one = _trails(("a", "e1 e2 e3 e4", 2), ("b", "e4", 2))
+    assert _said(clicks.in_one_trail, one) == [True, True, True, "e4 is in trails 2 times"]
+    assert _said(clicks.in_order_of_event_time, one) == [
+        "the trail e1, e2, e3, e4 has the times [3000, 2000, 13000, 2500]"
+    ]
+    assert _said(clicks.no_gap_within_a_trail, one)[-1] == (
+        "e1 and e3, next to each other in a trail, are 10000 ms apart"
+    )
+    assert _said(clicks.users_do_not_share_a_trail, one) == [
+        "the trail e1, e2, e3, e4 is of key a, and e4 is not",
+        True,
+    ]
+    apart = _trails(("a", "e1", 2), ("a", "e2", 3))
+    assert _said(clicks.closer_than_the_gap_share_a_trail, apart) == ["e2 and e1, 1000 ms apart, share no trail"]
+    assert _said(clicks.closer_than_the_gap_share_a_trail, _trails()) == ["e2 and e1, 1000 ms apart, share no trail"]
+    assert _said(clicks.comes_out_when_the_session_has_ended, apart) == [
+        True,
+        "the trail e2 is due in step 2 and came out in step 3",
+    ]
+    once = [1_000, [("e1", "a", 2_000)], 90_000]
+    assert _said(clicks.comes_out_when_the_session_has_ended, _trails(("a", "e1", 1), steps=once)) == []
+    assert _said(clicks.users_do_not_share_a_trail, _trails(("a", "e1", 2), steps=once)) == []
+
+
+# Event-time ordering
+
+HELD = [1_000, [("e1", "a", 3_000), ("e2", "a", 2_000), ("e3", "a", 3_000)], 2_000, 90_000]
+
+
+def _sorted(*given):
+    """What came out are (id, step)."""
+    return _run(HELD, *(("a", {"id": name}, step) for name, step in given))
+
+
+ORDERINGS = (
+    ordering.in_order_of_event_time,
+    ordering.one_instant_in_order_of_ids,
+    ordering.none_is_lost,
+    ordering.none_comes_out_twice,
+    ordering.not_before_the_watermark,
+    ordering.in_the_first_advance_that_passes_it,
+)
+
+
+def test_elements_in_order_break_nothing():
+    run = _sorted(("e2", 2), ("e1", 3), ("e3", 3))
+    assert [_said(predicate, run) for predicate in ORDERINGS] == [[True] * n for n in (2, 1, 3, 3, 3, 3)]
+
+
+def test_elements_out_of_order_are_named():
+    run = _sorted(("e3", 2), ("e1", 3), ("e2", 3), ("e2", 3))
+    assert _said(ordering.in_order_of_event_time, run)[1] == "e2 of key a, 1000 ms before e1, came out after it"
+    assert _said(ordering.one_instant_in_order_of_ids, run) == [
+        "e1 of key a came out after e3, which is of its time",
+        True,
+    ]
+    assert _said(ordering.none_comes_out_twice, run) == [True, "e2 came out 2 times", True]
+    assert _said(ordering.none_is_lost, _sorted(("e2", 2))) == ["e1 did not come out", True, "e3 did not come out"]
+    assert _said(ordering.not_before_the_watermark, run)[0] == "e3, of 3000, came out at the watermark 2000"
+    assert _said(ordering.in_the_first_advance_that_passes_it, run) == [
+        "e3 is due in step 3 and came out in step 2",
+        True,
+        *["e2 is due in step 2 and came out in step 3"] * 2,
+    ]
+
+
+# Stream join
+
+ROWS = [
+    1_000,
+    [
+        ("l1", "a", 2_000, "left"),
+        ("r1", "a", 12_000, "right"),
+        ("r2", "a", 12_001, "right"),
+        ("l2", "b", 2_500, "left"),
+    ],
+    12_500,
+    90_000,
+]
+
+
+def _joined(*given):
+    """What came out are (left id, right id or None, step)."""
+    return _run(ROWS, *(("b" if left == "l2" else "a", {"left": left, "right": right}, n) for left, right, n in given))
+
+
+def test_pairs_come_out_once_and_within_the_bounds():
+    good = _joined(("l1", "r1", 1))
+    bad = _joined(("l1", "r2", 1), ("l2", "r1", 1), ("l1", "r2", 1))
+    for predicate, found, said in [
+        (joins.each_matching_pair_comes_out, 1, "l1 and r1, 10000 ms after it, did not come out as a pair"),
+        (joins.a_pair_at_the_bound_comes_out, 1, "l1 and r1, exactly 10000 ms after it, did not come out as a pair"),
+        (joins.no_pair_comes_out_twice, 1, "the pair of l1 and r2 came out 2 times"),
+        (joins.no_pair_outside_of_the_bounds, 1, "l1 and r2, 10001 ms after it, came out as a pair"),
+        (joins.keys_are_not_joined, 1, "l2 of key b and r1 of key a came out as a pair"),
+        (joins.what_matches_nothing_does_not_come_out, 2, "r2 matches nothing and came out"),
+    ]:
+        assert _said(predicate, good) == [True] * found
+        assert said in _said(predicate, bad)
+
+
+def test_left_rows_come_out_unmatched_where_they_match_nothing():
+    good = _joined(("l1", "r1", 1), ("l2", None, 2))
+    bad = _joined(("l2", None, 1), ("l1", None, 2), ("l2", None, 3))
+    for predicate, said in [
+        (joins.unmatched_once, ["l2 matches nothing and was put out as unmatched 2 times"]),
+        (joins.matched_is_never_unmatched, ["l1 has a partner and was put out as unmatched"]),
+        (
+            joins.unmatched_in_the_first_advance_that_reaches_the_bound,
+            [f"l2 is due in step 2 and was put out as unmatched in step {n}" for n in (1, 3)],
+        ),
+    ]:
+        assert (_said(predicate, good), _said(predicate, bad)) == ([True], said)
+    early = joins.not_unmatched_before_the_bound
+    assert _said(early, good) == [True]
+    assert _said(early, bad) == [True, "a partner of l2 may come until 12500; at 1000 it was unmatched", True]
+    assert _said(joins.unmatched_once, _joined()) == ["l2 matches nothing and was put out as unmatched 0 times"]
+
+
+# Dedup, then count
+
+MESSAGES = [
+    1_000,
+    [("e1", "a", 2_000, "x"), ("e2", "a", 2_000, "x"), ("e3", "a", 2_000, "y"), ("e4", "b", 2_000, "x")],
+    10_000,
+    90_000,
+]
+
+
+def test_duplicates_are_not_counted_wherever_they_come():
+    later = [*MESSAGES[:2], [("e5", "a", 2_000, "y")], *MESSAGES[2:]]
+    here, there = (
+        distinct.a_duplicate_in_the_same_bundle_is_not_counted,
+        distinct.a_duplicate_in_a_later_bundle_is_not_counted,
+    )
+    every, others = distinct.every_message_is_counted, distinct.keys_do_not_drop_each_others_messages
+    good = [("a", 0, 2, 2), ("b", 0, 1, 2)]
+    assert [_said(p, _counted(MESSAGES, *good)) for p in (here, there, every, others)] == [
+        [True],
+        [],
+        [True] * 2,
+        [True] * 2,
+    ]
+    assert [_said(p, _counted(later, *good)) for p in (here, there)] == [[], [True]]
+    many, few = _counted(MESSAGES, ("a", 0, 3, 2)), _counted(MESSAGES, ("a", 0, 1, 2), ("b", 0, 1, 2))
+    assert _said(here, many) == ["the window from 0 of key a had 2 messages, 3 with duplicates, and counted 3"]
+    assert _said(every, many)[1] == "the window from 0 of key b had 1 messages and counted 0"
+    assert _said(others, few)[0] == (
+        "the window from 0 of key a had 2 messages, another key had some of them, and counted 1"
+    )
+    assert _said(there, _counted(later, ("a", 0, 4, 3)))[0].endswith("4 with duplicates, and counted 4")
+
+
+# Sliding windows
+
+SLIDING = [1_000, [("e1", "a", 2_000), ("e2", "a", 6_000)], 5_000, 10_000, 90_000]
+
+
+def test_an_element_is_covered_by_two_windows():
+    assert list(sliding.starts(5_000)) == list(sliding.starts(9_999)) == [0, 5_000]
+    good = _counted(SLIDING, ("a", -5_000, 1, 2), ("a", 0, 2, 3), ("a", 5_000, 1, 4))
+    bad = _counted(SLIDING, ("a", 0, 3, 2), ("a", 5_000, 0, 4), ("a", 5_000, 0, 4), ("a", 10_000, 1, 4))
+    for predicate, said in [
+        (sliding.counts_in_each_window, "the window from -5000 of key a covers 1 on-time elements and counted 0"),
+        (sliding.counts_no_more, "the window from 0 of key a covers 2 elements and counted 3"),
+        (sliding.comes_out_once, "the window from 5000 of key a came out 2 times"),
+        (sliding.not_before_its_end, "the window from 0 of key a came out at the watermark 5000"),
+        (
+            sliding.in_the_first_advance_that_reaches_its_end,
+            "the window from 0 of key a is due in step 3 and came out in step 2",
+        ),
+        (sliding.empty_windows_do_not_come_out, "the window from 10000 of key a covers nothing and came out"),
+    ]:
+        assert _said(predicate, good) == [True] * 3
+        assert said in _said(predicate, bad)
+
+
+def test_a_sliding_window_that_an_element_was_late_for_may_come_out_again():
+    late = [*SLIDING[:3], [("late", "a", 4_000)], *SLIDING[3:]]
+    again = _counted(late, ("a", -5_000, 1, 2), ("a", -5_000, 1, 3), ("a", 0, 3, 4), ("a", 5_000, 1, 5))
+    assert _said(sliding.comes_out_once, again) == [True]
+    assert _said(sliding.counts_in_each_window, again) == [True] * 3

@@ -9,7 +9,7 @@ import pytest
 from hostile import EVIL, SCHEDULE, TRACE, agreement, hostile_results
 from rich.console import Console
 
-from conformance.model import canonical
+from conformance.model import canonical, spelled
 from conformance.results import Cell, Verdict
 from conformance.witnesses import Confirmation, Flip, Witness
 from reports import badge, csv, junit, markdown, terminal
@@ -35,7 +35,7 @@ def test_agreement_in_words():
     assert (agreed(differing), agreed(alike)) == ("same multiset", "identical")
     assert agreed(agreement("one", "two", 0, cases=0)) == "no cases"
     lines = list(difference_lines(differing))
-    assert [line for line in lines if "gave" in line] == [f"    one gave key {EVIL} {canonical({EVIL: EVIL})}"]
+    assert [line for line in lines if "gave" in line] == [f"    one gave key {spelled(EVIL)} {canonical({EVIL: EVIL})}"]
     assert sum("bundle of 1" in line for line in lines) == 1
     assert list(difference_lines(alike)) == []
 

@@ -226,6 +226,8 @@ public final class Bridge implements java.io.Serializable {
         state.remove();
       } else if (method.equals("setTimeoutTimestamp")) {
         state.setTimeoutTimestamp(((Number) arguments.get(0)).longValue());
+      } else if (method.equals("setTimeoutDuration")) {
+        state.setTimeoutDuration(((Number) arguments.get(0)).longValue());
       } else {
         throw new IllegalArgumentException("no method " + method);
       }
@@ -242,6 +244,7 @@ public final class Bridge implements java.io.Serializable {
     request.put("rows", rows);
     request.put("state", state.exists() ? state.get() : null);
     request.put("timed_out", Boolean.valueOf(state.hasTimedOut()));
+    request.put("now", Long.valueOf(state.getCurrentProcessingTimeMs()));
     try {
       request.put("watermark", Long.valueOf(state.getCurrentWatermarkMs()));
     } catch (UnsupportedOperationException none) {
@@ -274,6 +277,12 @@ public final class Bridge implements java.io.Serializable {
     }
   }
 
+  static final class Second implements MapFunction {
+    public Object call(Object row) {
+      return ((Row) row).getString(1);
+    }
+  }
+
   static final class First implements MapFunction {
     public Object call(Object row) {
       return ((Row) row).getString(0);
@@ -295,18 +304,28 @@ public final class Bridge implements java.io.Serializable {
         : GroupStateTimeout.ProcessingTimeTimeout();
   }
 
-  public Dataset mapGroupsWithState(Dataset rows, String timeout) {
-    return grouped(rows)
-        .mapGroupsWithState((MapGroupsWithStateFunction) new One(this), Encoders.STRING(), outputEncoder(), timeout(timeout));
+  /** Groups and the texts that they start with as their state. */
+  static KeyValueGroupedDataset states(Dataset initial) {
+    return grouped(initial).mapValues((MapFunction) new Second(), Encoders.STRING());
   }
 
-  public Dataset flatMapGroupsWithState(Dataset rows, String timeout) {
-    return grouped(rows)
-        .flatMapGroupsWithState(
-            (FlatMapGroupsWithStateFunction) new Many(this),
-            OutputMode.Append(),
-            Encoders.STRING(),
-            outputEncoder(),
-            timeout(timeout));
+  /** `initial` is what groups start with, or null. */
+  public Dataset mapGroupsWithState(Dataset rows, String timeout, Dataset initial) {
+    MapGroupsWithStateFunction function = (MapGroupsWithStateFunction) new One(this);
+    KeyValueGroupedDataset groups = grouped(rows);
+    return initial == null
+        ? groups.mapGroupsWithState(function, Encoders.STRING(), outputEncoder(), timeout(timeout))
+        : groups.mapGroupsWithState(function, Encoders.STRING(), outputEncoder(), timeout(timeout), states(initial));
+  }
+
+  /** `initial` is what groups start with, or null. */
+  public Dataset flatMapGroupsWithState(Dataset rows, String timeout, Dataset initial) {
+    FlatMapGroupsWithStateFunction function = (FlatMapGroupsWithStateFunction) new Many(this);
+    KeyValueGroupedDataset groups = grouped(rows);
+    OutputMode mode = OutputMode.Append();
+    return initial == null
+        ? groups.flatMapGroupsWithState(function, mode, Encoders.STRING(), outputEncoder(), timeout(timeout))
+        : groups.flatMapGroupsWithState(
+            function, mode, Encoders.STRING(), outputEncoder(), timeout(timeout), states(initial));
   }
 }

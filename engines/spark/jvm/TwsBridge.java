@@ -1,5 +1,6 @@
 package conformance.jvm;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.StatefulProcessorWithInitialState;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -20,17 +22,38 @@ import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** The JVM's transformWithState (Spark 4.0 and later) over a Bridge. */
-public final class TwsBridge extends StatefulProcessor {
+public final class TwsBridge extends StatefulProcessorWithInitialState {
   final Bridge bridge;
   final List names;
   final List kinds;
+  final List ttls;
+  final String timeMode;
   transient HashMap variables;
 
-  /** `names` and `kinds` declare the state variables: a kind is value, list or map. */
-  public TwsBridge(Bridge bridge, List names, List kinds) {
+  /**
+   * `names`, `kinds` and `ttls` declare the state variables: a kind is value, list or map; a TTL is ms of processing time, 0 for none.
+   * `timeMode` is EventTime or ProcessingTime.
+   */
+  public TwsBridge(Bridge bridge, List names, List kinds, List ttls, String timeMode) {
     this.bridge = bridge;
     this.names = new ArrayList(names);
     this.kinds = new ArrayList(kinds);
+    this.ttls = new ArrayList(ttls);
+    this.timeMode = timeMode;
+  }
+
+  TimeMode time() {
+    return timeMode.equals("ProcessingTime") ? TimeMode.ProcessingTime() : TimeMode.EventTime();
+  }
+
+  TTLConfig ttl(int variable) {
+    long ms = ((Number) ttls.get(variable)).longValue();
+    return ms == 0 ? TTLConfig.NONE() : new TTLConfig(Duration.ofMillis(ms));
+  }
+
+  /** The processing time, where the query has one. */
+  Object now(TimerValues times) {
+    return timeMode.equals("ProcessingTime") ? (Object) Long.valueOf(times.getCurrentProcessingTimeInMs()) : Integer.valueOf(-1);
   }
 
   public void init(OutputMode mode, TimeMode time) {
@@ -39,11 +62,11 @@ public final class TwsBridge extends StatefulProcessor {
     for (int i = 0; i < names.size(); i++) {
       String name = (String) names.get(i);
       if (kinds.get(i).equals("list")) {
-        variables.put(name, handle.getListState(name, Encoders.STRING(), TTLConfig.NONE()));
+        variables.put(name, handle.getListState(name, Encoders.STRING(), ttl(i)));
       } else if (kinds.get(i).equals("map")) {
-        variables.put(name, handle.getMapState(name, Encoders.STRING(), Encoders.STRING(), TTLConfig.NONE()));
+        variables.put(name, handle.getMapState(name, Encoders.STRING(), Encoders.STRING(), ttl(i)));
       } else {
-        variables.put(name, handle.getValueState(name, Encoders.STRING(), TTLConfig.NONE()));
+        variables.put(name, handle.getValueState(name, Encoders.STRING(), ttl(i)));
       }
     }
   }
@@ -99,6 +122,8 @@ public final class TwsBridge extends StatefulProcessor {
       }
       if (method.equals("appendValue")) {
         state.appendValue(arguments.get(0));
+      } else if (method.equals("put")) {
+        state.put(((List) arguments.get(0)).toArray());
       } else {
         state.clear();
       }
@@ -150,18 +175,40 @@ public final class TwsBridge extends StatefulProcessor {
       rows.add(Bridge.input((Row) given.next()));
     }
     request.put("rows", rows);
+    request.put("now", now(times));
     return call(key, request);
+  }
+
+  public void handleInitialState(Object key, Object initial, TimerValues times) {
+    HashMap request = new HashMap();
+    ArrayList rows = new ArrayList();
+    rows.add(Bridge.input((Row) initial));
+    request.put("rows", rows);
+    request.put("initial", Boolean.TRUE);
+    call(key, request);
   }
 
   public scala.collection.Iterator handleExpiredTimer(Object key, TimerValues times, ExpiredTimerInfo timer) {
     HashMap request = new HashMap();
     request.put("time", Long.valueOf(timer.getExpiryTimeInMs()));
+    request.put("now", now(times));
     return call(key, request);
   }
 
-  public static Dataset transformWithState(Dataset rows, TwsBridge processor) {
+  /** `initial` is what keys start with, or null. */
+  public static Dataset transformWithState(Dataset rows, TwsBridge processor, Dataset initial) {
+    if (initial != null) {
+      return Bridge.grouped(rows)
+          .transformWithState(
+              (StatefulProcessorWithInitialState) processor,
+              processor.time(),
+              OutputMode.Append(),
+              Bridge.grouped(initial),
+              processor.bridge.outputEncoder(),
+              initial.encoder());
+    }
     return Bridge.grouped(rows)
         .transformWithState(
-            (StatefulProcessor) processor, TimeMode.EventTime(), OutputMode.Append(), processor.bridge.outputEncoder());
+            (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.outputEncoder());
   }
 }

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from conformance.program import Cell, Program
+from engines.spark.groups_operator import initial_state
 from engines.spark.operator import OUTPUT, Failure
 from engines.spark.tws_operator import variables
 
@@ -33,33 +34,68 @@ def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failur
     return package.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, PATIENCE)
 
 
+def _group(f: Any) -> Any:
+    return f.to_json(f.struct("program", "case", "key", "window")).alias("group")
+
+
 def grouped(stream: DataFrame) -> Any:
     """The stream as the bridge takes it: first the grouping key as JSON text, which sorts as the key does."""
     from pyspark.sql import functions as f
 
-    key = f.to_json(f.struct("program", "case", "key", "window")).alias("group")
-    return stream.select(key, "step", "id", "value", "event_time", "partition")._jdf
+    return stream.select(_group(f), "step", "id", "value", "event_time", "partition")._jdf
+
+
+def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
+    """The group and the state of each row of initial state."""
+    from pyspark.sql import functions as f
+
+    rows = [
+        (*key, initial_state(programs[key[0]], key[2], row))
+        for row in initial.collect()
+        for key in [(row.program, row.case, row.key, row.window)]
+    ]
+    states = initial.sparkSession.createDataFrame(
+        rows, "program string, case string, key string, window long, state string"
+    )
+    return states.select(_group(f), "state")._jdf
 
 
 def groups_with_state(
-    stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None, method: str, timeout: str
+    stream: DataFrame,
+    programs: Mapping[str, Program],
+    failure: Failure | None,
+    method: str,
+    timeout: str,
+    initial: DataFrame | None,
 ) -> DataFrame:
-    """``mapGroupsWithState`` or ``flatMapGroupsWithState`` of the JVM."""
+    """``mapGroupsWithState`` or ``flatMapGroupsWithState`` of the JVM. What a key starts with is its state, as it is kept."""
     from pyspark.sql import DataFrame
 
     spark = stream.sparkSession
-    made = getattr(bridge(spark, programs, failure), method)(grouped(stream), timeout)
+    made = getattr(bridge(spark, programs, failure), method)(
+        grouped(stream), timeout, initial and _states(initial, programs)
+    )
     return DataFrame(made, spark)
 
 
-def transform_with_state(stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+def transform_with_state(
+    stream: DataFrame,
+    programs: Mapping[str, Program],
+    failure: Failure | None,
+    time_mode: str,
+    initial: DataFrame | None,
+) -> DataFrame:
     """``transformWithState`` of the JVM."""
     from pyspark.sql import DataFrame
 
     spark = stream.sparkSession
     declared = list(variables(programs).values())
-    names = [name for name, _ in declared]
-    kinds = [KINDS.get(kind, "value") for _, kind in declared]
+    names = [variable.name for variable in declared]
+    kinds = [KINDS.get(variable.kind, "value") for variable in declared]
+    ttls = [variable.ttl for variable in declared]
     package: Any = spark.sparkContext._jvm
-    processor = package.conformance.jvm.TwsBridge(bridge(spark, programs, failure), names, kinds)
-    return DataFrame(package.conformance.jvm.TwsBridge.transformWithState(grouped(stream), processor), spark)
+    processor = package.conformance.jvm.TwsBridge(bridge(spark, programs, failure), names, kinds, ttls, time_mode)
+    return DataFrame(
+        package.conformance.jvm.TwsBridge.transformWithState(grouped(stream), processor, initial and grouped(initial)),
+        spark,
+    )

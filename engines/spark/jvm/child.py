@@ -60,8 +60,8 @@ class Variable:
         self._pipe, self._name = pipe, name
 
     def __getattr__(self, method: str) -> Any:
-        def call(*arguments: tuple[str]) -> Any:
-            result = self._pipe.ask(self._name, method, *(text for (text,) in arguments))
+        def call(*arguments: Any) -> Any:
+            result = self._pipe.ask(self._name, method, *map(_bare, arguments))
             if method == "iterator":
                 return iter([((key,), (value,)) for key, value in result])
             if isinstance(result, list):
@@ -71,13 +71,18 @@ class Variable:
         return call
 
 
+def _bare(argument: Any) -> Any:
+    """The text of a tuple of one, or the texts of a list of such."""
+    return [text for (text,) in argument] if isinstance(argument, list) else argument[0]
+
+
 class Handle:
     """A StatefulProcessorHandle behind the pipe. The JVM declares the variables itself."""
 
     def __init__(self, pipe: Pipe) -> None:
         self._pipe = pipe
 
-    def getValueState(self, name: str, *schemas: str) -> Variable:
+    def getValueState(self, name: str, *declared: object) -> Variable:
         return Variable(self._pipe, name)
 
     getListState = getMapState = getValueState
@@ -94,7 +99,7 @@ class Group:
 
     def __init__(self, pipe: Pipe, request: dict[str, Any]) -> None:
         self._pipe, self._state, self._watermark = pipe, request["state"], request["watermark"]
-        self.hasTimedOut = request["timed_out"]
+        self.hasTimedOut, self._now = request["timed_out"], request["now"]
 
     @property
     def exists(self) -> bool:
@@ -108,6 +113,10 @@ class Group:
         now: int = self._watermark
         return now
 
+    def getCurrentProcessingTimeMs(self) -> int:
+        now: int = self._now
+        return now
+
     def update(self, value: tuple[str]) -> None:
         self._pipe.ask("", "update", value[0])
 
@@ -116,6 +125,9 @@ class Group:
 
     def setTimeoutTimestamp(self, time: int) -> None:
         self._pipe.ask("", "setTimeoutTimestamp", time)
+
+    def setTimeoutDuration(self, ms: int) -> None:
+        self._pipe.ask("", "setTimeoutDuration", ms)
 
 
 class Server:
@@ -132,10 +144,14 @@ class Server:
         key = named["program"], named["case"], named["key"], named["window"]
         operator = self._operator_of(request)
         if request["kind"] == "tws" and "time" in request:
-            return list(operator.on_timer(key, request["time"]))
+            return list(operator.on_timer(key, request["time"], request["now"]))
         rows = [In(*row) for row in request["rows"]]
+        if "initial" in request:
+            for row in rows:
+                operator.on_initial(key, row)
+            return []
         if request["kind"] == "tws":
-            return list(operator.on_rows(key, rows))
+            return list(operator.on_rows(key, rows, request["now"]))
         outputs = list(operator.on_call(key, rows, Group(self._pipe, request)))
         return outputs if request["kind"] == "groups" else [_one(outputs)]
 

@@ -31,10 +31,16 @@ class SparkFmgwsJvm(GroupsColumn):
     classic = True
     method = "flatMapGroupsWithState"
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+    def apply(
+        self,
+        stream: DataFrame,
+        programs: Mapping[str, Program],
+        failure: Failure | None,
+        initial: DataFrame | None = None,
+    ) -> DataFrame:
         from engines.spark.jvm import bridge
 
-        return bridge.groups_with_state(stream, programs, failure, self.method, self.timeout)
+        return bridge.groups_with_state(stream, programs, failure, self.method, self.timeout_of(programs), initial)
 
 
 class SparkMgwsJvm(SparkFmgwsJvm):

@@ -10,7 +10,7 @@ from conformance.engine import Family
 from conformance.program import Program
 from engines.spark import session
 from engines.spark.column import QUICK, SparkColumn, capabilities
-from engines.spark.tws import CHANGELOG, STATE
+from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,10 +27,16 @@ class SparkTwsJvm(SparkColumn):
     def lacks(self) -> str:
         return "" if session.released() >= (4, 0) else "Spark before 4.0 has no transformWithState"
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
+    def apply(
+        self,
+        stream: DataFrame,
+        programs: Mapping[str, Program],
+        failure: Failure | None,
+        initial: DataFrame | None = None,
+    ) -> DataFrame:
         from engines.spark.jvm import bridge
 
-        return bridge.transform_with_state(stream, programs, failure)
+        return bridge.transform_with_state(stream, programs, failure, time_mode(programs), initial)
 
 
 FAMILY = Family(SparkTwsJvm, CHANGELOG)

@@ -1,0 +1,38 @@
+"""Beam 2.77.0, FnApiRunner and PrismRunner: a value cell gives, and keeps, the very object that was written in the bundle.
+
+The first element writes a list and changes it afterwards. The second reads it and changes what it read, without a write. The
+third finds both changes. The bundle-based DirectRunner (name it: direct) gives it the list as it was written. For Prism:
+prism, and --prism_location=PATH, or let Beam download the binary.
+"""
+
+import sys
+
+import apache_beam as beam
+from apache_beam.coders import FastPrimitivesCoder
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
+from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
+from apache_beam.runners.portability.prism_runner import PrismRunner
+from apache_beam.transforms import userstate
+
+
+class ChangeList(beam.DoFn):
+    ITEMS = userstate.ReadModifyWriteStateSpec("items", FastPrimitivesCoder())
+
+    def process(self, element, items=beam.DoFn.StateParam(ITEMS)):
+        found = items.read()
+        print(element[1], "element finds", found)
+        if found is None:
+            written = ["written"]
+            items.write(written)
+            written.append("changed after the write")
+        else:
+            found.append("changed after the read")
+
+
+runners = {"fnapi": FnApiRunner, "direct": BundleBasedDirectRunner, "prism": PrismRunner}
+name, *options = sys.argv[1:] or ["fnapi"]
+pipeline = beam.Pipeline(runner=runners[name](), options=PipelineOptions(options))
+elements = pipeline | beam.Create([("key", "first"), ("key", "second"), ("key", "third")], reshuffle=False)
+elements | beam.ParDo(ChangeList())
+pipeline.run().wait_until_finish()

@@ -1,0 +1,79 @@
+"""What MkDocs builds the site from: the pages of the repository in their places, and those that ``reports.site`` generates."""
+
+import logging
+import os
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+from conformance.registry import load_scenarios
+from conformance.results import Results
+from reports import site
+
+LINK = re.compile(r"\]\(([^)\s#:]+)\)")
+"""A link to a file of the repository."""
+
+LOADED = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*\b(?:src|href|data)="?(?:https?:)?//[^>]*')
+"""What a browser would load from the network."""
+
+FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
+"""The row of a finding."""
+
+
+def on_config(config):
+    """A page for each scenario in the navigation."""
+    entry = next(entry["Scenarios"] for entry in config.nav if "Scenarios" in entry)
+    entry += [{scenario.name.capitalize(): f"scenarios/{scenario.id}.md"} for scenario in load_scenarios()]
+
+
+def on_files(files, config):
+    repository, scenarios = Path(config.config_file_path).parent, load_scenarios()
+    baselines = site.baselines_in(repository / "baselines")
+    runs = [Results.read(Path(name)) for name in config.extra["results"].split(os.pathsep) if name]
+    measured = site.measured_by(runs) if runs else site.measured_in(baselines, repository / "witnesses")
+    advice = site.read_advice(repository / "docs/advice.toml")
+    for uri, text in site.pages(scenarios, measured, advice, baselines).items():
+        files.append(File.generated(config, uri, content=text))
+    config.extra["places"] = places = site.places(scenarios, measured)
+    for uri in sorted(_there(repository) - set(places)):
+        files.append(File.generated(config, uri, abs_src_path=str(repository / uri)))
+
+
+def _there(repository):
+    """What the site has of the repository: the pages, and the files that they link to."""
+    pages = [path for pattern in ("*.md", "docs/*.md") for path in repository.glob(pattern)]
+    found = {page.relative_to(repository).as_posix() for page in pages}
+    for page in pages:
+        folder = page.parent.relative_to(repository).as_posix()
+        links = {_target(folder, link) for link in LINK.findall(page.read_text(encoding="utf-8"))}
+        found |= {link for link in links if (repository / link).is_file()}
+    return found
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Links as the site has them: of a folder its index, of a scenario's source its page, of a witness its place there."""
+    if not page.file.abs_src_path:
+        return markdown
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def resolved(link):
+        target = _target(folder, link[1])
+        index = f"{target}/index.md"
+        place = config.extra["places"].get(target) or (index if index in files.src_uris else "")
+        return f"]({posixpath.relpath(place, folder)})" if place else link[0]
+
+    if page.file.src_uri == "docs/findings.md":
+        markdown = FINDING.sub(r'| <span id="finding-\1">\1</span> |', markdown)
+    return LINK.sub(resolved, markdown)
+
+
+def on_post_page(output, page, config):
+    """The site is to be read without a network. A warning fails a strict build."""
+    for tag in LOADED.findall(output):
+        logging.getLogger("mkdocs.hooks").warning(f"{page.file.src_uri} loads something from the network: {tag}")
+
+
+def _target(folder, link):
+    return posixpath.normpath(posixpath.join(folder, link))

@@ -1,0 +1,135 @@
+"""Initial state: a job begins with state from elsewhere, one element a key, as after a migration.
+
+The state is a number that every later element of the key adds one to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.equivalence import Equivalence
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model import Emission, Event
+from conformance.perturbation import INTERLEAVE, MERGE, RENAME, REORDER_ACROSS, RESTART, REVERSE, SPLIT
+from conformance.program import Cell, Emit, Program, State, Timers
+
+FIRST_BATCH = Source(
+    "Databricks, Build a custom stateful application",
+    "with the first micro-batch",
+    "https://docs.databricks.com/aws/en/stateful-applications/",
+)
+
+
+class Continued(Program):
+    """The value of an element of initial state is where its key's count begins."""
+
+    cells = {"count": Cell.COMBINING}
+    initial = True
+
+    def on_initial(self, event: Event, state: State) -> None:
+        state.count.add(event.value)
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        before = state.count.get()
+        state.count.add(1)
+        emit({"of": event.id, "before": before})
+
+
+def counts(run: Observation) -> Iterator[tuple[str, int | None, Emission, bool]]:
+    """(key, what it starts with, an emission of it, whether that is its first)."""
+    begins = {event.key: event.value for event in run.case.schedule.initial}
+    for key in run.arrivals_by_key:
+        for number, emission in enumerate(run.of_key(key)):
+            yield key, begins.get(key), emission, not number
+
+
+def counted_on(run: Observation, emission: Emission, begin: int) -> bool:
+    """Whether the count before an element is what its key starts with and some of the elements that came by then: which of them, and
+    how many of their outputs are to be seen, is another matter. No key has as many elements as the least that one starts with."""
+    initial = {event.id for event in run.case.schedule.initial}
+    by_then = [a for a in run.arrivals_by_key[emission.key] if a.step <= emission.step and a.event.id not in initial]
+    found: int = emission.value["before"]
+    return begin <= found < begin + len(by_then)
+
+
+def there_for_the_first_element(run: Observation) -> Iterator[Finding]:
+    for key, begin, emission, first in counts(run):
+        if begin is not None and first:
+            found = emission.value["before"]
+            yield (
+                counted_on(run, emission, begin)
+                or f"key {key} starts with {begin}, and its first element finds {found}"
+            )
+
+
+def waits_for_the_first_element(run: Observation) -> Iterator[Finding]:
+    """Exercised where the first element of the key comes after the watermark has moved."""
+    for key, begin, emission, first in counts(run):
+        if begin is not None and first and run.interval(emission.step) > 1:
+            found = emission.value["before"]
+            yield (
+                counted_on(run, emission, begin)
+                or f"key {key} starts with {begin}, and its first element, in step {emission.step}, finds {found}"
+            )
+
+
+def applied_once(run: Observation) -> Iterator[Finding]:
+    for key, begin, emission, first in counts(run):
+        if begin is not None and not first:
+            found = emission.value["before"]
+            yield (
+                counted_on(run, emission, begin)
+                or f"key {key} starts with {begin}, and {emission.value['of']} finds {found}"
+            )
+
+
+def others_start_empty(run: Observation) -> Iterator[Finding]:
+    """Exercised where another key of the job starts with state."""
+    for key, begin, emission, first in counts(run):
+        if begin is None and run.case.schedule.initial and first:
+            found = emission.value["before"]
+            yield counted_on(run, emission, 0) or f"key {key} starts without state, and its first element finds {found}"
+
+
+def nothing_comes_out_by_itself(run: Observation) -> Iterator[Finding]:
+    elements = {arrival.event.id for arrival in run.arrivals} - {event.id for event in run.case.schedule.initial}
+    for event in run.case.schedule.initial:
+        found = [emission.value["of"] for emission in run.of_key(event.key)]
+        yield set(found) <= elements or f"key {event.key} puts out {found}, its elements are {sorted(elements)}"
+
+
+STARTS = frozenset({Feature.INITIAL_STATE})
+
+SCENARIO = Scenario(
+    name="initial state",
+    summary="A job begins with a count for some keys, and counts on.",
+    programs={"continued": Continued()},
+    domain={"continued": Domain(offsets=(1, 500, 20_000), values=(10, 20, 30))},
+    survives={
+        "continued": promise((INTERLEAVE, SPLIT, MERGE, RESTART, RENAME), Equivalence.IDENTICAL)
+        | promise((REVERSE, REORDER_ACROSS), Equivalence.SAME_FINAL_VALUE)
+    },
+    guarantees=(
+        Guarantee(
+            "initial state is there for a key's first element",
+            "continued",
+            there_for_the_first_element,
+            needs=STARTS,
+            source=FIRST_BATCH,
+        ),
+        Guarantee(
+            "initial state waits for a key's first element", "continued", waits_for_the_first_element, needs=STARTS
+        ),
+        Guarantee("initial state is applied once", "continued", applied_once, needs=STARTS),
+        Guarantee("a key without initial state starts empty", "continued", others_start_empty, needs=STARTS),
+        Guarantee("initial state by itself puts nothing out", "continued", nothing_comes_out_by_itself, needs=STARTS),
+        Guarantee(
+            "initial state is applied once over a restart",
+            "continued",
+            same_under=(RESTART,),
+            alike=Equivalence.IDENTICAL,
+            needs=STARTS,
+        ),
+    ),
+)

@@ -1,0 +1,341 @@
+"""Timer firing: which timers fire, when, in which order, and with which state, when nothing moves them any more.
+
+Every event sets timers of its own, known by tags that begin with its id, and says so. A callback says which timer it is and
+which events its key has had. No callback sets a timer. What is set for a time that the watermark has passed, or has reached
+exactly, is asked about apart: engines differ there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.engine import Feature
+from conformance.equivalence import Equivalence
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model import Arrival, Event
+from conformance.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
+from conformance.program import Cell, Emit, Program, State, Timer, Timers
+
+PAUSE = 4_000
+LONG_AGO = 100_000
+"""Further back (ms) than any event lies ahead of the watermark that it meets."""
+
+HOUR = 20_000
+SHARED = "hour"
+"""The tag of the timer that the events of a key share; it is set for the end of such a span (ms)."""
+
+SPARK_TWS = "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-transform-with-state.html"
+DATABRICKS = "https://docs.databricks.com/aws/en/stateful-applications/"
+DATABRICKS_IDLE = Source(
+    "Databricks, Build a custom stateful application",
+    "Expired timers fire even if no records for their associated key are processed",
+    DATABRICKS,
+)
+BEAM_ORDER = Source(
+    "Beam Java API, Timer",
+    "will be called at some time after the requested time, in timestamp order",
+    "https://beam.apache.org/releases/javadoc/2.66.0/org/apache/beam/sdk/state/Timer.html",
+)
+BEAM_TAGS = Source(
+    "Beam programming guide, Dynamic timer tags",
+    "A timer with a specific tag can only be set to a single timestamp",
+    "https://beam.apache.org/documentation/programming-guide/#dynamic-timer-tags",
+)
+SPARK_ONCE = Source(
+    "Spark transformWithState guide, Handling expired timers",
+    "This method is invoked once for each expired timer",
+    SPARK_TWS,
+)
+
+
+class Firing(Program):
+    """What an event sets is said by its value: one timer ("once", "delete the last", which deletes the last one set by
+    "once"), "two at once", "two, one deleted" right away, one for a time "long ago" or "just before" the event, or the one
+    that all events share, for the "end of the hour"."""
+
+    cells = {"events": Cell.BAG, "last": Cell.VALUE}
+    timers = ("timer",)
+    times = ("time",)
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        state.events.add(event.id)
+        for tag, time in timers_of(event).items():
+            timers.set("timer", time, tag=tag)
+        deleted = None
+        if event.value == "once":
+            state.last.set(event.id)
+        elif event.value == "delete the last":
+            deleted = state.last.get()
+        elif event.value == "two, one deleted":
+            deleted = f"{event.id}/deleted"
+        if deleted:
+            timers.clear("timer", tag=deleted)
+        emit({"id": event.id, "deleted": deleted})
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"fired": timer.tag, "time": timer.time, "events": state.events.get()})
+
+
+def timers_of(event: Event) -> dict[str, int]:
+    """Tag -> time (ms) of the timers that an event sets."""
+    later = event.event_time + PAUSE
+    if event.value == "two at once":
+        return {f"{event.id}/1": later, f"{event.id}/2": later}
+    if event.value == "two, one deleted":
+        return {f"{event.id}/kept": later, f"{event.id}/deleted": later + 1}
+    if event.value == "long ago":
+        return {event.id: event.event_time - LONG_AGO}
+    if event.value == "just before":
+        return {event.id: event.event_time - 1}
+    if event.value == "end of the hour":
+        return {SHARED: event.event_time - event.event_time % HOUR + HOUR}
+    return {event.id: later}
+
+
+def lasting(run: Observation) -> Iterator[tuple[Arrival, str, int]]:
+    """(event, tag, time) of the timers that are set for a time after the watermark and that nothing moves or deletes."""
+    for arrivals in run.arrivals_by_key.values():
+        deletes = any(arrival.event.value == "delete the last" for arrival in arrivals)
+        for arrival in arrivals:
+            if not (arrival.event.value == "once" and deletes):
+                for tag, time in timers_of(arrival.event).items():
+                    if time > arrival.watermark and tag != SHARED and not tag.endswith("/deleted"):
+                        yield arrival, tag, time
+
+
+def handled(run: Observation) -> dict[str, int]:
+    """Event id -> the step in which its output came out: an engine may hold an element back."""
+    return {name: emission.step for emission, name in run.tagged("id")}
+
+
+def firings(run: Observation, key: str, tag: str) -> list[int]:
+    """The steps in which a key's timer of this tag fired."""
+    return [emission.step for emission, fired in run.tagged("fired") if (emission.key, fired) == (key, tag)]
+
+
+def fires_without_new_data(run: Observation) -> Iterator[Finding]:
+    for arrival, tag, time in lasting(run):
+        key = arrival.event.key
+        if run.arrivals_by_key[key][-1].step == arrival.step:
+            yield (
+                bool(firings(run, key, tag))
+                or f"the timer of {arrival.event.id} for {time} did not fire; no data of key {key} came after it"
+            )
+
+
+def in_order_of_time(run: Observation) -> Iterator[Finding]:
+    """Exercised where one settled advance makes timers of several times due."""
+    came = handled(run)
+    expected = {(a.event.key, tag): came[a.event.id] for a, tag, _ in lasting(run) if a.event.id in came}
+    settled = {advance.id for advance in run.case.schedule.advances if not advance.coalesced}
+    fired: dict[tuple[str, int], list[int]] = {}
+    for emission, tag in run.tagged("fired"):
+        if emission.step in settled and expected.get((emission.key, tag), emission.step) < emission.step:
+            fired.setdefault((emission.key, emission.step), []).append(emission.value["time"])
+    for (key, step), times in fired.items():
+        if len(set(times)) > 1:
+            yield times == sorted(times) or f"the timers of key {key} that fired in step {step} are for {times}"
+
+
+def of_one_instant_all_fire(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        if arrival.event.value == "two at once":
+            key, tags = arrival.event.key, timers_of(arrival.event)
+            times = [len(firings(run, key, tag)) for tag in tags]
+            yield times == [1, 1] or f"of two timers that {arrival.event.id} set for one instant fired {times}"
+
+
+def passed_fires_once(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        if arrival.event.value == "long ago":
+            times = len(firings(run, arrival.event.key, arrival.event.id))
+            yield times == 1 or f"the timer of {arrival.event.id}, for {LONG_AGO} ms before it, fired {times} times"
+
+
+def passed_fires_by_the_next_advance(run: Observation) -> Iterator[Finding]:
+    """Exercised where it fires, and the next advance is not the last."""
+    *others, _ = run.case.schedule.advances
+    values = {arrival.event.id: arrival.event.value for arrival in run.arrivals}
+    for emission, name in run.tagged("id"):
+        following = next((advance for advance in others if advance.id > emission.step), None)
+        if values[name] == "long ago" and following:
+            latest = run.case.schedule.due(following.watermark)
+            for step in firings(run, emission.key, name):
+                yield (
+                    latest is None
+                    or step <= latest
+                    or f"the timer of {name}, for {LONG_AGO} ms before it, fired in step {step}, after step {latest}"
+                )
+
+
+def at_the_watermark_fires(run: Observation) -> Iterator[Finding]:
+    """Of timers that were set while the watermark was at their time."""
+    for arrival in run.arrivals:
+        if (
+            arrival.event.value == "just before"
+            and arrival.watermark == arrival.settled == arrival.event.event_time - 1
+        ):
+            times = len(firings(run, arrival.event.key, arrival.event.id))
+            yield (
+                times == 1
+                or f"the timer of {arrival.event.id}, set at the watermark for that time, fired {times} times"
+            )
+
+
+def reached_exactly_fires(run: Observation) -> Iterator[Finding]:
+    """Exercised where it fires, and some advance stops at its time before the last one."""
+    *others, _ = run.case.schedule.advances
+    stops = {advance.watermark: advance.id for advance in others if not advance.coalesced}
+    came = handled(run)
+    for arrival, tag, time in lasting(run):
+        if time in stops and came.get(arrival.event.id, stops[time]) < stops[time]:
+            for step in firings(run, arrival.event.key, tag):
+                yield (
+                    step == stops[time]
+                    or f"the watermark came to {time} in step {stops[time]}, the timer of {arrival.event.id} for it fired in step {step}"
+                )
+
+
+def shared(run: Observation) -> Iterator[tuple[str, int, int]]:
+    """(key, time, how many events set it) of the timers that events of a key share and none of them moved."""
+    for key, arrivals in run.arrivals_by_key.items():
+        times = [timers_of(arrival.event)[SHARED] for arrival in arrivals if arrival.event.value == "end of the hour"]
+        if len(set(times)) == 1:
+            yield key, times[0], len(times)
+
+
+def set_again_fires_once(run: Observation) -> Iterator[Finding]:
+    for key, time, often in shared(run):
+        if often > 1:
+            times = len(firings(run, key, SHARED))
+            yield times == 1 or f"the timer of key {key} that was set {often} times for {time} fired {times} times"
+
+
+def keys_have_timers_of_their_own(run: Observation) -> Iterator[Finding]:
+    """Exercised where several keys set a timer of one tag."""
+    found = list(shared(run))
+    if len(found) > 1:
+        for key, time, _ in found:
+            times = len(firings(run, key, SHARED))
+            yield times == 1 or f"the timer of key {key} for {time}, whose tag other keys use too, fired {times} times"
+
+
+def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
+    """Where its time had not come when it was deleted."""
+    arrivals = {arrival.event.id: arrival for arrival in run.arrivals}
+    for key, emissions in run.told.items():
+        for number, emission in enumerate(emissions):
+            if tag := emission.value.get("deleted"):
+                time = timers_of(arrivals[tag.partition("/")[0]].event)[tag]
+                reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+                if time > reached:
+                    fired = [e.step for e in emissions[number:] if e.value.get("fired") == tag]
+                    yield (
+                        not fired
+                        or f"the timer {tag} of key {key} fired in step {fired[0]}, {emission.value['id']} had deleted it"
+                    )
+
+
+def deleting_leaves_the_others(run: Observation) -> Iterator[Finding]:
+    for arrival in run.arrivals:
+        if arrival.event.value == "two, one deleted":
+            times = len(firings(run, arrival.event.key, f"{arrival.event.id}/kept"))
+            yield times == 1 or f"{arrival.event.id} deleted one of two timers, and the other fired {times} times"
+
+
+def callbacks_see_the_state(run: Observation) -> Iterator[Finding]:
+    """The events of the key up to then."""
+    for key, emissions in run.told.items():
+        had: list[str] = []
+        for emission in emissions:
+            if "id" in emission.value:
+                had.append(emission.value["id"])
+            elif had:
+                found = emission.value["events"]
+                yield (
+                    sorted(found) == sorted(had)
+                    or f"the timer {emission.value['fired']} of key {key} found the events {found}, not {had}"
+                )
+
+
+def not_within_a_bundle(run: Observation) -> Iterator[Finding]:
+    """Of timers for a time long ago, which any moment is late enough for; where an element of the key comes after that which
+    sets one, in the same step."""
+    for key, emissions in run.told.items():
+        for bundle in run.case.schedule.bundles:
+            mine = {event.id: event.value for event in bundle.events if event.key == key}
+            passed = {name for name, value in mine.items() if value == "long ago"}
+            came = [emission.value for emission in emissions if emission.step == bundle.id]
+            elements = [value["id"] for value in came if value.get("id") in mine]
+            if passed & set(elements[:-1]):
+                first = next((place for place, value in enumerate(came) if value.get("fired") in passed), len(came))
+                between = [value["id"] for value in came[first:] if value.get("id") in mine]
+                yield (
+                    not between or f"a timer of key {key} fired before {between[0]}, in the middle of step {bundle.id}"
+                )
+
+
+def _domain(*operations: str) -> Domain:
+    return Domain(offsets=(1, 1, 2, 500, 1_000, 1_001, 5_001, 6_000, 6_001, 10_001), keys=2, values=operations)
+
+
+SCENARIO = Scenario(
+    name="timer firing",
+    summary="Every event sets timers of its own; a timer says when it fires, and which events its key has had.",
+    # What is set for a time that has passed stands apart: an engine that refuses it would give up the other timers, too.
+    programs={"ahead": Firing(), "passed": Firing()},
+    domain={
+        "ahead": _domain(
+            "once", "two at once", "two, one deleted", "delete the last", "end of the hour", "end of the hour"
+        ),
+        "passed": _domain("once", "long ago", "long ago", "just before"),
+    },
+    # What is set for a time that has passed fires when the bundle is over, so its callback finds what bundles make of it.
+    survives={
+        program: promise((INTERLEAVE, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
+        for program in ("ahead", "passed")
+    },
+    guarantees=(
+        Guarantee("a timer fires without new data of its key", "ahead", fires_without_new_data, source=DATABRICKS_IDLE),
+        Guarantee(
+            "timers of a key that one advance makes due fire in order of time",
+            "ahead",
+            in_order_of_time,
+            source=BEAM_ORDER,
+        ),
+        Guarantee("timers of one instant all fire", "ahead", of_one_instant_all_fire, source=SPARK_ONCE),
+        Guarantee("a timer set for a time that has passed fires once", "passed", passed_fires_once),
+        Guarantee(
+            "a timer set for a time that has passed fires by the next advance",
+            "passed",
+            passed_fires_by_the_next_advance,
+            needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee(
+            "a timer set for exactly the watermark fires once",
+            "passed",
+            at_the_watermark_fires,
+        ),
+        Guarantee(
+            "a timer fires when the watermark comes exactly to its time",
+            "ahead",
+            reached_exactly_fires,
+            needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee("a timer set again for the same time fires once", "ahead", set_again_fires_once, source=BEAM_TAGS),
+        Guarantee("a timer deleted by its tag does not fire", "ahead", deleted_does_not_fire),
+        Guarantee("deleting a timer leaves the others of its key", "ahead", deleting_leaves_the_others),
+        Guarantee("keys have timers of their own", "ahead", keys_have_timers_of_their_own),
+        Guarantee("a timer's callback sees the state written before", "ahead", callbacks_see_the_state),
+        Guarantee("no timer fires within a bundle of its key", "passed", not_within_a_bundle),
+        Guarantee(
+            "timers are the same after a restart", "ahead", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET
+        ),
+        Guarantee(
+            "timers are the same after a failure in a bundle",
+            "ahead",
+            same_under=(RETRY, RESUME),
+            alike=Equivalence.SAME_MULTISET,
+        ),
+    ),
+)

@@ -1,0 +1,192 @@
+"""The generated pages of the documentation: whole for every scenario, from the tree's baselines or from a run, without MkDocs."""
+
+import inspect
+import posixpath
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hostile import EVIL, SCHEDULE, TRACE
+
+from conformance.guarantees import Domain, Guarantee, Scenario
+from conformance.model import Case
+from conformance.program import Program
+from conformance.registry import load_scenarios
+from conformance.results import Cell, Results, Verdict
+from conformance.witnesses import Witness
+from reports import site
+
+REPOSITORY = Path(__file__).parents[2]
+SCENARIOS = load_scenarios()
+ADVICE = site.read_advice(REPOSITORY / "docs/advice.toml")
+
+
+@pytest.fixture(scope="module")
+def baselines():
+    return site.baselines_in(REPOSITORY / "baselines")
+
+
+@pytest.fixture(scope="module")
+def measured(baselines):
+    return site.measured_in(baselines, REPOSITORY / "witnesses")
+
+
+@pytest.fixture(scope="module")
+def pages(measured, baselines):
+    return site.pages(SCENARIOS, measured, ADVICE, baselines)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_every_scenario_has_a_page(scenario, pages, measured):
+    """With its programs' source, a section for each guarantee, and what each violated cell is about."""
+    page = pages[f"scenarios/{scenario.id}.md"]
+    for program in scenario.programs.values():
+        assert inspect.getsource(type(program)).rstrip() in page
+    for guarantee in scenario.guarantees:
+        _, _, section = page.partition(f"{{ #{guarantee.id} }}\n")
+        section = section.partition("\n### ")[0]
+        assert section
+        assert guarantee.source.url in section
+        for label, engines in measured.frameworks.items():
+            for engine in engines:
+                for way in measured.against((scenario.id, guarantee.id), label, engine):
+                    assert f"/// details | {engine} ({label}): " in section
+                    assert way.witness in section
+
+
+def test_links_between_generated_pages_lead_somewhere(pages):
+    """Those to pages that are not generated are the strict build's to check."""
+    anchors = {place: set(re.findall(r"\{ #([\w-]+) \}|\{id: ([\w-]+)\}", text)) for place, text in pages.items()}
+    seen = 0
+    for place, text in pages.items():
+        for target, anchor in re.findall(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)", text) if place.endswith(".md") else []:
+            to = posixpath.normpath(posixpath.join(posixpath.dirname(place), target)) if target else place
+            if not to.startswith("docs/"):
+                assert to in pages
+                assert not anchor or any(anchor in found for found in anchors[to])
+                seen += 1
+    assert seen > 100
+
+
+def test_every_stored_witness_is_shown(pages, measured):
+    places = site.places(SCENARIOS, measured)
+    assert places["scenarios/late_data.py"] == "scenarios/late-data.md"
+    for path in (REPOSITORY / "witnesses").glob("*.json"):
+        page, _, anchor = places[f"witnesses/{path.name}"].partition("#")
+        assert pages[page].count(f"{{id: {anchor}}}") == 1
+        assert pages[f"witnesses/{path.name}"] == path.read_text(encoding="utf-8")
+        assert ElementTree.fromstring(pages[f"witnesses/{path.stem}.svg"]).tag.endswith("svg")
+
+
+def test_every_violated_cell_of_the_baselines_has_advice(baselines):
+    lacking = {
+        (name, *row, engine)
+        for name, baseline in baselines.items()
+        for row, engine in site.Measured([baseline]).violated()
+        if not any(advice.about(row, engine) for advice in ADVICE)
+    }
+    assert not lacking
+
+
+def test_advice_is_about_guarantees_that_there_are_and_that_an_engine_violates(baselines):
+    known = {f"{scenario.id}/{guarantee.id}" for scenario in SCENARIOS for guarantee in scenario.guarantees}
+    violated = set(site.Measured(list(baselines.values())).violated())
+    for advice in ADVICE:
+        for guarantee in advice.guarantees:
+            assert guarantee in known
+            assert any(advice.about(row, engine) for row, engine in violated if "/".join(row) == guarantee)
+
+
+def test_the_newest_release_of_each_package_is_shown(baselines):
+    numbered = dict.fromkeys(("pyspark-4.9.0", "pyspark-4.10.0"), baselines["pyspark-4.3.0"])
+    numbered["pyspark-4.10.0"] = baselines["pyspark-4.2.1"]
+    assert list(site.measured_in(numbered, REPOSITORY / "witnesses").frameworks) == ["Spark 4.2.1"]
+    assert list(site.measured_in({}, REPOSITORY / "witnesses").frameworks) == []
+
+
+class Nothing(Program):
+    def on_event(self, event, state, timers, emit):
+        emit(None)
+
+
+def a_scenario():
+    guarantees = (Guarantee("it says nothing", "it", lambda run: iter(())),)
+    return Scenario("of a user's own", "A summary.", {"it": Nothing()}, {"it": Domain((1,))}, guarantees)
+
+
+def test_a_scenario_that_was_not_measured_says_so(measured, baselines):
+    page = site.pages([a_scenario()], measured, ADVICE, baselines)["scenarios/of-a-user-s-own.md"]
+    assert "Not measured yet" in page
+    assert "not asked yet" in page
+    assert "class Nothing(Program):" in page
+
+
+def test_a_run_takes_the_place_of_the_baselines():
+    scenario = a_scenario()
+    guarantee = scenario.guarantees[0]
+    case = Case(scenario.id, "it", SCHEDULE)
+    versions = {"spark": "9.9.9"}
+    witness = Witness(guarantee.id, guarantee.claim, case, None, "spark-x", versions, f"``` {EVIL}", TRACE, TRACE)
+    place = (scenario.id, "it", guarantee.id, "as drawn")
+    run = Results(
+        {"harness": "", "cases_digest": ""},
+        {name: {"versions": versions, "column": name} for name in ("spark-x", "spark-y")},
+        {},
+        [
+            Cell(*place, "spark-x", Verdict.VIOLATED, "", cases=7, witness=witness.id),
+            Cell(*place, "spark-y", Verdict.HOLDS, "", cases=7),
+        ],
+        witnesses={witness.id: witness.to_json()},
+    )
+    advice = site.Advice("a cause", ("spark-*",), (f"{scenario.id}/{guarantee.id}",), "Do it otherwise.")
+    found = site.pages([scenario], site.measured_by([run]), [advice], {})
+    page = found[f"scenarios/{scenario.id}.md"]
+    assert '<b>Spark 9.9.9</b>\n<span class="verdict violated" title="violated, 7 cases">✗ spark-x</span>' in page
+    assert "✓ spark-y" in page
+    assert '!!! tip "What to do: a cause"\n    Do it otherwise.' in page
+    assert page.count("```") == 4  # the program and the witness
+    assert "<script>" not in re.sub(r"```text.*?```", "", page, flags=re.DOTALL)
+    assert f"witnesses/{witness.id}.svg" in found
+
+
+def test_an_excerpt_has_what_a_class_uses_and_nothing_else():
+    source = '''
+"""A module."""
+import json
+
+SIZE = 3
+TWICE = 2 * SIZE
+OTHER = 4
+
+
+def helper(x):
+    return x + TWICE
+
+
+def unused():
+    return OTHER
+
+
+@helper
+class Base:
+    pass
+
+
+class Program(Base):
+    def f(self):
+        return json.dumps(helper(1))
+'''
+    excerpt = site.excerpt(source, {"Program"})
+    assert excerpt.splitlines()[:3] == ["SIZE = 3", "TWICE = 2 * SIZE", ""]
+    assert "@helper\nclass Base:" in excerpt
+    assert "unused" not in excerpt
+    assert "OTHER" not in excerpt
+
+
+@pytest.mark.parametrize("text", ["[[advice", "advice = 1", "[[advice]]\ncause = 'c'"])
+def test_advice_that_is_none_is_refused(text, tmp_path):
+    path = tmp_path / "advice.toml"
+    path.write_text(text)
+    with pytest.raises(site.UnusableAdvice, match=r"advice\.toml"):
+        site.read_advice(path)
