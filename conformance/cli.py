@@ -30,6 +30,7 @@ from conformance.guarantees import Guarantee, Scenario
 from conformance.loading import ask_for
 from conformance.model import InvalidSchedule, Trace
 from conformance.port import InvalidPort
+from conformance.program import by_processing_time
 from conformance.rechecking import check_again
 from conformance.registry import (
     UnknownName,
@@ -53,7 +54,7 @@ from conformance.storage import UnusableCases, UnusableTraces
 from conformance.upgrading import asked_alone, asked_of
 from conformance.witnesses import UnreadableWitness, Witness
 
-QUICK = 40
+QUICK, QUICK_SHARE = 10, 0.2
 
 BAD_INPUT = (
     UnknownName,
@@ -266,7 +267,17 @@ def doctor() -> None:
 )
 @checking
 @click.option("--all-packs", is_flag=True, help="Let slow engines run all packs of cases, not a choice of them.")
-@click.option("--quick", is_flag=True, help=f"Short for --cases {QUICK}.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    help="Which part of its choice of packs a slow engine runs. Default: all of it.",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without what waits for processing time.",
+)
 def run(
     engines: tuple[str, ...],
     releases: tuple[str, ...],
@@ -280,6 +291,7 @@ def run(
     spark_master: str | None,
     checker: str,
     all_packs: bool,
+    share: float,
     quick: bool,
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, cells.csv, badge.svg and the
@@ -289,17 +301,27 @@ def run(
         os.environ["CONFORMANCE_SPARK_MASTER"] = spark_master  # engines run in processes of their own
     ports = port_engines()
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
+    about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
+    if quick:
+        wanted, share = QUICK, QUICK_SHARE
+        asked = (
+            asked
+            if engines
+            else [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
+        )
+        about = about if scenarios else [s for s in about if not by_processing_time(s.programs.values())]
     options = Options(
         engines=tuple(asked),
-        scenarios=tuple(load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()),
+        scenarios=tuple(about),
         out=out,
-        wanted=QUICK if quick else wanted,
+        wanted=wanted,
         seed=random.SystemRandom().randrange(10**6) if seed is None else seed,
         cases_from=cases_from,
         witnesses=(witnesses,),
         timeout=timeout,
         checker=checker,
         all_packs=all_packs,
+        share=share,
     )
     sys.exit(3 if failed(execute(options, console)) else 0)
 

@@ -120,6 +120,7 @@ class Capabilities:
         heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
         host: engines of one host share a process, one after the other, and with it what is slow to start (a JVM).
         packs: bounds the packs of a run: a slow engine runs a choice of them.
+        quick: it is one of those that a quick run looks at.
         idiom: what it runs instead of programs; such an engine takes the cases of one program alone.
         ahead: how far (ms) an event may lie ahead of the watermark that it meets.
     """
@@ -131,6 +132,7 @@ class Capabilities:
     heavy: bool = False
     host: str = ""
     packs: int = ALL
+    quick: bool = False
     idiom: Idiom | None = None
     ahead: int = 10**15
 

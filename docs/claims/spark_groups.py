@@ -60,9 +60,32 @@ says("pyspark-timeout-in-the-past", "Error" in answer, answer)
 # Key a waits; the watermark moves from 100 s to 200 s while only b has rows.
 batches = [[("b", "x", 200)], [("a", "x", 200)], [("b", "x", 300)], [("b", "x", 300)]]
 calls = run(waits, batches, GroupStateTimeout.EventTimeTimeout)
-timed_out = next(seen for seen in itertools.chain(*calls) if seen.startswith("a timed out"))
-batch = next(seen for seen in calls if timed_out in seen)
+timed_out = next((seen for seen in itertools.chain(*calls) if seen.startswith("a timed out")), "nothing came")
+batch = next((seen for seen in calls if timed_out in seen), [timed_out])
 after = batch.index(timed_out) == len(batch) - 1 and len(batch) > 1
 empty = sum(map(int, filter(str.isdigit, timed_out.partition("[")[2]))) == 0
 says("spark-timeout-empty-iterator", empty, f"no rows, but PySpark's iterator is not empty: {timed_out}")
 says("pyspark-timeout-empty-input", after and empty, f"the calls of the micro-batch with the timeout: {batch}")
+
+says(
+    "spark-timeout-of-inactive-keys",
+    timed_out.startswith("a timed out"),
+    f"key a had no more rows; when the watermark had passed its timeout: {timed_out}",
+)
+
+# The watermark stands at exactly 150 s, then at 200 s.
+batches = [
+    [("b", "x", 200)],
+    [("a", "x", 200)],
+    [("b", "x", 250)],
+    [("b", "x", 250)],
+    [("b", "x", 300)],
+    [("b", "x", 300)],
+]
+calls = run(waits, batches, GroupStateTimeout.EventTimeTimeout)
+when = [number for number, batch in enumerate(calls) if any(seen.startswith("a timed out") for seen in batch)]
+says(
+    "spark-timeout-passes",
+    when == [5],
+    f"at a watermark of 150 s in micro-batch 3, of 200 s in 5, the timeout for 150 s occurs in {when}",
+)

@@ -58,6 +58,7 @@ CAPABILITIES = Capabilities(
     | {Feature.PROCESSING_TIME: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
+    quick=True,
 )
 
 HEARTBEAT = ("", "", "")

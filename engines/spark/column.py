@@ -59,16 +59,18 @@ STORES = {
 """State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
-QUICK, SLOW = 20, 12
+FAST, SLOW = 20, 10
 """How many packs the JVM's and the Python APIs run; a micro-batch of the latter takes two to three times as long (Spark 4.3.0). So
 many of them have most programs under most perturbations."""
 
 
-def capabilities(features: Mapping[Feature, Support], packs: int = SLOW, largest_pack: int = 2_000) -> Capabilities:
+def capabilities(
+    features: Mapping[Feature, Support], packs: int = SLOW, largest_pack: int = 2_000, quick: bool = False
+) -> Capabilities:
     """Those of a Spark column, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
     return Capabilities(
-        {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs
+        {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs, quick=quick
     )
 
 

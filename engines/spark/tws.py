@@ -46,7 +46,7 @@ class SparkTws(SparkColumn):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
-    capabilities = capabilities(STATE)
+    capabilities = capabilities(STATE, quick=True)
 
     def apply(
         self,

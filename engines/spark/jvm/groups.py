@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family, Feature, emulated
 from conformance.program import Program
-from engines.spark.column import QUICK, capabilities
+from engines.spark.column import FAST, capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsColumn
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LAST = emulated(
 class SparkFmgwsJvm(GroupsColumn):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
-    capabilities = capabilities(STATE, QUICK)
+    capabilities = capabilities(STATE, FAST, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -46,7 +46,7 @@ class SparkFmgwsJvm(GroupsColumn):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, QUICK)
+    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, FAST)
     method = "mapGroupsWithState"
     mode = "update"
 

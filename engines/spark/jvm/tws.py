@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.engine import Family
 from conformance.program import Program
 from engines.spark import session
-from engines.spark.column import QUICK, SparkColumn, capabilities
+from engines.spark.column import FAST, SparkColumn, capabilities
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class SparkTwsJvm(SparkColumn):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities(STATE, QUICK)
+    capabilities = capabilities(STATE, FAST)
     classic = True
 
     def lacks(self) -> str:
