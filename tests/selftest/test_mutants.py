@@ -18,7 +18,7 @@ SCENARIOS = load_scenarios()
 
 @pytest.fixture(scope="module")
 def found():
-    return selftest(SCENARIOS, mutant_ids(), wanted=20, seeds=5)
+    return selftest(SCENARIOS, mutant_ids(), wanted=10, seeds=4)
 
 
 def test_every_guarantee_holds_on_the_reference():
