@@ -321,7 +321,12 @@ def _facts(program: Program, domain: Domain) -> Iterator[tuple[str, str]]:
     """What a program declares, and the inputs that are drawn for it."""
     cells = [f"{name} ({kind.value})" for name, kind in program.cells.items()]
     yield "state", ", ".join(cells) or "none"
-    yield "timers", ", ".join(program.timers) or "none"
+    if program.ttl:
+        yield "TTL", ", ".join(f"{name}: {ms:,} ms of processing time" for name, ms in program.ttl.items())
+    if program.initial:
+        yield "initial state", "an element for each key that has any"
+    kind = " (processing time)" if program.processing_time else ""
+    yield "timers", ", ".join(name + kind for name in program.timers) or "none"
     windows = program.windowing
     if isinstance(windows, FixedWindows):
         late = (
