@@ -222,8 +222,8 @@ def test_what_a_query_finds_is_not_hidden_by_folding(page, violated):
 
 
 def test_the_page_is_small_enough_to_send(ran):
-    """That of a full run, too (the CI's has every engine)."""
-    assert (ran / "matrix.html").stat().st_size < 3_000_000
+    """That of a full run, too (the CI's has every engine): mail takes attachments of 10 MB."""
+    assert (ran / "matrix.html").stat().st_size < 10_000_000
 
 
 def test_dark_mode_follows_the_system_and_the_button(page):
