@@ -16,19 +16,8 @@ from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scen
 from conformance.model import Arrival, Emission, Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
-GAP = 10_000
-
-BEAM_SESSIONS = Source(
-    "Beam programming guide, Session windows",
-    "If data arrives after the minimum specified gap duration time, this initiates the start of a new window",
-    "https://beam.apache.org/documentation/programming-guide/#session-windows",
-)
-SPARK_SESSIONS = Source(
-    "Spark Structured Streaming guide, Types of time windows",
-    "a session window closes when there's no input received within gap duration after receiving the latest input",
-    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#types-of-time-windows",
-)
 BEAM_SCOPE = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
 
 

@@ -1,9 +1,10 @@
 """What each predicate takes for its occasion, and what it says: on traces written by hand."""
 
 import pytest
+from handmade import run as _run
+from handmade import said as _said
 
-from conformance.guarantees import Observation
-from conformance.model import Advance, Case, Deliver, Emission, Event, Trace, renumbered
+from conformance.model import Advance
 from scenarios import anomaly_detection as anomalies
 from scenarios import batching_per_key as batching
 from scenarios import click_trail as clicks
@@ -20,25 +21,6 @@ from scenarios import sliding_windows as sliding
 from scenarios import state_collections as collections
 from scenarios import stream_join as joins
 from scenarios import windowed_counting as counting
-
-
-def _run(steps, *emitted):
-    """Steps are watermarks, steps of the model, and bundles of (id, key, time) or (id, key, time, value); what came out are (key, value,
-    step)."""
-    made = []
-    for step in steps:
-        if isinstance(step, int):
-            made.append(Advance(0, step))
-        elif isinstance(step, list):
-            made.append(Deliver(0, tuple(Event(e[0], e[1], e[3] if len(e) > 3 else None, e[2]) for e in step)))
-        else:
-            made.append(step)
-    return Observation(Case("s", "p", renumbered(made)), Trace(tuple(Emission(*emission) for emission in emitted)))
-
-
-def _said(predicate, run):
-    return list(predicate(run))
-
 
 # Dedup within watermark
 

@@ -1,33 +1,17 @@
 """What the predicates about state and timers take for their occasion, and what they say: on traces written by hand."""
 
 import pytest
+from handmade import run as _run
+from handmade import said as _said
 
-from conformance.guarantees import Domain, Observation
-from conformance.model import Advance, Case, Deliver, Emission, Event, Trace, renumbered, spelled
+from conformance.guarantees import Domain
+from conformance.model import spelled
 from scenarios import looping_timers as looping
 from scenarios import set_and_map_iteration as iteration
 from scenarios import several_cells as cells
 from scenarios import state_isolation as isolation
 from scenarios import timer_firing as firing
 from scenarios import value_state as values
-
-
-def _run(steps, *emitted):
-    """Steps are watermarks, steps of the model, and bundles of (id, key, time) or (id, key, time, value); what came out are
-    (key, value, step)."""
-    made = []
-    for step in steps:
-        if isinstance(step, int):
-            made.append(Advance(0, step))
-        elif isinstance(step, list):
-            made.append(Deliver(0, tuple(Event(e[0], e[1], e[3] if len(e) > 3 else None, e[2]) for e in step)))
-        else:
-            made.append(step)
-    return Observation(Case("s", "p", renumbered(made)), Trace(tuple(Emission(*emission) for emission in emitted)))
-
-
-def _said(predicate, run):
-    return list(predicate(run))
 
 
 def _story(*seen, key="a"):
