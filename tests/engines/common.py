@@ -1,6 +1,7 @@
 """Cases that every real engine is compared on with the reference."""
 
 from dataclasses import replace
+from functools import cache
 
 from conformance import testing
 from conformance.engine import case_needs
@@ -59,9 +60,14 @@ def failing_and_idle(fails):
     return failing, replace(failing, schedule=failing.schedule.with_bundles(bundles))
 
 
-def drawn(engine, wanted, seed=11):
+@cache
+def _drawn(wanted):
+    return draw_cases(SCENARIOS, wanted, 11, exercised_by_any_reading(SCENARIOS))
+
+
+def drawn(engine, wanted):
     """Cases of all scenarios that the engine can express."""
-    cases = draw_cases(SCENARIOS, wanted, seed, exercised_by_any_reading(SCENARIOS))
+    cases = _drawn(wanted)
     programs = {case.id: PROGRAMS[program_ref(case.scenario, case.program)] for case in cases}
     return [c for c in cases if engine.capabilities.first_missing(case_needs(c, programs[c.id])) is None]
 
