@@ -694,12 +694,12 @@ def test_predictions_follow_the_readings():
 def test_a_sensor_gives_its_first_prediction_at_once_and_without_those_of_others():
     first, own = anomalies.the_first_reading_gives_a_prediction, anomalies.sensors_do_not_share_a_model
     good = _predicted(("a", "e2", False), ("b", "e4", False))
-    assert (_said(first, good), _said(own, good)) == ([True, True], [True, True])
+    assert (_said(first, good), _said(own, good)) == ([True, True], [True])  # the first bundle of a has two readings
     shared = _predicted(("a", "e3", False), ("b", "e4", True))
     assert _said(first, shared)[0].startswith(
         "the first bundle of key a has e1, e2, its first prediction is {'id': 'e3'"
     )
-    assert _said(own, shared) == [True, "the first prediction of key b is that of an anomaly"]
+    assert _said(own, shared) == ["the first prediction of key b is that of an anomaly"]
     assert _said(first, _predicted(("a", "e1", False)))[1].endswith("e4, its first prediction is []")
     assert _said(own, _run([1_000, [("e1", "a", 2_000, 10)], 90_000], ("a", {"id": "e1", "anomaly": True}, 1))) == []
 
@@ -794,7 +794,7 @@ def test_a_window_allows_as_many_calls_as_its_limit_and_the_first_ones():
     assert (_said(most, good), _said(first, good)) == ([True], [True, True])
     assert _said(first, others) == [True, "e2 is among the first 2 of its window and was answered False"]
     assert _said(most, _answered("e1 e2 e3")) == ["3 calls of key a were allowed in the window from 0"]
-    assert _said(first, _answered("e2")) == ["e1 is among the first 2 of its window and was answered None", True]
+    assert _said(first, _answered("e2")) == []  # that e1 has no answer is another guarantee's business
 
 
 def test_a_call_is_answered_once():
@@ -812,7 +812,6 @@ def test_a_quota_is_used_up_by_calls_that_were_allowed_before():
     assert _said(predicate, _answered("e1 e2 next other", "e3")) == [True] * 3
     assert _said(predicate, _answered("e1", "e2 e3 other")) == [
         "a call of key a in the window from 0 was refused after 1 that were allowed",
-        True,
         "a call of key b in the window from 0 was refused after 0 that were allowed",
     ]
 
