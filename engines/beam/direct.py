@@ -99,10 +99,8 @@ class BeamDirect:
         from engines.beam import probes
 
         return {
+            **probes.of_local_runners(),
             Feature.LATE_COUNTER: probes.counters_after_a_late_element(probes.bundle_based()),
-            Feature.RESTART: probes.options_of_local_runners(),
-            Feature.RESUME: probes.options_of_local_runners(),
-            Feature.PARTITIONS: probes.options_of_local_runners(),
             Feature.COALESCED: probes.an_advance_before_a_bundle(probes.bundle_based()),
         }
 

@@ -62,10 +62,9 @@ class BeamFnApi:
             Feature.SEVERAL_BUNDLES: probes.a_source_of_two_bundles_on_fn_api_runner(),
             Feature.WATERMARK: refused,
             Feature.COALESCED: refused,
-            Feature.PARTITIONS: probes.options_of_local_runners(),
-            Feature.RESTART: probes.options_of_local_runners(),
+            Feature.PROCESSING_TIME: refused,
             Feature.RETRY: probes.a_failing_bundle({"runner": FnApiRunner()}),
-            Feature.RESUME: probes.options_of_local_runners(),
+            **probes.of_local_runners(),
             Feature.LATE_COUNTER: probes.counters_after_bounded_input({"runner": FnApiRunner()}),
         }
 

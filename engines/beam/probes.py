@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from typing import Any
 
 import apache_beam as beam
@@ -36,9 +37,22 @@ def of_prism(options: list[str]) -> dict[Feature, str]:
         Feature.RETRY: a_failing_bundle(prism()),
         Feature.COALESCED: an_advance_before_a_bundle(prism()),
         Feature.LATE_COUNTER: counters_after_a_late_element(prism()),
-        Feature.PARTITIONS: options_of_local_runners(),
-        Feature.RESTART: options_of_local_runners(),
-        Feature.RESUME: options_of_local_runners(),
+        Feature.PROCESSING_TIME: a_timer_in_processing_time(prism()),
+        **of_local_runners(),
+    }
+
+
+def of_local_runners() -> dict[Feature, str]:
+    """What is the same for all of them: their options name no checkpoint to write or to begin with, a state has no time to live."""
+    parser = argparse.ArgumentParser(add_help=False)
+    for options in (DirectOptions, PrismRunnerOptions):
+        options._add_argparse_args(parser)
+    names = sorted(name for action in parser._actions for name in action.option_strings)
+    told = f"the options of its local runners are: {', '.join(names)}"
+    asked = (Feature.PARTITIONS, Feature.RESTART, Feature.RESUME, Feature.INITIAL_STATE)
+    spec = userstate.ReadModifyWriteStateSpec
+    return dict.fromkeys(asked, told) | {
+        Feature.TTL: f"a state is declared by {spec.__name__}{inspect.signature(spec)}"
     }
 
 
@@ -64,9 +78,8 @@ def of_direct_runner(options: list[str]) -> dict[Feature, str]:
         Feature.COALESCED: stream,
         Feature.RETRY: a_failing_bundle(direct()),
         Feature.LATE_COUNTER: counters_after_bounded_input(direct()),
-        Feature.PARTITIONS: options_of_local_runners(),
-        Feature.RESTART: options_of_local_runners(),
-        Feature.RESUME: options_of_local_runners(),
+        Feature.PROCESSING_TIME: stream,
+        **of_local_runners(),
     }
 
 
@@ -124,6 +137,21 @@ class _TimerAndElement(beam.DoFn):
         seen.append("timer")
 
 
+class _ClockTimer(beam.DoFn):
+    """Sets a timer for 10 s of processing time at its first element, and says in which order things come."""
+
+    TIMER = userstate.TimerSpec("timer", TimeDomain.REAL_TIME)
+
+    def process(self, element: Any, timer: Any = beam.DoFn.TimerParam(TIMER)) -> None:  # noqa: B008
+        if element[1] == "first":
+            timer.set(10)
+        seen.append(f"{element[1]} element")
+
+    @userstate.on_timer(TIMER)  # type: ignore[untyped-decorator]
+    def fired(self) -> None:
+        seen.append("timer")
+
+
 seen: list[str] = []
 """What the probes' DoFns saw, in order."""
 
@@ -136,6 +164,20 @@ def an_advance_before_a_bundle(runner: Runner) -> str:
     stream.advance_watermark_to(20).add_elements([TimestampedValue(("k", "second"), 30)]).advance_watermark_to(40)
     pipeline | stream | _typed() | beam.ParDo(_TimerAndElement())
     pipeline.run().wait_until_finish()
+    return f"the order was: {', '.join(seen)}"
+
+
+def a_timer_in_processing_time(runner: Runner) -> str:
+    """The order of a timer that 20 s of TestStream's processing time make due, and of the element after them."""
+    seen.clear()
+    pipeline = beam.Pipeline(**runner)
+    stream = TestStream().add_elements([TimestampedValue(("k", "first"), 1)]).advance_processing_time(20)
+    stream.add_elements([TimestampedValue(("k", "second"), 2)]).advance_watermark_to_infinity()
+    pipeline | stream | _typed() | beam.ParDo(_ClockTimer())
+    try:
+        pipeline.run().wait_until_finish()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".splitlines()[0][:200]
     return f"the order was: {', '.join(seen)}"
 
 
@@ -197,12 +239,3 @@ def _never(element: Any) -> bool:
 
 def _first(element: Any, nothing: Any) -> Any:
     return element
-
-
-def options_of_local_runners() -> str:
-    """The options of Beam's local runners: none of them names a checkpoint to write or to resume from."""
-    parser = argparse.ArgumentParser(add_help=False)
-    for options in (DirectOptions, PrismRunnerOptions):
-        options._add_argparse_args(parser)
-    names = sorted(name for action in parser._actions for name in action.option_strings)
-    return f"the options of its local runners are: {', '.join(names)}"

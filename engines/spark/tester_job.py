@@ -230,6 +230,7 @@ def evidence() -> dict[Feature, str]:
     made = f"TwsTester{inspect.signature(TwsTester)}".replace("'", "")
     methods = f"its methods: {', '.join(name for name in dir(TwsTester) if not name.startswith('_'))}"
     return {
+        Feature.TTL: _a_ttl(),
         Feature.COALESCED: _an_advance(),
         Feature.PARTITIONS: made,
         Feature.RESTART: methods,
@@ -237,6 +238,26 @@ def evidence() -> dict[Feature, str]:
         Feature.RESUME: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",
     }
+
+
+class _Expiring(StatefulProcessor):
+    """Keeps each row's value for 10 ms of processing time."""
+
+    def init(self, handle: Any) -> None:
+        self._value = handle.getValueState("value", "v string", 10)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+        for row in rows:
+            self._value.update((row.value,))
+        yield Row(done=True)
+
+
+def _a_ttl() -> str:
+    tester = TwsTester(_Expiring(), timeMode="ProcessingTime")
+    tester.setProcessingTime(100)
+    tester.test("k", [Row(value="a")])
+    tester.setProcessingTime(200)
+    return f"100 ms after a value with a TTL of 10 ms was written, it was {tester.peekValueState('value', 'k')}"
 
 
 def _counting() -> TwsTester:
