@@ -107,28 +107,32 @@ def selftest(
     *,
     wanted: int = 20,
     seeds: int = 20,
+    whole: bool = True,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
     """Run the reference, and the mutants and pairs of them that nothing has caught yet, on the cases of one seed after
-    the other: of seed 0, with ``wanted`` cases a guarantee, to ``seeds`` - 1, with half as many."""
+    the other: of seed 0, with ``wanted`` cases a guarantee, to ``seeds`` - 1, with half as many. Without ``whole`` a mutant is asked for
+    the guarantees that none has broken yet, and else for one that it breaks: enough to find a hole, and no kill matrix."""
     scenarios, mutants = list(scenarios), list(mutants)
     exercised = exercised_by_any_reading(scenarios)
     kills: dict[str, frozenset[Row]] = dict.fromkeys(mutants, frozenset())
     pairs: dict[str, Row | None] = dict.fromkeys(pairs_of(mutants))
     accusations: list[Cell] = []
+    asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
     for seed in range(seeds):
         cases = draw_cases(scenarios, wanted if seed == 0 else max(1, wanted // 2), seed, exercised)
         bench = _Bench(scenarios, cases)
         accusations += bench.accusations("reference")
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
         for mutant in [mutant for mutant in mutants if not kills[mutant]]:
-            kills[mutant] = frozenset(bench.broken(f"mutant:{mutant}"))
+            unbroken = asked - frozenset().union(*kills.values())
+            found = bench.broken(f"mutant:{mutant}", only=None if whole else unbroken)
+            kills[mutant] = frozenset(found) or frozenset(itertools.islice(bench.broken(f"mutant:{mutant}"), 1))
             progress(f"mutant {mutant}: {len(kills[mutant])} guarantees broken")
         for pair in [pair for pair, row in pairs.items() if row is None]:
             likely = frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
             pairs[pair] = next(bench.broken(f"mutant:{pair}", likely), None)
             progress(f"mutants {pair}: {'caught' if pairs[pair] else 'not caught'}")
-    asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
     return SelfTest(kills, asked, tuple(accusations), pairs)
 
 
@@ -166,12 +170,17 @@ class _Bench:
             self._cases[program_ref(case.scenario, case.program)].append(case)
         self._specified = reference_traces(self._programs)(cases)
 
-    def broken(self, name: str, likely: Collection[Row] = ()) -> Iterator[Row]:
-        """The guarantees that an engine breaks, one after the other, those of ``likely`` first; a program is run when the
-        first of its guarantees is asked for. What the engine does as the reference does it breaks nothing, because
+    def broken(self, name: str, likely: Collection[Row] = (), only: Collection[Row] | None = None) -> Iterator[Row]:
+        """The guarantees, of all or ``only`` some, that an engine breaks, one after the other, those of ``likely`` first; a program is
+        run when the first of its guarantees is asked for. What the engine does as the reference does it breaks nothing, because
         nothing accuses the reference: only the other cases are judged."""
         engine = load_engine(name)
-        asked = [(scenario, guarantee) for scenario in self._scenarios for guarantee in scenario.guarantees]
+        asked = [
+            (scenario, guarantee)
+            for scenario in self._scenarios
+            for guarantee in scenario.guarantees
+            if only is None or (scenario.id, guarantee.id) in only
+        ]
         runs: dict[str, Runs] = {}
         suspects: dict[str, list[Case]] = {}
         for scenario, guarantee in sorted(asked, key=lambda row: (row[0].id, row[1].id) not in likely):
