@@ -18,6 +18,9 @@ T = 1_000_000
 WINDOW = 10_000
 """The length (ms) of the windows of the programs here."""
 
+LIFE = 100
+"""How long (ms of processing time) state with a TTL lives, and timers in processing time wait."""
+
 RAISES = "raises"
 """The tag of a timer whose callback raises."""
 
@@ -108,6 +111,29 @@ class TimedSum(Interpreter):
     cells = {"sum": Cell.COMBINING}
 
 
+class Clocked(Timed):
+    """Timers in processing time."""
+
+    processing_time = True
+
+
+class Expiring(Interpreter):
+    """State that lives for LIFE."""
+
+    cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP}
+    ttl = {"value": LIFE, "bag": LIFE, "map": LIFE}
+    timers = ()
+
+
+class Begun(OnValue):
+    """Starts with a value."""
+
+    initial = True
+
+    def on_initial(self, event: Event, state: State) -> None:
+        state.value.set(event.value)
+
+
 class Chain(Timed):
     """The callback of the timer ``one`` sets the timer ``two``."""
 
@@ -182,6 +208,7 @@ STATE: list[Calls] = [
     [["sum", "get"], ["sum", "add", 4], ["sum", "add", -1], ["sum", "get"]],
     [["sum", "add", 1], ["sum", "get"], ["sum", "clear"], ["sum", "get"]],
     [["value", "set", 0], ["value", "get", 7], ["value", "set", 2**53 + 1], ["value", "get"], ["value", "set", 0.5]],
+    [["bag", "add", 1], ["bag", "set", [2, 3]], ["bag", "get"], ["bag", "set", []], ["bag", "get"]],
     [["bag", "add", None], ["bag", "add", {"é": ""}], ["bag", "get"]],
     [
         ["map", "put", "é", None],

@@ -241,7 +241,7 @@ class _Kit:
                 continue
             if lacks is None:
                 wanted.append(case)
-                self.exercised |= needs
+                self.exercised |= needs | ({Feature.NULL} if Feature.VALUE in needs else set())  # STATE writes a null
                 self.labels[case.id] = label
             missing = missing or lacks
             if lacks:
@@ -338,7 +338,7 @@ class _Kit:
                 f"{where}: what run() gave is not the same after it travelled as JSON; give tuples of emissions and counts, "
                 "and values of lists, dicts with text as keys, text and numbers"
             )
-        bundles = [step.id for step in pack.clock if isinstance(step, Deliver)]
+        bundles = [step.id for step in pack.clock if isinstance(step, Deliver) and not step.initial]
         if [count.step for count in run.counts] != bundles:
             raise AdapterFault(
                 f"{where}: there are counts of the steps {[count.step for count in run.counts]}, the bundles are {bundles}; "

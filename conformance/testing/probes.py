@@ -17,12 +17,13 @@ from conformance.model import (
     Restart,
     Schedule,
     Step,
+    Wait,
     program_ref,
     renumbered,
 )
 from conformance.program import Program
 from conformance.testing import calls
-from conformance.testing.calls import RAISES, STATE, TIMERS, WINDOW, Calls, T
+from conformance.testing.calls import LIFE, RAISES, STATE, TIMERS, WINDOW, Calls, T
 
 KIT = "adapter-kit"
 
@@ -37,6 +38,9 @@ _PROGRAMS: dict[str, Program] = {
     "timed": calls.Timed(),
     "timed-sum": calls.TimedSum(),
     "chain": calls.Chain(),
+    "clocked": calls.Clocked(),
+    "expiring": calls.Expiring(),
+    "begun": calls.Begun(),
     "windows": calls.InWindows(),
     "long-windows": calls.InLongWindows(),
     "value-windows": calls.ValueInWindows(),
@@ -389,6 +393,35 @@ def _coalesced() -> Probe:
     )
 
 
+def _processing_time() -> Probe:
+    clock = _clock(BUNDLE, Wait(0, 5 * LIFE), BUNDLE)
+    timer: Calls = [["timers", "set_after", "one", LIFE]]
+    write: Calls = [["value", "set", 1], ["value", "get"], ["bag", "add", 1], ["map", "put", "x", 1]]
+    read: Calls = [["value", "get"], ["bag", "get"], ["map", "items"]]
+    return Probe(
+        "processing time",
+        {
+            "a timer in processing time": _case("clocked", clock, [("a", timer)], [("a", [["event", "seen"]])]),
+            "a timer in processing time that is cleared": _case(
+                "clocked", clock, [("a", [*timer, ["timers", "clear", "one"]])]
+            ),
+            "state with a TTL": _case("expiring", clock, [("a", write)], [("a", read), ("b", write)]),
+        },
+        "let at least so much processing time pass as the wait says, and what has come due come out in its step",
+    )
+
+
+def _initial_state() -> Probe:
+    clock = renumbered([Deliver(0, initial=True), Advance(0, T), BUNDLE, BUNDLE, Advance(0, END)])
+    read: Calls = [["value", "get"]]
+    rows = [Event("i1", "a", 7, 1), Event("i2", "b", 8, 1)]
+    return Probe(
+        "initial state",
+        {"initial state": _case("begun", clock, rows, [("a", read), ("c", read)], [("b", read)])},
+        "hand each element of the initial state to on_initial before the first element of its key, and put nothing out for it",
+    )
+
+
 PROBES: tuple[Probe, ...] = (
     _state(),
     _events(),
@@ -403,6 +436,8 @@ PROBES: tuple[Probe, ...] = (
     _partitions(1, "one partition"),
     _partitions(5, "five partitions"),
     _coalesced(),
+    _processing_time(),
+    _initial_state(),
 )
 
 CHAIN = _case("chain", ONE, [("a", [["timers", "set", "one", T + 5_000]])])

@@ -49,6 +49,10 @@ CAPABILITIES = Capabilities(
         Feature.COMBINING: emulated("sum in a value cell"),
         Feature.COALESCED: unsupported("toy 0.1 fires what is due as soon as the watermark moves"),
         Feature.PARTITIONS: unsupported("toy 0.1 keeps its state in one place"),
+        Feature.PROCESSING_TIME: unsupported("toy 0.1 has no clock"),
+        Feature.PROCESSING_TIMERS: unsupported("toy 0.1 has no clock"),
+        Feature.TTL: unsupported("toy 0.1 has no clock"),
+        Feature.INITIAL_STATE: unsupported("toy 0.1 starts without state"),
     },
     lateness=LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.WINDOW_EXPIRED),
     largest_pack=60,
@@ -89,6 +93,9 @@ class Bag(Stored):
 
     def add(self, value: Json) -> None:
         self.write([*self.read([]), value])
+
+    def set(self, values: list[Json]) -> None:
+        self.write(values)
 
 
 class Map(Stored):
