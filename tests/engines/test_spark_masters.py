@@ -75,11 +75,7 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
         packs |= {kind: _few(pack) for kind in kinds if kind not in packs}
     assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
-    for name in (
-        ("spark-fmgws-pandas", "spark-tws")
-        if address.startswith("sc://")
-        else ("spark-tws-jvm", "spark-mgws-jvm", "spark-tws")
-    ):
+    for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):
         embedded = load_engine(name)
         embedded.open(tmp_path)
         engine = host.start(name)
