@@ -54,7 +54,7 @@ def connect_server(tmp_path_factory):
         server.wait(timeout=60)
 
 
-@pytest.fixture(params=["local-cluster[2,1,1024]", "sc"])
+@pytest.fixture(params=[pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.slow), "sc"])
 def elsewhere(request, monkeypatch, tmp_path):
     """A process whose Spark is not embedded."""
     address = request.getfixturevalue("connect_server") if request.param == "sc" else request.param
