@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from conformance.results import Results
+from conformance.results import Results, Verdict
+from reports import html
 
 collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py"]
 
@@ -35,6 +37,25 @@ def ran(request, tmp_path_factory):
 @pytest.fixture(scope="session")
 def results(ran):
     return Results.read(ran / "results.json")
+
+
+@pytest.fixture(scope="session")
+def violated(results):
+    """(engine, row) of a violated cell with a witness."""
+    found = (
+        (e, row) for row, cells in results.folded().items() for e, c in cells.items() if c.verdict is Verdict.VIOLATED
+    )
+    return next(found)
+
+
+@pytest.fixture(scope="session")
+def part(results, violated, tmp_path_factory):
+    """The page of the same run, had only the scenario of that cell been asked: axe-core takes a minute on all of them."""
+    _, (scenario, _) = violated
+    path = tmp_path_factory.mktemp("part") / "matrix.html"
+    cells = [cell for cell in results.cells if cell.scenario == scenario]
+    path.write_text(html.render([replace(results, cells=cells)]), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -17,15 +17,6 @@ def page(open_page, ran):
     return open_page(ran / "matrix.html")
 
 
-@pytest.fixture(scope="session")
-def violated(results):
-    """(engine, row) of a violated cell with a witness."""
-    found = (
-        (e, row) for row, cells in results.folded().items() for e, c in cells.items() if c.verdict is Verdict.VIOLATED
-    )
-    return next(found)
-
-
 def rows(page):
     return page.locator("#matrix tbody tr:not(.scenario):visible")
 
@@ -246,9 +237,10 @@ def test_dark_mode_follows_the_system_and_the_button(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("opened", [False, True])
-def test_nothing_serious_stands_in_anyones_way(open_page, ran, page, violated, scheme, opened):
+def test_nothing_serious_stands_in_anyones_way(open_page, part, violated, scheme, opened):
     """As axe-core finds it, with a cell open and without."""
     engine, _ = violated
+    page = open_page(part)
     page.emulate_media(color_scheme=scheme)
     if opened:
         link(page, engine).click()
@@ -375,8 +367,8 @@ def test_a_claim_leads_to_the_cells_that_decide_it(page):
     expect(page.get_by_role("heading", name="windowed counting: a window comes out once")).to_be_visible()
 
 
-def test_claims_that_were_not_asked_are_listed_apart(page):
-    apart = page.locator("#claims details")
+def test_claims_that_were_not_asked_are_listed_apart(open_page, part):
+    apart = open_page(part).locator("#claims details")
     expect(apart.locator("summary")).to_contain_text("not asked in this run")
     expect(apart.locator("li").first).to_be_hidden()
     apart.locator("summary").click()
