@@ -31,6 +31,7 @@ class Feature(Enum):
     PROCESSING_TIMERS = "processing-time timers"
     TTL = "a time to live of state"
     INITIAL_STATE = "state that a job starts with"
+    INSPECTION = "stored state read from outside the job"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
     NULL = "a null as a value of state"
@@ -179,6 +180,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.TTL)
     if program.initial:
         needs.add(Feature.INITIAL_STATE)
+    if program.inspected:
+        needs.add(Feature.INSPECTION)
     if isinstance(program.windowing, FixedWindows):
         needs.add(Feature.FIXED_WINDOWS)
     return frozenset(needs)

@@ -140,6 +140,9 @@ class Program:
         labels: fields of emitted objects whose values may be dealt out to a key's elements in any order (an index).
         times: fields of emitted objects that hold times (ms), which shift with all times.
         initial: a job starts with state that ``on_initial`` makes, for each key that has any, before its first element.
+        inspected: when the last step is done, its cells are read from outside the job, and what each of them holds comes out in that
+            step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a map as an object. What
+            holds nothing does not come out.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -151,6 +154,7 @@ class Program:
     labels: ClassVar[tuple[str, ...]] = ()
     times: ClassVar[tuple[str, ...]] = ()
     initial: ClassVar[bool] = False
+    inspected: ClassVar[bool] = False
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
@@ -169,6 +173,13 @@ class Program:
                 raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
         if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
             raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
+        readable = {Cell.VALUE, Cell.BAG, Cell.MAP}
+        if cls.inspected and (
+            cls.ttl or cls.windowing != GlobalWindow() or not readable.issuperset(cls.cells.values())
+        ):
+            raise InvalidProgram(
+                f"{cls.__name__}: what is inspected is values, bags and maps without a TTL, in the global window"
+            )
 
     @property
     def waits(self) -> bool:

@@ -126,8 +126,9 @@ def selftest(
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
         for mutant in [mutant for mutant in mutants if not kills[mutant]]:
             unbroken = asked - frozenset().union(*kills.values())
-            found = bench.broken(f"mutant:{mutant}", only=None if whole else unbroken)
-            kills[mutant] = frozenset(found) or frozenset(itertools.islice(bench.broken(f"mutant:{mutant}"), 1))
+            kills[mutant] = frozenset(bench.broken(f"mutant:{mutant}", only=None if whole else unbroken))
+            if not whole and not kills[mutant]:
+                kills[mutant] = frozenset(itertools.islice(bench.broken(f"mutant:{mutant}"), 1))
             progress(f"mutant {mutant}: {len(kills[mutant])} guarantees broken")
         for pair in [pair for pair, row in pairs.items() if row is None]:
             likely = frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))

@@ -759,6 +759,59 @@ class InitialStateForEveryKey(CaseRun):
                 super().start([replace(event, key=key)])
 
 
+# Reading state from outside
+
+
+@_bug("reader-behind", "a reader of state is shown what was stored before the last bundle")
+class ReaderBehind(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        self._before = copy.deepcopy(self.state)
+        super().deliver(step)
+
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        return getattr(self, "_before", {})
+
+
+def _read_as(name: str, description: str, kind: Cell, shown: Callable[[Any], Any]) -> None:
+    """A mutant that shows a reader of state something else for the cells of a kind."""
+
+    class Shown(CaseRun):
+        def stored(self) -> dict[Scope, dict[str, Json]]:
+            cells = self.program.cells
+            return {
+                scope: {cell: shown(held) if cells[cell] is kind else held for cell, held in stored.items()}
+                for scope, stored in super().stored().items()
+            }
+
+    _bug(name, description)(Shown)
+
+
+_read_as("reader-reverses-bags", "a reader of state is shown bags backwards", Cell.BAG, lambda held: held[::-1])
+_read_as(
+    "reader-misses-entries",
+    "a reader of state is shown one entry of a map",
+    Cell.MAP,
+    lambda held: dict([*held.items()][:1]),
+)
+_read_as("reader-sees-ones", "a reader of state is shown 1 for a value", Cell.VALUE, lambda held: 1)
+
+
+@_bug("reader-sees-what-was-emptied", "a reader of state is shown an empty object for a cell that is empty")
+class ReaderSeesWhatWasEmptied(CaseRun):
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        return {
+            scope: {cell: stored.get(cell) or {"empty": True} for cell in self.program.cells}
+            for scope, stored in super().stored().items()
+        }
+
+
+@_bug("reader-sees-each-cell-twice", "what a reader of state finds, it finds twice")
+class ReaderSeesEachCellTwice(CaseRun):
+    def inspect(self) -> None:
+        super().inspect()
+        super().inspect()
+
+
 # Restarts
 
 

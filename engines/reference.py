@@ -215,6 +215,8 @@ class CaseRun:
 
     def run(self) -> None:
         self.run_steps(self.case.schedule.steps)
+        if self.program.inspected:
+            self.inspect()
 
     def run_steps(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -328,6 +330,17 @@ class CaseRun:
         scope = (key, window)
         fired = Timer(name, tag, key, NO_TIME if self.program.processing_time else time)
         self.emit(key, call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope)))
+
+    def inspect(self) -> None:
+        """Read from outside what is stored."""
+        for (key, _), stored in sorted(self.stored().items()):
+            for name, kind in self.program.cells.items():
+                if name in stored and (kind is Cell.VALUE or stored[name]):
+                    self.emit(key, [Output({"cell": name, "stored": copy.deepcopy(stored[name])})])
+
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        """What a reader of state is shown."""
+        return self.state
 
     def emit(self, key: str, outputs: list[Output]) -> None:
         self.emissions += [Emission(key, o.value, self.step, o.event_time, o.error) for o in outputs]

@@ -134,6 +134,14 @@ class Begun(OnValue):
         state.value.set(event.value)
 
 
+class Inspected(Interpreter):
+    """Its state is read from outside."""
+
+    cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP}
+    timers = ()
+    inspected = True
+
+
 class Chain(Timed):
     """The callback of the timer ``one`` sets the timer ``two``."""
 

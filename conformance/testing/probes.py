@@ -41,6 +41,7 @@ _PROGRAMS: dict[str, Program] = {
     "clocked": calls.Clocked(),
     "expiring": calls.Expiring(),
     "begun": calls.Begun(),
+    "inspected": calls.Inspected(),
     "windows": calls.InWindows(),
     "long-windows": calls.InLongWindows(),
     "value-windows": calls.ValueInWindows(),
@@ -422,6 +423,26 @@ def _initial_state() -> Probe:
     )
 
 
+def _inspection() -> Probe:
+    writes: Calls = [
+        ["value", "set", 7],
+        ["bag", "add", 2],
+        ["bag", "add", 1],
+        ["map", "put", "x", 3],
+        ["map", "put", "y", 4],
+    ]
+    clears: Calls = [["value", "clear"], ["bag", "clear"], ["map", "remove", "x"]]
+    return Probe(
+        "inspection",
+        {
+            "stored state that is read from outside": _case(
+                "inspected", ONE, [("a", writes), ("b", writes), ("b", clears)]
+            ),
+        },
+        'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": value}, by key and cell',
+    )
+
+
 PROBES: tuple[Probe, ...] = (
     _state(),
     _events(),
@@ -438,6 +459,7 @@ PROBES: tuple[Probe, ...] = (
     _coalesced(),
     _processing_time(),
     _initial_state(),
+    _inspection(),
 )
 
 CHAIN = _case("chain", ONE, [("a", [["timers", "set", "one", T + 5_000]])])

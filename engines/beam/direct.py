@@ -8,6 +8,7 @@ output came out and prove that the watermark stood where the schedule wants it.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,6 +39,7 @@ STATE = {
     Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
+    Feature.INSPECTION: unsupported("nothing outside a Beam pipeline reads its state (Beam 2.77.0)"),
     Feature.INITIAL_STATE: unsupported("a Beam pipeline starts without state (Beam 2.77.0)"),
     Feature.TTL: unsupported("Beam 2.77.0 has no time to live of state but its window's end"),
     Feature.PROCESSING_TIME: unsupported("no TestStream here, or none whose clock the adapter drives (Beam 2.77.0)"),
@@ -69,12 +71,9 @@ TICK = 1
 
 
 def moments(pack: Pack) -> dict[int, int]:
-    """The processing time (ms) at which each step is made -> the step."""
-    found, now = {}, 0
-    for step in pack.clock:
-        now += TICK + (step.ms if isinstance(step, Wait) else 0)
-        found[now] = step.id
-    return found
+    """Step -> the processing time (ms) at which it is made."""
+    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in pack.clock)
+    return dict(zip((step.id for step in pack.clock), itertools.accumulate(lasts), strict=True))
 
 
 class BeamDirect:
@@ -115,7 +114,7 @@ class BeamDirect:
 
         dofn.attempts.failed.clear()
         dofn.moments.clear()
-        dofn.moments.update((step, moment) for moment, step in moments(pack).items())
+        dofn.moments.update(moments(pack))
         mine = shared.programs_of(pack, programs)
         seen = sink.Collected()
         with sink.collecting(seen):
@@ -162,9 +161,11 @@ def _stream(pack: Pack) -> Any:
     from engines.beam.pipeline import element, sentinel
 
     stream = TestStream(coder=FastPrimitivesCoder())
-    watermark, fails = 0, False
+    watermark, now, fails = 0, 0, False
+    made = moments(pack)
     for step in pack.clock:
-        stream.advance_processing_time((TICK + (step.ms if isinstance(step, Wait) else 0)) / 1000)
+        stream.advance_processing_time((made[step.id] - now) / 1000)
+        now = made[step.id]
         if isinstance(step, Advance):
             watermark = step.watermark
             stream.advance_watermark_to(Timestamp(micros=watermark * 1000))
@@ -193,7 +194,7 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
     """
     from engines.beam.dofn import SENTINEL
 
-    steps = moments(pack)
+    steps = {moment: step for step, moment in moments(pack).items()}
     timed: dict[int, list[tuple[Any, int]]] = {moment: [] for moment in steps}
     for element, timing in inputs:
         moment = _moment(timing)

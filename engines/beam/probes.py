@@ -11,6 +11,7 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner, DirectRunner
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 from apache_beam.runners.portability.prism_runner import PrismRunner
+from apache_beam.runners.runner import PipelineResult
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
@@ -51,8 +52,10 @@ def of_local_runners() -> dict[Feature, str]:
     told = f"the options of its local runners are: {', '.join(names)}"
     asked = (Feature.PARTITIONS, Feature.RESTART, Feature.RESUME, Feature.INITIAL_STATE)
     spec = userstate.ReadModifyWriteStateSpec
+    result = ", ".join(name for name in dir(PipelineResult) if not name.startswith("_"))
     return dict.fromkeys(asked, told) | {
-        Feature.TTL: f"a state is declared by {spec.__name__}{inspect.signature(spec)}"
+        Feature.TTL: f"a state is declared by {spec.__name__}{inspect.signature(spec)}",
+        Feature.INSPECTION: f"the result of a pipeline has: {result}",
     }
 
 
@@ -138,7 +141,7 @@ class _TimerAndElement(beam.DoFn):
 
 
 class _ClockTimer(beam.DoFn):
-    """Sets a timer for 10 s of processing time at its first element, and says in which order things come."""
+    """The same in processing time. Beam finds a timer by the default of a method's parameter, which no base class can leave open."""
 
     TIMER = userstate.TimerSpec("timer", TimeDomain.REAL_TIME)
 
@@ -158,22 +161,23 @@ seen: list[str] = []
 
 def an_advance_before_a_bundle(runner: Runner) -> str:
     """The order of a timer that an advance makes due, and of the element right after that advance."""
-    seen.clear()
-    pipeline = beam.Pipeline(**runner)
     stream = TestStream().add_elements([TimestampedValue(("k", "first"), 1)])
     stream.advance_watermark_to(20).add_elements([TimestampedValue(("k", "second"), 30)]).advance_watermark_to(40)
-    pipeline | stream | _typed() | beam.ParDo(_TimerAndElement())
-    pipeline.run().wait_until_finish()
-    return f"the order was: {', '.join(seen)}"
+    return _order(runner, stream, _TimerAndElement())
 
 
 def a_timer_in_processing_time(runner: Runner) -> str:
     """The order of a timer that 20 s of TestStream's processing time make due, and of the element after them."""
-    seen.clear()
-    pipeline = beam.Pipeline(**runner)
     stream = TestStream().add_elements([TimestampedValue(("k", "first"), 1)]).advance_processing_time(20)
     stream.add_elements([TimestampedValue(("k", "second"), 2)]).advance_watermark_to_infinity()
-    pipeline | stream | _typed() | beam.ParDo(_ClockTimer())
+    return _order(runner, stream, _ClockTimer())
+
+
+def _order(runner: Runner, stream: TestStream, dofn: beam.DoFn) -> str:
+    """In which order a DoFn saw what a stream led to, or what the runner said to it."""
+    seen.clear()
+    pipeline = beam.Pipeline(**runner)
+    pipeline | stream | _typed() | beam.ParDo(dofn)
     try:
         pipeline.run().wait_until_finish()
     except Exception as error:

@@ -20,6 +20,7 @@ from conformance.engine import (
     LatenessProfile,
     Support,
     emulated,
+    unsupported,
 )
 from conformance.model import Pack, PackRun, Schedule
 from conformance.program import Program
@@ -41,6 +42,9 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.RETRY: NATIVE,
     Feature.RESUME: NATIVE,
     Feature.FIXED_WINDOWS: emulated("window in key"),
+    Feature.INSPECTION: unsupported(
+        "the adapter of the state data source knows the variables of transformWithState alone"
+    ),
     Feature.LATE_COUNTER: NATIVE,
     Feature.EMISSIONS: NATIVE,
 }

@@ -7,7 +7,7 @@ alone: a function from the stream of input rows to the stream of output rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from conformance.model import (
 )
 from conformance.program import FixedWindows, Program
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, session
+from engines.spark import driving, session, state_reader
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, Failure
 
@@ -109,9 +109,15 @@ class Job:
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
         driving.prove(self.pack, self.batches, self.progress, self.settling)
-        traces, counts = _collect(self.pack, self.batches, self.rows, self.progress)
+        traces, counts = _collect(self.pack, self.batches, self.rows, self.progress, self._stored())
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+
+    def _stored(self) -> Iterator[tuple[str, Emission]]:
+        """(case, emission) of what is stored in the end and comes out by being read."""
+        last = self.pack.clock[-1].id
+        for case, key, cell, held in state_reader.read(self.spark, self.folder / "checkpoint", self.programs):
+            yield case, Emission(key, {"cell": cell, "stored": held}, last)
 
     def _too_slow(self) -> frozenset[str]:
         """All cases where more processing time passed than a schedule with waits leaves room for: what was to be there still may
@@ -169,7 +175,11 @@ def _rows(pack: Pack, step: int, programs: Mapping[str, Program]) -> list[Row]:
 
 
 def _collect(
-    pack: Pack, batches: list[MicroBatch], rows: Mapping[int, Iterable[Any]], progress: list[dict[str, Any]]
+    pack: Pack,
+    batches: list[MicroBatch],
+    rows: Mapping[int, Iterable[Any]],
+    progress: list[dict[str, Any]],
+    stored: Iterable[tuple[str, Emission]],
 ) -> tuple[dict[str, Trace], tuple[StepCount, ...]]:
     """Traces and counts from output rows. An event's emission carries its step along, a timer's step is its
     micro-batch's. What an operator of Spark's own makes of heartbeats is left out."""
@@ -196,6 +206,8 @@ def _collect(
             if row["value"] is not None:
                 value = json.loads(row["value"])
                 emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))
+    for case, emission in stored:
+        emissions[case].append(emission)
     if scattered := [step for step, found in partitions.items() if len(found) > 1]:
         raise NotDriven(f"the rows of step {scattered[0]} were read in several partitions, which scrambles their order")
     late = {p["batchId"]: sum(o["numRowsDroppedByWatermark"] for o in p["stateOperators"]) for p in progress}

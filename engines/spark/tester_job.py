@@ -31,6 +31,7 @@ from conformance.model import (
     Deliver,
     Emission,
     Event,
+    Json,
     Pack,
     PackRun,
     Step,
@@ -39,10 +40,11 @@ from conformance.model import (
     Wait,
     program_ref,
 )
-from conformance.program import EngineFault, FixedWindows, Program
+from conformance.program import Cell, EngineFault, FixedWindows, Program
 from engines.spark.operator import HEARTBEAT, Key
 from engines.spark.row_processor import RowProcessor
 from engines.spark.tws import time_mode
+from engines.spark.tws_operator import Variable, variables
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -71,6 +73,18 @@ class Processor(RowProcessor):
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
         self._keep(timerValues)
         return super().handleExpiredTimer(key[0], timerValues, expiredTimerInfo)
+
+
+def _peek(tester: TwsTester, variable: Variable, key: Key) -> list[Json]:
+    """What a variable of a key holds; nothing, or one thing."""
+    if variable.kind is Cell.VALUE:
+        value = tester.peekValueState(variable.name, key)
+        return [json.loads(value[0])] if value else []
+    if variable.kind is Cell.BAG:
+        elements = [json.loads(stored[0]) for stored in tester.peekListState(variable.name, key)]
+        return [elements] if elements else []
+    entries = {stored[0]: json.loads(value[0]) for stored, value in tester.peekMapState(variable.name, key).items()}
+    return [entries] if entries else []
 
 
 def run(pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -136,6 +150,8 @@ class _Run:
             else:
                 raise NotDriven(f"step {step.id}: TwsTester has nothing for {step}")
             self._prove_times(step, watermark, elapsed)
+        if self.program.inspected:
+            self._inspect(step)
 
     def _initial(self) -> list[tuple[Key, Row]]:
         first = next((step for step in self.case.schedule.bundles if step.initial), None)
@@ -150,6 +166,14 @@ class _Run:
         if not self.program.waits and sorted(self.seen) != sorted(event.id for event in step.events):
             raise NotDriven(f"step {step.id}: the tester looked at {self.seen}, the bundle is {step.events}")
         self.counts.append(StepCount(step.id, len(step.events), received, None))
+
+    def _inspect(self, last: Step) -> None:
+        """Read from outside what is stored."""
+        keys = {self._key(arrival.event) for arrival in self.case.schedule.arrivals}
+        for key in sorted(keys):
+            for (_, cell), variable in variables({self.ref: self.program}).items():
+                for held in _peek(self.tester, variable, key) if cell else ():
+                    self.emissions.append(Emission(key[2], {"cell": cell, "stored": held}, last.id))
 
     def _prove_times(self, step: Step, watermark: int, elapsed: int) -> None:
         """A heartbeat tells the watermark, or the processing time."""

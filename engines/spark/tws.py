@@ -30,6 +30,7 @@ STATE = {
     Feature.MAP: NATIVE,
     Feature.SET: emulated("set as the keys of a MapState"),
     Feature.COMBINING: emulated("sum in a ValueState"),
+    Feature.INSPECTION: NATIVE,
 }
 """How transformWithState keeps state, whichever the language."""
 

@@ -119,7 +119,14 @@ def test_the_toy_passes():
     assert engine.calls[0] == "open"
     assert set(engine.calls[1:]) == {"close"}
     assert report.remarks == ()
-    lacks = {"one partition", "five partitions", "a coalesced advance", "processing time", "initial state"}
+    lacks = {
+        "one partition",
+        "five partitions",
+        "a coalesced advance",
+        "processing time",
+        "initial state",
+        "inspection",
+    }
     assert set(report.skipped) == lacks
     assert "keeps its state in one place" in report.skipped["five partitions"]
     for part in (

@@ -1,0 +1,49 @@
+"""What Spark's state data source finds in the checkpoint of a query that has ended: a batch query of its own for each state variable of
+transformWithState."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.model import Json
+from conformance.program import Cell, Program
+from engines.spark.tws_operator import variables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HELD: Mapping[Cell, Callable[[Any], Json]] = {
+    Cell.VALUE: lambda row: json.loads(row["value"][0]),
+    Cell.BAG: lambda row: [json.loads(element[0]) for element in row["list_value"]],
+    Cell.MAP: lambda row: {key[0]: json.loads(value[0]) for key, value in row["map_value"].items()},
+}
+"""What a row of the data source holds, by the kind of cell (Spark 4.0.5, 4.3.0). The fields of keys and values have other names where
+the JVM's encoders made them, but the same places."""
+
+
+def read(
+    spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program]
+) -> Iterator[tuple[str, str, str, Json]]:
+    """(case, key, cell, what is stored there) of the inspected programs, in the order in which it is to come out."""
+    for name, program in sorted(programs.items()):
+        if program.inspected:
+            found = [
+                (case, key, number, cell, held)
+                for number, cell in enumerate(program.cells)
+                for case, key, held in _rows(spark, checkpoint, programs, name, cell)
+            ]
+            for case, key, _, cell, held in sorted(found, key=lambda row: row[:3]):
+                yield case, key, cell, held
+
+
+def _rows(
+    spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program], name: str, cell: str
+) -> Iterator[tuple[str, str, Json]]:
+    variable = variables(programs)[name, cell]
+    source = spark.read.format("statestore").option("stateVarName", variable.name)
+    for row in source.option("flattenCollectionTypes", "false").load(str(checkpoint)).collect():
+        _, case, key, _ = row["key"]
+        yield case, key, HELD[variable.kind](row)
