@@ -122,6 +122,7 @@ class Confirmer:
         reference: the reference engine, reading lateness as this engine does.
         specified: the reference engine as it is: what witnesses call expected.
         start: starts the engine once more, in another process.
+        alone: how often a new witness is run alone.
     """
 
     def __init__(
@@ -132,13 +133,14 @@ class Confirmer:
         reference: checking.Reference,
         specified: checking.Reference,
         start: Callable[[], Any],
+        alone: int = ALONE,
     ) -> None:
         scenarios = list(scenarios)
         self._info, self._reference, self._specified = info, reference, specified
         self._programs = programs_of(scenarios)
         self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
         self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
-        self._start = start
+        self._start, self._alone = start, alone
         self._process: Any = None
         self._lock = threading.Lock()
         self.witnesses: dict[str, Witness] = {}
@@ -323,7 +325,7 @@ class Confirmer:
             if message:
                 break
         failed = 1 if message else 0
-        for _ in range(ALONE - 1):
+        for _ in range(self._alone - 1):
             again = self._run_alone(subject)
             if said := failure(target.program, target.guarantee, subject, again):
                 failed, message, runs = failed + 1, said, again
@@ -349,7 +351,7 @@ class Confirmer:
             packed_seen=None if failed else target.seen,
             flip=flip,
             reduction=target.to_json(),
-            confirmations=(self._confirmation(failed, ALONE),),
+            confirmations=(self._confirmation(failed, self._alone),),
         )
 
     def _again(self, witness: Witness) -> Witness:
@@ -363,10 +365,10 @@ class Confirmer:
         subject = Subject(witness.case, witness.base)
         program = self._program(witness.case)
         failed = 1
-        for _ in range(ALONE - 1):
+        for _ in range(self._alone - 1):
             failed += bool(failure(program, guarantee, subject, self._run_alone(subject)))
         kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
-        return replace(witness, confirmations=(*kept, self._confirmation(failed, ALONE)))
+        return replace(witness, confirmations=(*kept, self._confirmation(failed, self._alone)))
 
     def _confirmation(self, failed: int, runs: int) -> Confirmation:
         return Confirmation(bare(self._info.id), dict(self._info.environment), self._info.adapter, failed, runs)

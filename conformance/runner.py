@@ -21,7 +21,7 @@ from typing import Any
 from conformance import checking, tables
 from conformance.checking import Runs
 from conformance.checks import Checks, agreements_of
-from conformance.confirmation import STILL_FAILS, Confirmer, Replay, Violation, replay
+from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Violation, replay
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, bare
 from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
@@ -44,7 +44,7 @@ class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
     checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
-    this part of their choice."""
+    this part of their choice; ``alone`` is how often a new witness is run alone."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -57,6 +57,7 @@ class Options:
     checker: str = "auto"
     all_packs: bool = False
     share: float = 1.0
+    alone: int = ALONE
 
 
 @dataclass(frozen=True)
@@ -442,6 +443,7 @@ class Run:
             reference=self.checks.reference(info.capabilities.lateness),
             specified=self.checks.reference(None),
             start=lambda: self._start_again(info),
+            alone=self.options.alone,
         )
         confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from conformance.agreement import Agreement, agreement
 from conformance.confirmation import ALONE, NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay
 from conformance.engine import CannotRun, bare
+from conformance.equivalence import IMPLIES, Equivalence
 from conformance.guarantees import Guarantee, Scenario, slug
 from conformance.model import Case
 from conformance.perturbation import RESTART
@@ -65,18 +66,35 @@ class Upgrade:
         if names and cases:
             say(f"checkpoints of {self.old} on {self.new}")
             write_cases(out / "restarts.parquet", cases)
+            scenarios = (surviving(scenario, both.survivals) for scenario in options.scenarios)
+            to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
             carried = whole(
                 replace(
                     options,
                     engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),
-                    scenarios=tuple(s for s in map(surviving, options.scenarios) if s.guarantees),
+                    scenarios=to_survive,
                     out=out / "carried",
                     cases_from=out / "restarts.parquet",
                     witnesses=(),
                 )
             )
-            new = with_carried(new, carried)
+            new = with_carried(new, self._of_a_restart(carried, to_survive))
         return old, new
+
+    def _of_a_restart(self, carried: Results, scenarios: tuple[Scenario, ...]) -> Results:
+        """Carried results, without violations whose witness fails as well when the new release alone is restarted."""
+        logs, cells, answers = self.options.out / "carried" / "logs", [], dict[str, str]()
+        for cell in carried.cells:
+            if cell.verdict is Verdict.VIOLATED and cell.witness not in answers:
+                witness = Witness.from_json(carried.witnesses[cell.witness])
+                engine = f"{bare(cell.engine)}@{self.new}"
+                log = logs / f"{file_name(engine)}-{witness.id}.log"
+                answers[cell.witness] = asked_alone(engine, witness, scenarios, log, self.options.timeout).answer
+            if cell.verdict is Verdict.VIOLATED and answers[cell.witness] == STILL_FAILS:
+                reason = f"a restart within {self.new} does it, too: {cell.reason}"
+                cell = replace(cell, verdict=Verdict.UNKNOWN, reason=reason)
+            cells.append(cell)
+        return replace(carried, cells=cells)
 
 
 def _side(both: Results, engines: Iterable[str], absent: Container[str]) -> Results:
@@ -120,17 +138,22 @@ def without(results: Results, engines: Iterable[str]) -> Results:
     )
 
 
-def surviving(scenario: Scenario) -> Scenario:
+def surviving(scenario: Scenario, survivals: Iterable[Mapping[str, Any]] = ()) -> Scenario:
     """A scenario with the guarantees that checkpoints of its programs survive an upgrade in place of its own: for each program
-    that promises to survive a restart, up to the same equivalence."""
-    return replace(
-        scenario,
-        guarantees=tuple(
-            Guarantee(_claim(program), program, same_under=(RESTART,), alike=promised[RESTART.id])
-            for program, promised in scenario.survives.items()
-            if RESTART.id in promised
-        ),
-    )
+    that promises to survive a restart, up to the equivalence that it does so within one release on every engine (of which
+    ``survivals`` tells, as those of results do); a program of which nothing stays the same is left out."""
+    found = [s for s in survivals if (s["scenario"], s["perturbation"]) == (scenario.id, RESTART.id) and s["pairs"]]
+    guarantees = []
+    for program, survived in scenario.survives.items():
+        if RESTART.id not in survived:
+            continue
+        promised = survived[RESTART.id]
+        observed = [{Equivalence(name) for name in s["observed"]} for s in found if s["program"] == program]
+        bounds = [{promised}, *observed]
+        kept = [e for e in Equivalence if all(any(e in {bound, *IMPLIES[bound]} for bound in each) for each in bounds)]
+        if kept:
+            guarantees.append(Guarantee(_claim(program), program, same_under=(RESTART,), alike=kept[0]))
+    return replace(scenario, guarantees=tuple(guarantees))
 
 
 def _claim(program: str) -> str:

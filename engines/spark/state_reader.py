@@ -20,8 +20,8 @@ HELD: Mapping[Cell, Callable[[Any], Json]] = {
     Cell.BAG: lambda row: [json.loads(element[0]) for element in row["list_value"]],
     Cell.MAP: lambda row: {key[0]: json.loads(value[0]) for key, value in row["map_value"].items()},
 }
-"""What a row of the data source holds, by the kind of cell (Spark 4.0.5, 4.3.0). The fields of keys and values have other names where
-the JVM's encoders made them, but the same places."""
+"""What a row of the data source holds, by the kind of cell (Spark 4.0.5, 4.3.0). The field of a value has another name where the JVM's
+encoder made it."""
 
 
 def read(
@@ -42,8 +42,9 @@ def read(
 def _rows(
     spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program], name: str, cell: str
 ) -> Iterator[tuple[str, str, Json]]:
+    """(case, key, what a row of this cell holds). The JVM's columns group by the JSON text of what the others group by."""
     variable = variables(programs)[name, cell]
     source = spark.read.format("statestore").option("stateVarName", variable.name)
     for row in source.option("flattenCollectionTypes", "false").load(str(checkpoint)).collect():
-        _, case, key, _ = row["key"]
-        yield case, key, HELD[variable.kind](row)
+        group = row["key"] if len(row["key"]) > 1 else json.loads(row["key"][0])
+        yield group["case"], group["key"], HELD[variable.kind](row)
