@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Emission, Event
 from conformance.perturbation import (
     BUNDLINGS,
@@ -24,6 +24,7 @@ from conformance.perturbation import (
     UNRELATED_KEY,
 )
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import BEAM_BLOG
 
 FAR = 10
 """A reading is an anomaly if it is further than this from the mean of the readings before it."""
@@ -31,17 +32,8 @@ FAR = 10
 PAUSE = 10_000
 """How long (ms) a sensor is quiet before its model is reported."""
 
-BEAM_BLOG = "https://beam.apache.org/blog/stateful-processing/"
-BEAM_CHANGED = Source(
-    "Beam blog, Stateful processing with Apache Beam (2017)",
-    "If the prediction has changed a significant amount since the last time you output",
-    BEAM_BLOG,
-)
-BEAM_KEY = Source(
-    "Beam blog, Stateful processing with Apache Beam (2017)",
-    "this is a model just for the UserId of the Event currently being processed",
-    BEAM_BLOG,
-)
+BEAM_CHANGED = BEAM_BLOG.says("If the prediction has changed a significant amount since the last time you output")
+BEAM_KEY = BEAM_BLOG.says("this is a model just for the UserId of the Event currently being processed")
 
 
 def is_anomaly(reading: int, total: int, number: int) -> bool:

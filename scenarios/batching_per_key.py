@@ -14,6 +14,7 @@ from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scen
 from conformance.model import Arrival, Emission, Event
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from scenarios.documents import DROPPED_AS_LATE
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -30,11 +31,6 @@ BEAM_KEYS = Source("Beam transform catalog, GroupIntoBatches", "Batches contain 
 BEAM_WINDOWS = Source("Beam transform catalog, GroupIntoBatches", "Batches contain elements from the same window", BEAM)
 BEAM_BUNDLES = Source(
     "Beam transform catalog, GroupIntoBatches", "Batches might contain elements from more than one bundle", BEAM
-)
-BEAM_LATE = Source(
-    "Beam Java API, Window.withAllowedLateness",
-    "Any elements that are later than this as decided by the system-maintained watermark will be dropped",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/windowing/Window.html",
 )
 
 
@@ -199,7 +195,7 @@ SCENARIO = Scenario(
             "an element past the end of its window is in no batch",
             "batches",
             late_elements_are_in_no_batch,
-            source=BEAM_LATE,
+            source=DROPPED_AS_LATE,
             needs=DRIVEN,
         ),
         Guarantee("batches ignore bundling", "batches", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Emission, Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import SCOPED
 from scenarios.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
-
-BEAM_SCOPE = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
 
 
 class ClickTrail(Program):
@@ -135,7 +134,7 @@ SCENARIO = Scenario(
             source=SPARK_SESSIONS,
             needs=frozenset({Feature.WATERMARK}),
         ),
-        Guarantee("users do not share a trail", "trails", users_do_not_share_a_trail, source=BEAM_SCOPE),
+        Guarantee("users do not share a trail", "trails", users_do_not_share_a_trail, source=SCOPED),
         Guarantee(
             "trails ignore the order of arrival", "trails", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET
         ),

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Event, Json
 from conformance.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import SPARK_GUIDE
 from scenarios.windowed_counting import (
     BEAM_AT_THE_END,
     BEAM_ONCE,
@@ -27,10 +28,10 @@ from scenarios.windowed_counting import (
     windows,
 )
 
-SPARK_DEDUP = Source(
-    "Spark Structured Streaming guide, Streaming deduplication",
+SPARK_DEDUP = SPARK_GUIDE.says(
     "You can deduplicate records in data streams using a unique identifier in the events",
-    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#streaming-deduplication",
+    "Streaming deduplication",
+    "streaming-deduplication",
 )
 
 

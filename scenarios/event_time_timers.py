@@ -15,28 +15,14 @@ from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scen
 from conformance.model import Arrival, Event
 from conformance.perturbation import BUNDLINGS, FINER, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
 
 PAUSE = 10_000
 SOON = 1_000
 LATER = 2_000
 
-BEAM_TIMER = "https://beam.apache.org/releases/javadoc/2.66.0/org/apache/beam/sdk/state/Timer.html"
-SPARK_TWS = "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-transform-with-state.html"
-BEAM_AFTER = Source(
-    "Beam Java API, Timer", "will be called at some time after the requested time, in timestamp order", BEAM_TIMER
-)
 BEAM_RESET = Source(
     "Beam Java API, Timer.set", "If the timer was already set, resets it to the new requested time", BEAM_TIMER
-)
-SPARK_ONCE = Source(
-    "Spark transformWithState guide, Handling expired timers",
-    "This method is invoked once for each expired timer",
-    SPARK_TWS,
-)
-SPARK_FROM_TIMER = Source(
-    "Spark transformWithState guide, Handling expired timers",
-    "Within the handleInputRows or handleExpiredTimer methods, the stateful processor can register timers",
-    SPARK_TWS,
 )
 
 
@@ -190,8 +176,8 @@ SCENARIO = Scenario(
         ),
     },
     guarantees=(
-        Guarantee("a timer does not fire before its time", "moved", not_before_its_time, source=BEAM_AFTER),
-        Guarantee("a timer fires once", "moved", fires_once, source=SPARK_ONCE),
+        Guarantee("a timer does not fire before its time", "moved", not_before_its_time, source=IN_TIMESTAMP_ORDER),
+        Guarantee("a timer fires once", "moved", fires_once, source=ONCE_PER_TIMER),
         Guarantee(
             "a timer fires in the first advance that reaches it",
             "moved",
@@ -203,7 +189,7 @@ SCENARIO = Scenario(
             "a timer set from a timer fires in the first advance that reaches it",
             "chain",
             set_from_a_timer_fires,
-            source=SPARK_FROM_TIMER,
+            source=REGISTER_IN_CALLBACKS,
         ),
         Guarantee("a timer cleared from a timer does not fire", "chain", cleared_from_a_timer_does_not_fire),
     ),

@@ -10,19 +10,15 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
+from scenarios.documents import BEAM_BLOG, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 
-BEAM_BLOG = Source(
-    "Beam blog, Stateful processing with Apache Beam (2017)",
-    "no duplicated indices, no gaps, and every element gets an index",
-    "https://beam.apache.org/blog/stateful-processing/",
-)
-BEAM_TUTORIAL = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
+NO_GAPS = BEAM_BLOG.says("no duplicated indices, no gaps, and every element gets an index")
 
 
 class AssignIndex(Program):
@@ -138,16 +134,16 @@ SCENARIO = Scenario(
         | promise((*BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        Guarantee("every element gets an index", "global", every_element_gets_an_index, source=BEAM_BLOG),
-        Guarantee("no index is given twice", "global", no_index_is_given_twice, source=BEAM_BLOG),
-        Guarantee("no gaps from 0", "global", no_gaps_from_0, source=BEAM_BLOG),
+        Guarantee("every element gets an index", "global", every_element_gets_an_index, source=NO_GAPS),
+        Guarantee("no index is given twice", "global", no_index_is_given_twice, source=NO_GAPS),
+        Guarantee("no gaps from 0", "global", no_gaps_from_0, source=NO_GAPS),
         Guarantee("an emitted index never changes", "global", an_emitted_index_never_changes),
-        Guarantee("keys do not share a counter", "global", keys_do_not_share_a_counter, source=BEAM_TUTORIAL),
+        Guarantee("keys do not share a counter", "global", keys_do_not_share_a_counter, source=SCOPED),
         Guarantee(
             "windows do not share a counter",
             "per window",
             windows_do_not_share_a_counter,
-            source=BEAM_TUTORIAL,
+            source=SCOPED,
             needs=frozenset({Feature.FIXED_WINDOWS}),
         ),
         Guarantee(

@@ -9,16 +9,13 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Emission, Event
 from conformance.perturbation import INTERLEAVE, MERGE, RENAME, RESTART, SPLIT
 from conformance.program import Cell, Emit, Program, State, Timers
+from scenarios.documents import DATABRICKS
 
-FIRST_BATCH = Source(
-    "Databricks, Build a custom stateful application",
-    "with the first micro-batch",
-    "https://docs.databricks.com/aws/en/stateful-applications/",
-)
+FIRST_BATCH = DATABRICKS.says("with the first micro-batch")
 
 
 class Continued(Program):

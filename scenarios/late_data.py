@@ -10,27 +10,23 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Event, PackRun
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
 
 WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
 
-BEAM_LATE = Source(
-    "Beam programming guide, Watermarks and late data",
+BEAM_LATE = BEAM_GUIDE.says(
     "any further element that arrives with a timestamp in that window is considered late data",
-    "https://beam.apache.org/documentation/programming-guide/#watermarks-and-late-data",
+    "Watermarks and late data",
+    "watermarks-and-late-data",
 )
-BEAM_ALLOWED = Source(
-    "Beam Java API, Window.withAllowedLateness",
-    "Any elements that are later than this as decided by the system-maintained watermark will be dropped",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/windowing/Window.html",
-)
-SPARK_LATE = Source(
-    "Spark Structured Streaming guide, Handling late data and watermarking",
+SPARK_LATE = SPARK_GUIDE.says(
     "data later than the threshold will start getting dropped",
-    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#handling-late-data-and-watermarking",
+    "Handling late data and watermarking",
+    "handling-late-data-and-watermarking",
 )
 
 
@@ -181,24 +177,22 @@ SCENARIO = Scenario(
             "an element past the allowed lateness is not processed (late by window)",
             "windowed",
             past_the_allowed_lateness_is_not_processed,
-            source=BEAM_ALLOWED,
+            source=DROPPED_AS_LATE,
             needs=DRIVEN,
         ),
         Guarantee(
             "an element past the allowed lateness does not reopen its closed window (late by window)",
             "windowed",
             a_closed_window_is_not_reopened,
-            source=BEAM_ALLOWED,
+            source=DROPPED_AS_LATE,
             needs=DRIVEN,
         ),
         Guarantee(
             "the engine counts the elements that it dropped as late",
             "global",
             accounting=drops_are_counted,
-            source=Source(
-                "Spark Structured Streaming guide, Monitoring streaming queries",
-                "numRowsDroppedByWatermark",
-                "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#monitoring-streaming-queries",
+            source=SPARK_GUIDE.says(
+                "numRowsDroppedByWatermark", "Monitoring streaming queries", "monitoring-streaming-queries"
             ),
             needs=DRIVEN | {Feature.LATE_COUNTER},
         ),

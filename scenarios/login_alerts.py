@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Event, Json
 from conformance.perturbation import (
     BUNDLINGS,
@@ -27,14 +27,13 @@ from conformance.perturbation import (
     WATERMARKINGS,
 )
 from conformance.program import Cell, Emit, Program, State, Timers
+from scenarios.documents import SCOPED
 
 KEPT = 3
 """How many logins of a user are kept."""
 
 MS_PER_KM = 4_000
 """What a kilometre takes an airliner (ms)."""
-
-BEAM_SCOPE = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
 
 
 class Login(NamedTuple):
@@ -147,7 +146,7 @@ SCENARIO = Scenario(
             "the alerts of a user ignore the logins of others",
             "alerts",
             same_under=(INTERLEAVE, UNRELATED_KEY),
-            source=BEAM_SCOPE,
+            source=SCOPED,
         ),
         Guarantee(
             "the logins kept in the end ignore order",

@@ -16,6 +16,7 @@ from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scen
 from conformance.model import Emission, Event
 from conformance.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import REGISTER_IN_CALLBACKS
 
 PERIOD = 3_000
 TICKS = 2
@@ -24,11 +25,6 @@ BEAM_BLOG = Source(
     "Beam blog, Looping timers for time series data",
     "So how can we produce results in the absence of data?",
     "https://beam.apache.org/blog/looping-timers/",
-)
-SPARK_FROM_TIMER = Source(
-    "Spark transformWithState guide, Handling expired timers",
-    "Within the handleInputRows or handleExpiredTimer methods, the stateful processor can register timers",
-    "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-transform-with-state.html",
 )
 
 
@@ -164,7 +160,7 @@ SCENARIO = Scenario(
             "all ticks that one advance makes due come in it",
             "loop",
             one_advance_fires_all_that_are_due,
-            source=SPARK_FROM_TIMER,
+            source=REGISTER_IN_CALLBACKS,
         ),
         Guarantee(
             "a loop that has ended starts again",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Event
 from conformance.perturbation import (
     BUNDLINGS,
@@ -18,12 +18,7 @@ from conformance.perturbation import (
     WATERMARKINGS,
 )
 from conformance.program import Cell, Emit, Program, State, Timers
-
-BEAM_ORDER = Source(
-    "Beam blog, Stateful processing with Apache Beam (2017)",
-    "are still received in an arbitrary order",
-    "https://beam.apache.org/blog/stateful-processing/",
-)
+from scenarios.documents import ARBITRARY_ORDER
 
 
 class CountPerKey(Program):
@@ -76,7 +71,7 @@ SCENARIO = Scenario(
             "count",
             same_under=REORDERINGS,
             alike=Equivalence.SAME_FINAL_VALUE,
-            source=BEAM_ORDER,
+            source=ARBITRARY_ORDER,
         ),
         Guarantee("counts are the same after a restart", "count", same_under=(RESTART,)),
         Guarantee("counts are the same after a failure in a bundle", "count", same_under=(RETRY, RESUME)),

@@ -11,23 +11,19 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import SLACK, Arrival, Event
 from conformance.perturbation import INTERLEAVE, RENAME
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import BEAM_GUIDE, WITHOUT_RECORDS
 
 PAUSE = 14_000
 """One wait (8 s) with SLACK, and less than two."""
 
-BEAM_GUIDE = Source(
-    "Beam programming guide, Processing-time timers",
+WALL_CLOCK = BEAM_GUIDE.says(
     "Processing-time timers fire when the real wall-clock time passes",
-    "https://beam.apache.org/documentation/programming-guide/#processing-time-timers",
-)
-DATABRICKS = Source(
-    "Databricks, Build a custom stateful application",
-    "Expired timers fire even if no records for their associated key are processed",
-    "https://docs.databricks.com/aws/en/stateful-applications/",
+    "Processing-time timers",
+    "processing-time-timers",
 )
 
 
@@ -160,7 +156,7 @@ SCENARIO = Scenario(
     domain={"quiet": Domain(offsets=(1, 500, 2_000), keys=2, values=("set", "set", "cancel"))},
     survives={"quiet": promise((INTERLEAVE, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee("a processing-time timer fires once", "quiet", fires_once, needs=TIMERS, source=BEAM_GUIDE),
+        Guarantee("a processing-time timer fires once", "quiet", fires_once, needs=TIMERS, source=WALL_CLOCK),
         Guarantee("a processing-time timer does not fire before its time", "quiet", not_before_its_time, needs=TIMERS),
         Guarantee(
             "a processing-time timer fires as soon as its time has come",
@@ -173,7 +169,11 @@ SCENARIO = Scenario(
         ),
         Guarantee("a processing-time timer that was cleared does not fire", "quiet", a_cleared_timer, needs=TIMERS),
         Guarantee(
-            "a processing-time timer fires without new data", "quiet", without_new_data, needs=TIMERS, source=DATABRICKS
+            "a processing-time timer fires without new data",
+            "quiet",
+            without_new_data,
+            needs=TIMERS,
+            source=WITHOUT_RECORDS,
         ),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Event
 from conformance.perturbation import (
     BUNDLINGS,
@@ -20,18 +20,12 @@ from conformance.perturbation import (
     WATERMARKINGS,
 )
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
+from scenarios.documents import ARBITRARY_ORDER, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 
 LIMIT = 2
 """How many calls of a user are allowed in a window."""
-
-BEAM_SCOPE = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
-BEAM_ORDER = Source(
-    "Beam blog, Stateful processing with Apache Beam (2017)",
-    "are still received in an arbitrary order",
-    "https://beam.apache.org/blog/stateful-processing/",
-)
 
 
 class LimitRate(Program):
@@ -147,15 +141,15 @@ SCENARIO = Scenario(
         Guarantee("the first calls of a window are allowed", "calls", the_first_are_allowed),
         Guarantee("a call is refused only when the quota is used up", "calls", refused_when_the_quota_is_used_up),
         Guarantee(
-            "the quota starts anew in each window", "calls", the_quota_starts_anew, source=BEAM_SCOPE, needs=WINDOWED
+            "the quota starts anew in each window", "calls", the_quota_starts_anew, source=SCOPED, needs=WINDOWED
         ),
-        Guarantee("users do not share a quota", "calls", users_do_not_share_a_quota, source=BEAM_SCOPE),
+        Guarantee("users do not share a quota", "calls", users_do_not_share_a_quota, source=SCOPED),
         Guarantee(
             "how many calls are allowed ignores order",
             "calls",
             same_under=REORDERINGS,
             alike=Equivalence.SAME_UP_TO_RELABELLING,
-            source=BEAM_ORDER,
+            source=ARBITRARY_ORDER,
         ),
         Guarantee(
             "answers are the same after a restart", "calls", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET

@@ -12,22 +12,23 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Event, Json
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
 
 GAP = 10_000
 
-BEAM_SESSIONS = Source(
-    "Beam programming guide, Session windows",
+BEAM_SESSIONS = BEAM_GUIDE.says(
     "If data arrives after the minimum specified gap duration time, this initiates the start of a new window",
-    "https://beam.apache.org/documentation/programming-guide/#session-windows",
+    "Session windows",
+    "session-windows",
 )
-SPARK_SESSIONS = Source(
-    "Spark Structured Streaming guide, Types of time windows",
+SPARK_SESSIONS = SPARK_GUIDE.says(
     "a session window closes when there's no input received within gap duration after receiving the latest input",
-    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#types-of-time-windows",
+    "Types of time windows",
+    "types-of-time-windows",
 )
 
 

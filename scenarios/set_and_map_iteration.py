@@ -12,15 +12,11 @@ import json
 from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Emission, Event, canonical
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, Program, State, Timers
-
-BEAM_MAP = "https://beam.apache.org/releases/javadoc/2.33.0/org/apache/beam/sdk/state/MapState.html"
-BEAM_REMOVE = Source(
-    "Beam Java API, MapState.remove", "Remove the mapping for a key from this map if it is present", BEAM_MAP
-)
+from scenarios.documents import REMOVE
 
 ALIKE = (("1", "1.0"), ("a", "A"), ("\u00e9", "e\u0301"), ("", " "))
 """Names that are easily taken for each other: as numbers, in lower case, in one form of Unicode, without blanks."""
@@ -184,7 +180,7 @@ SCENARIO = Scenario(
         Guarantee("going through a map gives every entry once", "iteration", every_entry_once),
         Guarantee("an overwritten entry is given once, with its last value", "iteration", an_overwritten_entry_once),
         Guarantee("an entry that was removed and put again is given once", "iteration", removed_and_put_again_once),
-        Guarantee("removing an entry leaves the others", "iteration", removing_leaves_the_others, source=BEAM_REMOVE),
+        Guarantee("removing an entry leaves the others", "iteration", removing_leaves_the_others, source=REMOVE),
         Guarantee("a map whose entries were all removed gives nothing", "iteration", an_emptied_map_gives_nothing),
         Guarantee("going through a map twice gives the same", "iteration", twice_the_same),
         Guarantee("entries whose names look alike are kept apart", "iteration", names_that_look_alike),

@@ -10,24 +10,23 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Emission, Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
 from scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
 
 SIZE = 10_000
 SLIDE = 5_000
 
-BEAM_OVERLAP = Source(
-    "Beam programming guide, Sliding time windows",
+BEAM_OVERLAP = BEAM_GUIDE.says(
     "Because multiple windows overlap, most elements in a data set will belong to more than one window",
-    "https://beam.apache.org/documentation/programming-guide/#sliding-time-windows",
+    "Sliding time windows",
+    "sliding-time-windows",
 )
-SPARK_OVERLAP = Source(
-    "Spark Structured Streaming guide, Types of time windows",
-    "an input can be bound to the multiple windows",
-    "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html#types-of-time-windows",
+SPARK_OVERLAP = SPARK_GUIDE.says(
+    "an input can be bound to the multiple windows", "Types of time windows", "types-of-time-windows"
 )
 
 

@@ -15,6 +15,7 @@ from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scen
 from conformance.model import Emission, Event, Json
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, Program, State, Timers
+from scenarios.documents import BEAM_MAP, REMOVE
 
 BEAM_BAG = Source(
     "Beam Java API, BagState",
@@ -26,12 +27,8 @@ BEAM_SET = Source(
     "containing a set of elements",
     "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/state/SetState.html",
 )
-BEAM_MAP = "https://beam.apache.org/releases/javadoc/2.33.0/org/apache/beam/sdk/state/MapState.html"
 BEAM_PUT = Source(
     "Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP
-)
-BEAM_REMOVE = Source(
-    "Beam Java API, MapState.remove", "Remove the mapping for a key from this map if it is present", BEAM_MAP
 )
 
 
@@ -179,7 +176,7 @@ SCENARIO = Scenario(
         Guarantee(
             "a map entry has the value last put", "map and set", an_entry_has_the_value_last_put, source=BEAM_PUT
         ),
-        Guarantee("a removed map entry is gone", "map and set", a_removed_entry_is_gone, source=BEAM_REMOVE),
+        Guarantee("a removed map entry is gone", "map and set", a_removed_entry_is_gone, source=REMOVE),
         Guarantee("a set holds an element once", "map and set", a_set_holds_an_element_once, source=BEAM_SET),
     ),
 )

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Emission, Event, spelled
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from scenarios.documents import DATABRICKS, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 PAUSE = 5_000
@@ -40,12 +41,7 @@ FAMILIES = (
 )
 """Names of keys; a case has keys of one family. The first one's do not look alike."""
 
-BEAM_TUTORIAL = Source("Beam tutorial, Stateful Processing", "State is scoped per key and per window")
-DATABRICKS = Source(
-    "Databricks, Build a custom stateful application",
-    "State values cannot be impacted by records associated with a different grouping key",
-    "https://docs.databricks.com/aws/en/stateful-applications/",
-)
+OWN_KEY = DATABRICKS.says("State values cannot be impacted by records associated with a different grouping key")
 
 
 class ByKey(Program):
@@ -192,15 +188,13 @@ SCENARIO = Scenario(
         "with timers": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
     },
     guarantees=(
-        Guarantee("a key sees only its own elements", "by key", a_key_sees_only_its_own, source=DATABRICKS),
-        Guarantee("a key sees all of its own elements", "by key", a_key_sees_all_of_its_own, source=BEAM_TUTORIAL),
+        Guarantee("a key sees only its own elements", "by key", a_key_sees_only_its_own, source=OWN_KEY),
+        Guarantee("a key sees all of its own elements", "by key", a_key_sees_all_of_its_own, source=SCOPED),
         Guarantee("keys that look alike are kept apart", "by key", keys_that_look_alike_are_kept_apart),
         Guarantee("very long keys that differ at their end are kept apart", "by key", long_keys_are_kept_apart),
         Guarantee("an empty key is a key", "by key", an_empty_key_is_a_key),
         Guarantee("a key comes back as it went in", "by key", a_key_comes_back_as_it_went_in),
-        Guarantee(
-            "state of one window is not seen in another", "by window", a_window_sees_only_its_own, source=BEAM_TUTORIAL
-        ),
+        Guarantee("state of one window is not seen in another", "by window", a_window_sees_only_its_own, source=SCOPED),
         Guarantee("a timer has the state of its own key", "with timers", a_timer_has_the_state_of_its_key),
     ),
 )

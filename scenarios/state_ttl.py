@@ -11,22 +11,21 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import SLACK, Emission, Event, Json
 from conformance.perturbation import INTERLEAVE, RENAME
 from conformance.program import Cell, Emit, Program, State, Timers
+from scenarios.documents import DATABRICKS
 
 TTL = 14_000
 """One wait (8 s) with SLACK, and less than two."""
 
-DATABRICKS = "https://docs.databricks.com/aws/en/stateful-applications/"
-APPLICATIONS = "Databricks, Build a custom stateful application"
-EVICTED = Source(APPLICATIONS, "TTL evicts", DATABRICKS)
-SILENT = Source(APPLICATIONS, "you cannot directly trigger logic as TTL evicts state values", DATABRICKS)
-RESET = Source(APPLICATIONS, "is not reset if a source key … is processed without updating", DATABRICKS)
-EACH = Source(APPLICATIONS, "Each value in a list has its own TTL", DATABRICKS)
-PUT = Source(APPLICATIONS, "Only the put operation is considered an update for resetting TTL", DATABRICKS)
-ENTRIES = Source(APPLICATIONS, "TTL applies independently to each key-value pair in a map", DATABRICKS)
+EVICTED = DATABRICKS.says("TTL evicts")
+SILENT = DATABRICKS.says("you cannot directly trigger logic as TTL evicts state values")
+RESET = DATABRICKS.says("is not reset if a source key … is processed without updating")
+EACH = DATABRICKS.says("Each value in a list has its own TTL")
+PUT = DATABRICKS.says("Only the put operation is considered an update for resetting TTL")
+ENTRIES = DATABRICKS.says("TTL applies independently to each key-value pair in a map")
 
 TTLS = frozenset({Feature.TTL})
 

@@ -12,26 +12,26 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Emission, Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import SPARK_GUIDE
 
 LEFT, RIGHT = "left", "right"
 
 BOUND = 10_000
 """How much later (ms) than the left row the right row of a pair is at most."""
 
-SPARK = "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html"
-SPARK_MATCH = Source(
-    "Spark Structured Streaming guide, Stream-stream joins",
+SPARK_MATCH = SPARK_GUIDE.says(
     "we can match every future input with past input and accordingly generate joined results",
-    f"{SPARK}#stream-stream-joins",
+    "Stream-stream joins",
+    "stream-stream-joins",
 )
-SPARK_DELAY = Source(
-    "Spark Structured Streaming guide, Outer joins with watermarking",
+SPARK_DELAY = SPARK_GUIDE.says(
     "the engine has to wait for that long to ensure there were no matches and there will be no more matches in future",
-    f"{SPARK}#outer-joins-with-watermarking",
+    "Outer joins with watermarking",
+    "outer-joins-with-watermarking",
 )
 
 

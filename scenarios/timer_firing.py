@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Event
 from conformance.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
 
 PAUSE = 4_000
 LONG_AGO = 100_000
@@ -24,27 +25,8 @@ HOUR = 20_000
 SHARED = "hour"
 """The tag of the timer that the events of a key share; it is set for the end of such a span (ms)."""
 
-SPARK_TWS = "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-transform-with-state.html"
-DATABRICKS = "https://docs.databricks.com/aws/en/stateful-applications/"
-DATABRICKS_IDLE = Source(
-    "Databricks, Build a custom stateful application",
-    "Expired timers fire even if no records for their associated key are processed",
-    DATABRICKS,
-)
-BEAM_ORDER = Source(
-    "Beam Java API, Timer",
-    "will be called at some time after the requested time, in timestamp order",
-    "https://beam.apache.org/releases/javadoc/2.66.0/org/apache/beam/sdk/state/Timer.html",
-)
-BEAM_TAGS = Source(
-    "Beam programming guide, Dynamic timer tags",
-    "A timer with a specific tag can only be set to a single timestamp",
-    "https://beam.apache.org/documentation/programming-guide/#dynamic-timer-tags",
-)
-SPARK_ONCE = Source(
-    "Spark transformWithState guide, Handling expired timers",
-    "This method is invoked once for each expired timer",
-    SPARK_TWS,
+BEAM_TAGS = BEAM_GUIDE.says(
+    "A timer with a specific tag can only be set to a single timestamp", "Dynamic timer tags", "dynamic-timer-tags"
 )
 
 
@@ -296,14 +278,14 @@ SCENARIO = Scenario(
         for program in ("ahead", "passed")
     },
     guarantees=(
-        Guarantee("a timer fires without new data of its key", "ahead", fires_without_new_data, source=DATABRICKS_IDLE),
+        Guarantee("a timer fires without new data of its key", "ahead", fires_without_new_data, source=WITHOUT_RECORDS),
         Guarantee(
             "timers of a key that one advance makes due fire in order of time",
             "ahead",
             in_order_of_time,
-            source=BEAM_ORDER,
+            source=IN_TIMESTAMP_ORDER,
         ),
-        Guarantee("timers of one instant all fire", "ahead", of_one_instant_all_fire, source=SPARK_ONCE),
+        Guarantee("timers of one instant all fire", "ahead", of_one_instant_all_fire, source=ONCE_PER_TIMER),
         Guarantee("a timer set for a time that has passed fires once", "passed", passed_fires_once),
         Guarantee(
             "a timer set for a time that has passed fires by the next advance",

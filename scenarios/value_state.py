@@ -16,6 +16,7 @@ from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scen
 from conformance.model import Emission, Event, Json, canonical
 from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.program import Cell, Emit, Program, State, Timers
+from scenarios.documents import BEAM_BLOG
 
 NOTHING = "(nothing)"
 """The default with which the cell is read."""
@@ -32,11 +33,7 @@ BEAM_INDEPENDENT = Source(
     "Any direct modification of the returned object should not modify state without going through the appropriate state interface",
     BEAM_VALUE,
 )
-BEAM_BLOG = Source(
-    "Beam blog, Stateful processing with Apache Beam (2017)",
-    "as long as you also remember to write the mutated value",
-    "https://beam.apache.org/blog/stateful-processing/",
-)
+WRITE_BACK = BEAM_BLOG.says("as long as you also remember to write the mutated value")
 
 EMPTY = ('""', "0", "[]", "{}", "false")
 """Values (JSON) that Python takes for false."""
@@ -215,7 +212,7 @@ SCENARIO = Scenario(
             "a value that was read, changed and written is stored with the change",
             "changed list",
             a_change_is_stored_once_written,
-            source=BEAM_BLOG,
+            source=WRITE_BACK,
         ),
     ),
 )

@@ -11,50 +11,40 @@ from collections.abc import Iterator
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model import Arrival, Emission, Event
 from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
 from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
 
 WINDOW = FixedWindows(size=10_000)
 REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
 
-SPARK = "https://spark.apache.org/docs/4.0.0/streaming/apis-on-dataframes-and-datasets.html"
-BEAM = "https://beam.apache.org/documentation/programming-guide/"
-SPARK_COUNTED = Source(
-    "Spark Structured Streaming guide, Semantic guarantees of aggregation with watermarking",
+SPARK_COUNTED = SPARK_GUIDE.says(
     "guarantees that the engine will never drop any data that is less than 2 hours delayed",
-    f"{SPARK}#semantic-guarantees-of-aggregation-with-watermarking",
+    "Semantic guarantees of aggregation with watermarking",
+    "semantic-guarantees-of-aggregation-with-watermarking",
 )
-SPARK_FINAL = Source(
-    "Spark Structured Streaming guide, Handling late data and watermarking",
+SPARK_FINAL = SPARK_GUIDE.says(
     "Append Mode, where only the final counts are written to sink",
-    f"{SPARK}#handling-late-data-and-watermarking",
+    "Handling late data and watermarking",
+    "handling-late-data-and-watermarking",
 )
-SPARK_WINDOWS = Source(
-    "Spark Structured Streaming guide, Window operations on event time",
+SPARK_WINDOWS = SPARK_GUIDE.says(
     "aggregate values are maintained for each window the event-time of a row falls into",
-    f"{SPARK}#window-operations-on-event-time",
+    "Window operations on event time",
+    "window-operations-on-event-time",
 )
-BEAM_AT_THE_END = Source(
-    "Beam programming guide, Event time triggers",
-    "only fires when the watermark passes the end of the window",
-    f"{BEAM}#event-time-triggers",
+BEAM_AT_THE_END = BEAM_GUIDE.says(
+    "only fires when the watermark passes the end of the window", "Event time triggers", "event-time-triggers"
 )
-BEAM_ONCE = Source(
-    "Beam programming guide, Default trigger",
-    "the default trigger emits exactly once, and late data is discarded",
-    f"{BEAM}#default-trigger",
+BEAM_ONCE = BEAM_GUIDE.says(
+    "the default trigger emits exactly once, and late data is discarded", "Default trigger", "default-trigger"
 )
-BEAM_LATE = Source(
-    "Beam Java API, Window.withAllowedLateness",
-    "Any elements that are later than this as decided by the system-maintained watermark will be dropped",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/windowing/Window.html",
-)
-BEAM_REVISED = Source(
-    "Beam programming guide, Default trigger",
+BEAM_REVISED = BEAM_GUIDE.says(
     "emits the results of the window when the Beam's watermark passes the end of the window, and then fires each time late data arrives",
-    f"{BEAM}#default-trigger",
+    "Default trigger",
+    "default-trigger",
 )
 
 
@@ -312,7 +302,7 @@ SCENARIO = Scenario(
             "an element past the allowed lateness does not revise its window's count",
             "revised",
             too_late_elements_do_not_revise_the_count,
-            source=BEAM_LATE,
+            source=DROPPED_AS_LATE,
             needs=DRIVEN,
         ),
     ),
