@@ -304,12 +304,10 @@ def run(
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
     if quick:
         wanted, share = QUICK, QUICK_SHARE
-        asked = (
-            asked
-            if engines
-            else [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
-        )
-        about = about if scenarios else [s for s in about if not by_processing_time(s.programs.values())]
+        if not engines:
+            asked = [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
+        if not scenarios:
+            about = [s for s in about if not by_processing_time(s.programs.values())]
     options = Options(
         engines=tuple(asked),
         scenarios=tuple(about),

@@ -208,16 +208,16 @@ def draw_cases(
     already.
     """
     all_clocks = draw_clocks(seed)
-    waiting = examples(waiting_clocks(), WAITING, seeded(seed, "waiting clocks"), lambda clock: clock.clock)
-    initial = [with_initial_state(clock) for clock in all_clocks[:INITIAL]]
+    waiting = _Twins(examples(waiting_clocks(), WAITING, seeded(seed, "waiting clocks"), lambda c: c.clock), seed, ())
+    begun = [with_initial_state(clock) for clock in all_clocks[:INITIAL]]
+    with_state = _Twins(begun, seed, (RESTART,) * INITIAL)
     cases = []
     for scenario in scenarios:
         for program in scenario.programs:
             goals = {g.id: g for g in scenario.guarantees if g.program == program}
+            of_its_own = waiting if scenario.programs[program].waits else with_state
             if scenario.programs[program].waits or scenario.programs[program].initial:
-                waits = scenario.programs[program].waits
-                twins = _Twins(waiting, seed, ()) if waits else _Twins(initial, seed, (RESTART,) * INITIAL)
-                cases += _cover(scenario, program, twins, dict.fromkeys(goals, wanted), seed, exercised, known)
+                cases += _cover(scenario, program, of_its_own, dict.fromkeys(goals, wanted), seed, exercised, known)
                 continue
             simple = {name for name, g in goals.items() if not _needs_more_than_one_bundle(g)}
             one = dict.fromkeys(sorted(simple), wanted)
