@@ -35,7 +35,7 @@ else:
 
 WAYS = ("decided_by", "shown_by", "probe", "not_decidable")
 FRAMEWORKS = ("spark", "beam")
-TEXT = {"id", "quote", "document", "probe", "not_decidable", "note"}
+TEXT = {"id", "quote", "document", "probe", "not_decidable", "note", "finding"}
 LISTS = {"engines", "decided_by", "shown_by"}
 
 
@@ -97,6 +97,7 @@ class Claim:
         engines: of which engines it speaks: ids, each with its variants; () for a probe or one that is not decidable.
         probe: the name of the script that decides it, "" where guarantees do.
         note: how the sentence was read, where that is not plain.
+        finding: the number in docs/findings.md of what contradicts it, with a script outside the harness; "" where nothing does.
     """
 
     id: str
@@ -108,6 +109,7 @@ class Claim:
     probe: str = ""
     not_decidable: str = ""
     note: str = ""
+    finding: str = ""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -219,6 +221,7 @@ def _claim(entry: Mapping[str, Any], documents: Mapping[str, Document], groups: 
         probe=entry.get("probe", ""),
         not_decidable=entry.get("not_decidable", ""),
         note=entry.get("note", ""),
+        finding=entry.get("finding", ""),
     )
 
 

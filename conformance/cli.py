@@ -173,7 +173,13 @@ def _guarantees() -> list[dict[str, Any]]:
 def _claims() -> list[dict[str, Any]]:
     def details(claim: Claim) -> dict[str, str]:
         source, said = claim.document, {"decided by": claim.decided_by, "shown by": claim.shown_by}
-        found = {"document": source.title, "url": source.url, "version": source.version, "note": claim.note}
+        found = {
+            "document": source.title,
+            "url": source.url,
+            "version": source.version,
+            "note": claim.note,
+            "finding": claim.finding,
+        }
         found |= {"engines": ", ".join(claim.engines), "probe": claim.probe, "not decidable": claim.not_decidable}
         return {k: v for k, v in (found | {k: ", ".join(map(str, v)) for k, v in said.items()}).items() if v}
 

@@ -1,5 +1,6 @@
 """The catalogue of claims, and what results say of them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,20 @@ def test_claims_ask_every_scenario_that_comes_with_the_harness():
     """So that the quotes of its guarantees are judged as the catalogue says."""
     asked = {condition.scenario for claim in claims.catalogue() for condition in claim.conditions}
     assert {scenario.id for scenario in load_scenarios()} <= asked
+
+
+def test_what_contradicts_a_claim_is_a_finding_with_a_script():
+    """Of recorded probes at least; a run says for itself what it contradicts, and names the finding where there is one."""
+    text = (PROBES.parent / "findings.md").read_text(encoding="utf-8")
+    findings = dict(re.findall(r"^\| (\d+) \|.*\| ([^|]*) \|$", text, re.MULTILINE))
+    record = claims.probed()
+    for claim in claims.catalogue():
+        contradicted = claim.probe and record[claim.id].answer is Answer.CONTRADICTED
+        assert claim.finding or not contradicted, claim.id
+        if claim.finding:
+            for script in re.findall(r"\(((?:findings|claims)/[^)]*\.py)\)", findings[claim.finding]):
+                assert (PROBES.parent / script).exists(), script
+            assert ".py" in findings[claim.finding], claim.id
 
 
 def test_a_guarantee_that_nobody_has_is_named():
