@@ -73,6 +73,7 @@ class Upgrade:
                     options,
                     engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),
                     scenarios=to_survive,
+                    share=options.share / 2,  # all of these cases are about one perturbation
                     out=out / "carried",
                     cases_from=out / "restarts.parquet",
                     witnesses=(),

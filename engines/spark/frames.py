@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import pandas as pd
-
 from conformance.program import Program
 from engines.spark.groups_operator import GroupsOperator
 from engines.spark.operator import Failure, In, Key, Out, task_attempt
@@ -31,6 +29,8 @@ def frames(outputs: Iterable[Out]) -> Iterator[Any]:
     """One pandas frame with these rows; none where there are none. Whole numbers stay so beside missing ones."""
     if rows := list(outputs):
         whole = dict.fromkeys(("step", "emitted_at", "received"), "Int64")
+        import pandas as pd  # not at the top: a query's driver imports this, too, and needs no pandas
+
         yield pd.DataFrame(rows, columns=list(Out._fields)).astype(whole)
 
 
