@@ -82,18 +82,28 @@ def failure(program: Program, guarantee: Guarantee, subject: Subject, runs: Mapp
     return against[0] if against else ""
 
 
-def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> Replay:
-    """Run the cases of a witness alone, each once, on an engine's process."""
+def _speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:
     scenario = next(s for s in scenarios if s.id == witness.case.scenario)
     guarantee = next(g for g in scenario.guarantees if g.id == witness.guarantee)
-    program = scenario.programs[witness.case.program]
-    subject = Subject(witness.case, witness.base)
+    return scenario.programs[witness.case.program], guarantee, Subject(witness.case, witness.base)
+
+
+def _not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> str:
+    """Why an engine cannot run a witness, "" if it can."""
+    program, guarantee, subject = _speaks_of(witness, scenarios)
     if not can.runs(ref := program_ref(witness.case.scenario, witness.case.program)):
-        return Replay(witness, NOT_EXPRESSIBLE, f"it does not run {ref}")
+        return f"it does not run {ref}"
     needs = guarantee.needs.union(*(schedule_needs(case.schedule) for case in subject.cases))
     needs |= frozenset() if can.idiom else program_needs(program)
-    if missing := can.first_missing(needs):
-        return Replay(witness, NOT_EXPRESSIBLE, can.why_not(missing))
+    missing = can.first_missing(needs)
+    return can.why_not(missing) if missing else ""
+
+
+def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> Replay:
+    """Run the cases of a witness alone, each once, on an engine's process."""
+    program, guarantee, subject = _speaks_of(witness, scenarios)
+    if reason := _not_expressible(witness, scenarios, can):
+        return Replay(witness, NOT_EXPRESSIBLE, reason)
     runs: dict[str, PackRun] = {}
     try:
         for case in subject.cases:
@@ -104,6 +114,54 @@ def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: C
     else:
         answer = STILL_FAILS if message else FIXED
     return Replay(witness, answer, message, {name: run.traces[name] for name, run in runs.items()})
+
+
+def replay_all(
+    process: Any, witnesses: Iterable[Witness], scenarios: Iterable[Scenario], can: Capabilities, packed: bool = False
+) -> list[Replay]:
+    """Replay witnesses on an engine's process, as many at a time as it takes. ``packed``: together where their clocks are equal; one
+    that fails so is not run alone, the others are."""
+    witnesses, scenarios = list(witnesses), list(scenarios)
+    failed: dict[str, Replay] = {}
+    with ThreadPoolExecutor(max_workers=can.parallel) as pool:
+        if packed:
+            failed = _failing_packed(pool, process, witnesses, scenarios, can)
+        jobs = {w.id: pool.submit(replay, process, w, scenarios, can) for w in witnesses if w.id not in failed}
+        return [failed.get(w.id) or jobs[w.id].result() for w in witnesses]
+
+
+def _failing_packed(
+    pool: ThreadPoolExecutor, process: Any, witnesses: list[Witness], scenarios: list[Scenario], can: Capabilities
+) -> dict[str, Replay]:
+    """The replays, by witness, of those that fail in packs."""
+
+    def answered(pack: Pack) -> PackRun:
+        try:
+            run: PackRun = process.run(pack)
+        except (NotDriven, EngineDown):
+            return PackRun()  # what cannot be run in a pack is tried alone
+        return run
+
+    about = {w.id: _speaks_of(w, scenarios) for w in witnesses if not _not_expressible(w, scenarios, can)}
+    about = {name: parts for name, parts in about.items() if not parts[1].accounting}
+    cases = {case.id: case for _, _, subject in about.values() for case in subject.cases}
+    runs: dict[str, PackRun] = {}
+    packs = packs_of(cases.values(), can.largest_pack)
+    for pack, run in zip(packs, pool.map(answered, packs), strict=True):
+        runs |= {case.id: run for case in pack.cases if case.id in run.traces and case.id not in run.untouched}
+    found = {}
+    for witness in witnesses:
+        program, guarantee, subject = about.get(witness.id, (None, None, None))
+        if not program or not guarantee or not subject or any(case.id not in runs for case in subject.cases):
+            continue
+        try:
+            message = failure(program, guarantee, subject, runs)
+        except Unjudgeable:
+            continue
+        if message:
+            traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
+            found[witness.id] = Replay(witness, STILL_FAILS, message, traces)
+    return found
 
 
 def special(case: Case) -> frozenset[Feature]:
@@ -355,7 +413,9 @@ class Confirmer:
         )
 
     def _again(self, witness: Witness) -> Witness:
-        """A stored witness that has just failed alone once more; run again where this version has not confirmed it."""
+        """A stored witness that has just failed once more; run again, alone, where this version has not confirmed it."""
+        if self._alone == 1:  # that was enough, and perhaps in a pack
+            return witness
         mine = self._confirmation(1, 1)
         if any(
             mine == replace(other, failed=1, runs=1) for other in witness.confirmations if other.failed == other.runs

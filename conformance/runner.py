@@ -21,7 +21,7 @@ from typing import Any
 from conformance import checking, tables
 from conformance.checking import Runs
 from conformance.checks import Checks, agreements_of
-from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Violation, replay
+from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Violation, replay_all
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, bare
 from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
@@ -44,7 +44,8 @@ class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
     checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
-    this part of their choice; ``alone`` is how often a new witness is run alone."""
+    this part of their choice; ``alone`` is how often a new witness is run alone;
+    where that is once, stored ones are replayed in packs first, and alone only where they do not fail there."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -338,9 +339,9 @@ class Run:
             return
         outcome.seconds["start"] = time.monotonic() - started
         stored = [] if info.lacks else [w for w in self.stored if bare(w.engine) == bare(info.id)]
-        with ThreadPoolExecutor(max_workers=info.capabilities.parallel) as pool:
-            again = [pool.submit(replay, engine, w, self.options.scenarios, info.capabilities) for w in stored]
-            outcome.replays = [job.result() for job in again]
+        outcome.replays = replay_all(
+            engine, stored, self.options.scenarios, info.capabilities, packed=self.options.alone == 1
+        )
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self.options.scenarios, info)
