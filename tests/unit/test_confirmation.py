@@ -6,7 +6,16 @@ import pytest
 from inprocess import PROGRAMS, InProcess
 
 from conformance.checking import Against, Runs
-from conformance.confirmation import FIXED, NOT_EXPRESSIBLE, STILL_FAILS, Confirmer, Replay, Violation, replay
+from conformance.confirmation import (
+    FIXED,
+    NOT_EXPRESSIBLE,
+    STILL_FAILS,
+    Confirmer,
+    Replay,
+    Violation,
+    replay,
+    replay_all,
+)
 from conformance.engine import EngineInfo, Feature, NotDriven, unsupported
 from conformance.guarantees import Guarantee, Scenario
 from conformance.model import Advance, Case, Deliver, Emission, Event, PackRun, Restart, Schedule, Trace
@@ -263,6 +272,31 @@ def test_a_replay_answers():
     lacking = replace(can, features={**can.features, Feature.COMBINING: unsupported("it has none")})
     refused = replay(InProcess(REFERENCE), witness, [SCENARIO], lacking)
     assert (refused.answer, refused.message) == (NOT_EXPRESSIBLE, "combining state: it has none")
+
+
+def test_witnesses_that_fail_together_are_not_run_alone_and_the_others_are():
+    """Two witnesses of one clock, about the elements e2 and e3; the engine drops e2 always, e3 when it is alone."""
+    _, witness, _ = confirm(drops_e2)
+    schedule = witness.case.schedule
+    renamed = [replace(b, events=tuple(replace(e, id="e3") for e in b.events)) for b in schedule.bundles]
+    steps = tuple(next((b for b in renamed if b.id == step.id), step) for step in schedule.steps)
+    other = replace(witness, case=replace(witness.case, schedule=Schedule(steps)))
+
+    def spoil(pack, run):
+        dropped = {"e2"} if len(pack.cases) > 1 else {"e2", "e3"}
+        traces = {
+            case: Trace(tuple(e for e in trace.emissions if e.value.get("processed") not in dropped))
+            for case, trace in run.traces.items()
+        }
+        return replace(run, traces=traces)
+
+    process = InProcess(REFERENCE, spoil)
+    replays = replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities, packed=True)
+    assert [found.answer for found in replays] == [STILL_FAILS, STILL_FAILS]
+    assert [len(pack.cases) for pack in process.packs] == [2, 1]
+    process = InProcess(REFERENCE, spoil)
+    replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities)
+    assert [len(pack.cases) for pack in process.packs] == [1, 1]
 
 
 def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):
