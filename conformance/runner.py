@@ -374,7 +374,7 @@ class Run:
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
-        most = max(1, round(can.packs * self.options.share))
+        most = max(2, round(can.packs * self.options.share))  # a twin needs the pack of its base, too
         packs = drawn if self.options.all_packs else chosen(drawn, most, relations_of(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
         handed = [case for pack in packs for case in pack.cases]
