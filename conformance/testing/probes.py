@@ -436,7 +436,7 @@ def _inspection() -> Probe:
         "inspection",
         {
             "stored state that is read from outside": _case(
-                "inspected", ONE, [("a", writes), ("b", writes), ("b", clears)]
+                "inspected", ONE, [("a", writes), ("b", [*writes, *clears])]
             ),
         },
         'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": value}, by key and cell',
