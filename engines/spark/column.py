@@ -43,7 +43,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.RESUME: NATIVE,
     Feature.FIXED_WINDOWS: emulated("window in key"),
     Feature.INSPECTION: unsupported(
-        "the adapter of the state data source knows the variables of transformWithState alone"
+        "the adapter of the state data source knows the variables of transformWithState alone (Spark 4.3.0)"
     ),
     Feature.LATE_COUNTER: NATIVE,
     Feature.EMISSIONS: NATIVE,
