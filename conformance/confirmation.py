@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from conformance import checking
@@ -134,20 +135,12 @@ def _failing_packed(
     pool: ThreadPoolExecutor, process: Any, witnesses: list[Witness], scenarios: list[Scenario], can: Capabilities
 ) -> dict[str, Replay]:
     """The replays, by witness, of those that fail in packs."""
-
-    def answered(pack: Pack) -> PackRun:
-        try:
-            run: PackRun = process.run(pack)
-        except (NotDriven, EngineDown):
-            return PackRun()  # what cannot be run in a pack is tried alone
-        return run
-
     about = {w.id: _speaks_of(w, scenarios) for w in witnesses if not _not_expressible(w, scenarios, can)}
     about = {name: parts for name, parts in about.items() if not parts[1].accounting}
     cases = {case.id: case for _, _, subject in about.values() for case in subject.cases}
     runs: dict[str, PackRun] = {}
     packs = packs_of(cases.values(), can.largest_pack)
-    for pack, run in zip(packs, pool.map(answered, packs), strict=True):
+    for pack, run in zip(packs, pool.map(partial(_answered, process), packs), strict=True):
         runs |= {case.id: run for case in pack.cases if case.id in run.traces and case.id not in run.untouched}
     found = {}
     for witness in witnesses:
@@ -162,6 +155,15 @@ def _failing_packed(
             traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
             found[witness.id] = Replay(witness, STILL_FAILS, message, traces)
     return found
+
+
+def _answered(process: Any, pack: Pack) -> PackRun:
+    """What a pack gave; nothing where it could not be run: its cases are tried alone."""
+    try:
+        run: PackRun = process.run(pack)
+    except (NotDriven, EngineDown):
+        return PackRun()
+    return run
 
 
 def special(case: Case) -> frozenset[Feature]:
@@ -348,15 +350,8 @@ class Confirmer:
         except EngineDown:
             return found
 
-        def answered(pack: Pack) -> PackRun:
-            try:
-                run: PackRun = engine.run(pack)
-            except (NotDriven, EngineDown):
-                return PackRun()  # what cannot be run in a pack is tried alone
-            return run
-
         with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-            for run in pool.map(answered, packs):
+            for run in pool.map(partial(_answered, engine), packs):
                 found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
         return found
 
