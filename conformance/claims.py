@@ -18,7 +18,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib.resources import files
@@ -225,6 +225,12 @@ def _claim(entry: Mapping[str, Any], documents: Mapping[str, Document], groups: 
     )
 
 
+def opposed(engine: str) -> set[tuple[str, str]]:
+    """(scenario, guarantee) of what contradicts some claim of the catalogue about an engine by holding there."""
+    about = (claim for claim in catalogue() if claim.speaks_of(engine))
+    return {condition.row for claim in about for condition in claim.conditions if not condition.stands}
+
+
 def _condition(text: str, where: str) -> Condition:
     row, _, perturbation = text.removeprefix("not ").partition("@")
     scenario, slash, guarantee = row.partition("/")
@@ -257,9 +263,14 @@ def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
 
 
 def decide(claims: Iterable[Claim], results: Results, probed: Mapping[str, Probed]) -> list[Decision]:
-    """What results say of each claim, in the order of the claims. ``probed``: claim -> what its probe saw."""
+    """What results say of each claim, in the order of the claims. ``probed``: claim -> what its probe saw. A cell that holds and
+    thereby contradicts a claim has the witness against its opposite."""
+    contrary = {(w["scenario"], w["guarantee"], bare(w["engine"])): name for name, w in results.witnesses.items()}
     cells: dict[tuple[tuple[str, str], str], list[Cell]] = {}
     for cell in results.cells:
+        if cell.verdict is Verdict.HOLDS and contrary:
+            shown_by = contrary.get((cell.scenario, f"not-{cell.guarantee}", bare(cell.engine)), "")
+            cell = replace(cell, witness=shown_by)
         cells.setdefault((cell.row, cell.engine), []).append(cell)
     return [_decide(claim, results, cells, probed.get(claim.id)) for claim in claims]
 

@@ -461,7 +461,7 @@ def replay(witness: Path, engines: tuple[str, ...], timeout: float, plot: Path |
             f"{witness} is of {found.case.scenario}/{found.case.program}, which is not a program of any scenario here"
         )
     scenario = asked_of(found, scenarios.values())
-    guarantee = next((g for g in scenario.guarantees if g.id == found.guarantee), None)
+    guarantee = scenario.askable.get(found.guarantee)
     if guarantee is None:
         raise UnreadableWitness(
             f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have"

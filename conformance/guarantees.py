@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
@@ -122,6 +122,18 @@ class Guarantee:
     def id(self) -> str:
         return slug(self.claim)
 
+    @property
+    def opposite(self) -> Guarantee:
+        """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against it. No cell is about
+        it; a witness against a claim that says the opposite of a guarantee is."""
+        assert self.check
+        return replace(self, claim=f"not: {self.claim}", check=partial(_contrary, self.check), source=OURS)
+
+
+def _contrary(check: Callable[[Observation], Iterator[Finding]], seen: Observation) -> Iterator[Finding]:
+    for finding in check(seen):
+        yield "the contrary was put to the test, and stood" if finding is True else True
+
 
 def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[str, Equivalence]:
     """An entry of ``Scenario.survives`` for several perturbations."""
@@ -192,6 +204,12 @@ class Scenario:
     @property
     def id(self) -> str:
         return slug(self.name)
+
+    @property
+    def askable(self) -> dict[str, Guarantee]:
+        """Id -> guarantee: all that a witness may speak against, the opposites of guarantees with a predicate among them."""
+        opposites = [guarantee.opposite for guarantee in self.guarantees if guarantee.check]
+        return {guarantee.id: guarantee for guarantee in (*opposites, *self.guarantees)}
 
 
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:

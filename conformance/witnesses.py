@@ -187,7 +187,7 @@ def stored_witnesses(folders: Iterable[Path], scenarios: Iterable[Scenario]) -> 
     Raises:
         UnreadableWitness: a file is not a witness, or was edited.
     """
-    known = {(s.id, g.program, g.id) for s in scenarios for g in s.guarantees}
+    known = {(s.id, g.program, name) for s in scenarios for name, g in s.askable.items()}
     found = [Witness.read(path) for folder in folders for path in sorted(folder.glob("*.json"))]
     unique = {witness.id: witness for witness in found}
     return [w for w in unique.values() if (w.case.scenario, w.case.program, w.guarantee) in known]

@@ -48,6 +48,7 @@ from reports.words import (
     probed_on,
     promise,
     replay_command,
+    shown_by,
     survived,
     version,
     with_reference,
@@ -344,7 +345,7 @@ class _Page:
                     answer.value,
                     CLAIM_STYLES[answer],
                     [
-                        (on.engine, self.anchor(last, on.because[0].row, on.engine), cases_in(on))
+                        (on.engine, self.anchor(last, on.because[0].row, on.engine), cases_in(on), shown_by(on))
                         for on in decision.of(answer)
                     ],
                 )

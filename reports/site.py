@@ -179,7 +179,7 @@ def pages(
     scenarios: Sequence[Scenario], measured: Measured, advice: Sequence[Advice], baselines: Mapping[str, Baseline]
 ) -> dict[str, str]:
     """Every generated file of the site: its place -> its text."""
-    known = {(scenario.id, guarantee.id) for scenario in scenarios for guarantee in scenario.guarantees}
+    known = {(scenario.id, guarantee) for scenario in scenarios for guarantee in scenario.askable}
     witnesses = {w.id: w for w in measured.witnesses.values() if (w.case.scenario, w.guarantee) in known}
     found = {"scenarios/index.md": _index(scenarios, measured), "engines/index.md": _engines()}
     found |= {f"scenarios/{s.id}.md": _scenario(s, measured, advice) for s in scenarios}
@@ -369,7 +369,8 @@ def _guarantee(
         against += [way for engine in engines for way in measured.against(row, label, engine)]
     red = {way.engine for way in against}
     told = {way.witness for way in against}
-    others = [w for w in measured.witnesses.values() if (w.case.scenario, w.guarantee) == row and w.id not in told]
+    rows = {row, (scenario.id, f"not-{guarantee.id}")}
+    others = [w for w in measured.witnesses.values() if (w.case.scenario, w.guarantee) in rows and w.id not in told]
     return {
         "guarantee": guarantee,
         "asked": _asked(guarantee),

@@ -62,6 +62,12 @@ def cases_in(found: OnEngine) -> str:
     return f"{against}/{cases}" if against else str(cases or "")
 
 
+def shown_by(found: OnEngine) -> str:
+    """The command that shows what contradicts a claim by holding, "" where nothing does: what is violated says so itself."""
+    cells = (cell for cell in found.because if cell.witness and cell.verdict is Verdict.HOLDS)
+    return next((replay_command(cell.witness) for cell in cells), "")
+
+
 def probed_on(decision: Decision) -> str:
     """On what a claim's probe ran, "" where it has none."""
     if not decision.probed:

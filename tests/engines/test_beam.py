@@ -1,6 +1,7 @@
 """The Beam columns on the real runners."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from common import (
@@ -19,9 +20,15 @@ from common import (
     with_steps,
 )
 
+from conformance.claims import all_decisions, opposed
+from conformance.confirmation import STILL_FAILS, replay
 from conformance.engine import Feature, NotDriven
 from conformance.model import DRAIN, Advance, FailOnce, Pack, program_ref
 from conformance.program import GlobalWindow
+from conformance.registry import load_scenarios
+from conformance.runner import Options, Run
+from conformance.witnesses import Witness
+from reports.words import claim_lines
 
 pytestmark = pytest.mark.engine
 
@@ -174,3 +181,19 @@ def test_evidence_is_what_the_runner_answered(any_beam):
     assert set(evidence) == missing
     if Feature.WATERMARK in missing:
         assert "teststream" in evidence[Feature.WATERMARK].lower()
+
+
+def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path):
+    """The runner is said to shuffle elements: the smallest case in which it does not, run alone, and kept apart from all cells."""
+    scenarios = tuple(load_scenarios(["index-assignment"]))
+    row = "index-assignment", "indices-follow-arrival-order-within-a-bundle"
+    assert row in opposed("beam-direct")
+    results = Run(Options(("reference", "beam-direct"), scenarios, tmp_path, wanted=5, seed=1)).execute()
+    (witness,) = [Witness.from_json(w) for w in results.witnesses.values() if w["guarantee"] == f"not-{row[1]}"]
+    assert len(witness.case.schedule.arrivals) == 2
+    assert [(c.engine, c.failed, c.runs) for c in witness.confirmations] == [("beam-direct", 3, 3)]
+    assert not [cell for cell in results.cells if cell.guarantee not in {g.id for g in scenarios[0].guarantees}]
+    (told,) = [decision for decision in all_decisions(results) if decision.claim.id == "beam-guide-shuffles"]
+    assert f"conformance replay witnesses/{witness.id}.json" in "\n".join(claim_lines(told))
+    process = SimpleNamespace(run=lambda pack: beam.run(pack, PROGRAMS))
+    assert replay(process, witness, scenarios, beam.capabilities).answer == STILL_FAILS

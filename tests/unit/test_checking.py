@@ -123,6 +123,17 @@ def test_a_predicate_that_yields_nothing_was_not_put_to_the_test():
     assert findings_against(CHECKED, BASE, _trace(1, "wrong", "wrong")) == (True, ["wrong in e1"] * 2)
 
 
+def test_where_a_guarantee_stands_its_opposite_fails_and_the_other_way_round():
+    opposite = SCENARIO.askable[f"not-{CHECKED.id}"]
+    assert findings_against(opposite, BASE, _trace()) == (False, [])
+    assert findings_against(opposite, BASE, _trace("wrong")) == (True, [])
+    assert findings_against(opposite, BASE, _trace(1, "wrong")) == (
+        True,
+        ["the contrary was put to the test, and stood"],
+    )
+    assert set(SCENARIO.askable) == {g.id for g in SCENARIO.guarantees} | {opposite.id}
+
+
 def test_a_predicate_that_fails_says_on_which_case_and_how():
     def broken(run):
         yield run.emissions[7]

@@ -10,7 +10,7 @@ from conformance.claims import Answer, Probed, UnusableClaims
 from conformance.model import digest
 from conformance.registry import engine_ids, load_scenarios, variant_ids
 from conformance.results import Cell, Results, Verdict
-from reports.words import claim_lines
+from reports.words import claim_lines, shown_by
 
 PROBES = Path(__file__).parents[2] / "docs" / "claims"
 
@@ -187,6 +187,27 @@ def test_a_probe_counts_for_the_version_that_it_ran_on():
     assert other.answer is Answer.NOT_ASKED
     assert "4.3.0 (contradicted)" in other.reason
     assert decided(probe, *cells).answer is Answer.NOT_ASKED
+
+
+@pytest.mark.parametrize(("engine", "shown"), [("spark-tws@4.3.0", True), ("spark-tws", True), ("beam-direct", False)])
+def test_what_contradicts_by_holding_has_the_witness_against_its_opposite(engine, shown):
+    (claim,) = claims.read(HEAD + 'engines = ["both"]\ndecided_by = ["not s/g"]')
+    found = results((engine.replace("beam-direct", "spark-tws"), "g", H))
+    found.witnesses["abc"] = {"scenario": "s", "guarantee": "not-g", "engine": engine}
+    (decision,) = claims.decide([claim], found, {})
+    assert decision.answer is Answer.CONTRADICTED
+    command = "conformance replay witnesses/abc.json"
+    assert (command in "\n".join(claim_lines(decision))) is shown
+    assert shown_by(decision.engines[0]) == (command if shown else "")
+
+
+def test_the_guarantees_whose_opposite_is_claimed_have_one():
+    """A predicate decides them."""
+    scenarios = {scenario.id: scenario for scenario in load_scenarios()}
+    rows = {row for engine in [*engine_ids(), *variant_ids()] for row in claims.opposed(engine)}
+    assert rows
+    for scenario, guarantee in rows:
+        assert f"not-{guarantee}" in scenarios[scenario].askable
 
 
 def test_what_is_not_decidable_says_why():
