@@ -23,14 +23,14 @@ from conformance.registry import engine_ids, load_reports, load_scenarios, packa
 from conformance.results import Results, UnreadableResults, Verdict
 from conformance.runner import Options
 from conformance.running import console as open_console
-from conformance.running import execute, failed, keep
+from conformance.running import failed, keep, perform
 from conformance.upgrading import Upgrade, asked_alone, outputs
 from conformance.witnesses import Witness, stored_witnesses
 
 UPGRADE = 15
 """How many cases shall put each guarantee to the test when two releases are compared."""
 
-SHARE = 0.3
+SHARE = 0.2
 """Which part of its choice of packs a slow engine runs then: each of two releases, and carries over in between."""
 
 
@@ -217,12 +217,18 @@ def upgrade_(
         witnesses=(witnesses,),
         timeout=timeout,
         share=SHARE,
-        alone=1,  # what differs between the releases is asked of each of them once more
+        brief=True,  # what differs between the releases is asked of each of them once more
     )
     console = open_console()
+
+    def run(more: Options) -> Results:
+        results = perform(more, console)
+        keep(results, more.out)
+        return results
+
     asked = Upgrade(old, new, _engines_of(package, engines), options)
     try:
-        before, after = asked.execute(lambda more: execute(more, console), click.echo)
+        before, after = asked.execute(run, click.echo)
     except CannotRun as error:
         click.echo(f"cannot compare {old} and {new}: {error}", err=True)
         sys.exit(3)

@@ -85,7 +85,7 @@ def failure(program: Program, guarantee: Guarantee, subject: Subject, runs: Mapp
 
 def _speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:
     scenario = next(s for s in scenarios if s.id == witness.case.scenario)
-    guarantee = next(g for g in scenario.guarantees if g.id == witness.guarantee)
+    guarantee = scenario.askable[witness.guarantee]
     return scenario.programs[witness.case.program], guarantee, Subject(witness.case, witness.base)
 
 
@@ -198,7 +198,7 @@ class Confirmer:
         scenarios = list(scenarios)
         self._info, self._reference, self._specified = info, reference, specified
         self._programs = programs_of(scenarios)
-        self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
+        self._guarantees = {(s.id, name): g for s in scenarios for name, g in s.askable.items()}
         self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
         self._start, self._alone = start, alone
         self._process: Any = None
@@ -409,7 +409,7 @@ class Confirmer:
 
     def _again(self, witness: Witness) -> Witness:
         """A stored witness that has just failed once more; run again, alone, where this version has not confirmed it."""
-        if self._alone == 1:  # that was enough, and perhaps in a pack
+        if self._alone == 1:  # that was enough
             return witness
         mine = self._confirmation(1, 1)
         if any(

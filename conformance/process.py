@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,11 @@ class Host:
             raise CannotRun(answer["cannot"])
         evidence = {Feature[name]: text for name, text in answer["evidence"].items()}
         return OpenEngine(self, engine, answer["environment"], evidence, answer["lacks"])
+
+    def lacks(self, engine: str) -> str:
+        """What the release here lacks for an engine, "" where nothing; it need not be started. Raises EngineDown."""
+        lacks: str = self._answer(self._ask({"lacks": engine}))["lacks"]
+        return lacks
 
     def run(self, engine: str, pack: Pack, part: str = "", carried: str = "") -> PackRun:
         """Run one pack, or a ``part`` of it: "begin" leaves in the folder ``carried`` what "resume" goes on from. Several threads
@@ -271,8 +277,11 @@ def open_in(engine: str, hosts: Sequence[Host]) -> AnyEngine:
     if len(hosts) == 1:
         return hosts[0].start(engine)
     name, _, versions = engine.partition("@")
-    old, new = (host.start(f"{name}@{version}") for host, version in zip(hosts, versions.split("+"), strict=True))
-    return CarriedEngine(old, new)
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        jobs = [
+            pool.submit(h.start, f"{name}@{version}") for h, version in zip(hosts, versions.split("+"), strict=True)
+        ]
+    return CarriedEngine(jobs[0].result(), jobs[1].result())
 
 
 @contextlib.contextmanager

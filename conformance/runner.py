@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance import checking, tables
-from conformance.checking import Runs
+from conformance.checking import Against, Runs
 from conformance.checks import Checks, agreements_of
+from conformance.claims import opposed
 from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Violation, replay_all
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, bare
 from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
-from conformance.guarantees import Scenario, programs_of, relations_of
+from conformance.guarantees import Guarantee, Scenario, programs_of, relations_of
 from conformance.judging import Judgement
 from conformance.lattice import Survival
 from conformance.model import Case, Pack, program_ref
@@ -33,7 +34,7 @@ from conformance.model import digest as digest_of
 from conformance.packing import chosen, packs_of
 from conformance.process import AnyEngine, EngineDown, Host, open_in
 from conformance.registry import adapter_digest, load_engine, releases_of
-from conformance.results import AS_DRAWN, Cell, Results, Verdict
+from conformance.results import AS_DRAWN, Cell, Results, Verdict, fold
 from conformance.specified import reference_traces
 from conformance.storage import Digest, Store, file_name, read_cases
 from conformance.witnesses import Witness, stored_witnesses
@@ -44,8 +45,8 @@ class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
     checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
-    this part of their choice; ``alone`` is how often a new witness is run alone;
-    where that is once, stored ones are replayed in packs first, and alone only where they do not fail there."""
+    this part of their choice. ``brief`` is for runs of which what differs is asked again: a new witness is run alone once, in the process
+    that is there, and stored ones are replayed in packs, alone only where they do not fail so."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -58,7 +59,7 @@ class Options:
     checker: str = "auto"
     all_packs: bool = False
     share: float = 1.0
-    alone: int = ALONE
+    brief: bool = False
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,7 @@ class Run:
         outcome.seconds["start"] = time.monotonic() - started
         stored = [] if info.lacks else [w for w in self.stored if bare(w.engine) == bare(info.id)]
         outcome.replays = replay_all(
-            engine, stored, self.options.scenarios, info.capabilities, packed=self.options.alone == 1
+            engine, stored, self.options.scenarios, info.capabilities, packed=self.options.brief
         )
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
@@ -353,7 +354,7 @@ class Run:
             self._check_batch(info, batch, cases, runs, judgement)
             outcome.seconds["packs"] += ran - begun
             outcome.seconds["checks"] += time.monotonic() - ran
-        self._conclude(outcome, judgement)
+        self._conclude(outcome, judgement, engine)
         if not info.lacks:
             self.store.write_engine(info, self.options.engines.index(info.id))
         outcome.seconds["all"] = time.monotonic() - started
@@ -425,7 +426,7 @@ class Run:
         self.on_event(PackDone(name))
         return runs, failure
 
-    def _conclude(self, outcome: EngineOutcome, judgement: Judgement) -> None:
+    def _conclude(self, outcome: EngineOutcome, judgement: Judgement, engine: AnyEngine) -> None:
         """From what all batches say to cells; what is violated is confirmed."""
         info, replays = outcome.info, outcome.replays
         violations: list[Violation] = []
@@ -435,16 +436,18 @@ class Run:
             cells.append(cell)
             if judged.verdict is Verdict.VIOLATED:
                 violations.append(Violation(judged, guarantee, tuple(against)))
+        violations += self._contradicting(info, cells)
         outcome.survivals = list(judgement.survivals())
         self.on_event(Confirming(info.id, len(violations)))
         started = time.monotonic()
+        brief = self.options.brief
         confirmer = Confirmer(
             info,
             self.options.scenarios,
             reference=self.checks.reference(info.capabilities.lateness),
             specified=self.checks.reference(None),
-            start=lambda: self._start_again(info),
-            alone=self.options.alone,
+            start=lambda: engine if brief and engine.alive else self._start_again(info),
+            alone=1 if brief else ALONE,
         )
         confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
@@ -455,6 +458,30 @@ class Run:
         outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
         for cell in outcome.cells:
             self.on_event(CellDone(cell))
+
+    def _contradicting(self, info: EngineInfo, cells: list[Cell]) -> Iterator[Violation]:
+        """For each guarantee that holds and thereby contradicts a claim about the engine: what to find a witness for, the cases
+        that put it to the test. No cell is about it."""
+        claimed = opposed(info.id)
+        for scenario in self.options.scenarios:
+            for guarantee in scenario.guarantees:
+                row = scenario.id, guarantee.id
+                mine = [cell for cell in cells if cell.row == row] if row in claimed else []
+                if mine and fold(mine).verdict is Verdict.HOLDS:
+                    against = list(self._against(info, scenario, guarantee.opposite))
+                    cell = replace(mine[0], guarantee=guarantee.opposite.id, verdict=Verdict.VIOLATED)
+                    yield Violation(cell, guarantee.opposite, tuple(sorted(against, key=lambda a: a.size)))
+
+    def _against(self, info: EngineInfo, scenario: Scenario, guarantee: Guarantee) -> Iterator[Against]:
+        """The stored cases as drawn that speak against a guarantee of one engine."""
+        for batch in self.store.batches:
+            traces = self.store.read_traces(info.id, batch)
+            for case in self.store.read_cases(batch):
+                mine = (case.scenario, case.program, case.perturbation) == (scenario.id, guarantee.program, "")
+                if not mine or case.id not in traces or traces[case.id].error:
+                    continue
+                if against := checking.findings_against(guarantee, case, traces[case.id])[1]:
+                    yield Against(case, against[0])
 
     def _agreements(self, outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
         compared = [o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.idiom) or i.compared)]

@@ -33,7 +33,14 @@ def console() -> Console:
 
 
 def execute(options: Options, console: Console) -> Results:
-    """Run what was asked for, and write all that comes of it. An interrupt before there was any result ends the program.
+    """Run what was asked for, and write all that comes of it. As ``perform``."""
+    results = perform(options, console)
+    write(results, options.out, console)
+    return results
+
+
+def perform(options: Options, console: Console) -> Results:
+    """Run what was asked for, showing how it goes. An interrupt before there was any result ends the program.
 
     Raises:
         UnusableCases, UnknownName: it cannot be run.
@@ -57,7 +64,6 @@ def execute(options: Options, console: Console) -> Results:
     except KeyboardInterrupt:
         console.print("interrupted before there was any result", style="yellow")
         sys.exit(3)
-    write(results, options.out, console)
     return results
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from conformance.equivalence import IMPLIES, Equivalence
 from conformance.guarantees import Guarantee, Scenario, slug
 from conformance.model import Case
 from conformance.perturbation import RESTART
-from conformance.process import opened
-from conformance.registry import load_engine
+from conformance.process import EngineDown, Host, opened
+from conformance.registry import load_engine, releases_of
 from conformance.results import Results, Verdict
 from conformance.runner import Options, with_replays
 from conformance.storage import Store, file_name, read_cases, write_cases
@@ -46,15 +48,17 @@ class Upgrade:
             return results
 
         options, out = self.options, self.options.out
-        sides = [tuple(f"{engine}@{version}" for engine in self.engines) for version in (self.old, self.new)]
-        both = whole(replace(options, engines=("reference", *sides[0], *sides[1]), out=out / "both"))
-        absent = {bare(engine): why for engine, why in lacking(both).items() if engine in sides[0]}
+        absent = self._absent(out / "logs")
         for engine, why in absent.items():
             say(f"{engine}: left out: {why}")
-        old, new = (_side(both, side, absent) for side in sides)
+        there = [engine for engine in self.engines if engine not in absent]
+        if not there:
+            raise CannotRun(next(iter(absent.values())))
+        sides = [tuple(f"{engine}@{version}" for engine in there) for version in (self.old, self.new)]
+        both = whole(replace(options, engines=("reference", *sides[0], *sides[1]), out=out / "both"))
+        old, new = (_side(both, side) for side in sides)
         if not old.engines or not new.engines:
-            failures = [entry["failure"] for entry in both.environment.values() if entry["failure"]]
-            raise CannotRun((failures or [*absent.values()])[0])
+            raise CannotRun(next(entry["failure"] for entry in both.environment.values() if entry["failure"]))
         for title, mine, other in (("old", old, new), ("new", new, old)):
             if asked := to_ask(mine, other):
                 say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
@@ -82,6 +86,22 @@ class Upgrade:
             new = with_carried(new, self._of_a_restart(carried, to_survive))
         return old, new
 
+    def _absent(self, logs: Path) -> dict[str, str]:
+        """Engine -> what one of the releases lacks for it, before any of them runs. Raises CannotRun."""
+        logs.mkdir(parents=True, exist_ok=True)
+
+        def lacking(version: str) -> dict[str, str]:
+            (release,) = releases_of(f"{self.engines[0]}@{version}")
+            with closing(Host(logs / f"lacks-{version}.log", self.options.timeout, release=release)) as host:
+                try:
+                    return {engine: host.lacks(f"{engine}@{version}") for engine in self.engines}
+                except EngineDown as error:
+                    raise CannotRun(str(error)) from None
+
+        with ThreadPoolExecutor(max_workers=2) as pool:  # each may have an environment to build
+            old, new = pool.map(lacking, (self.old, self.new))
+        return {engine: why for engine in self.engines if (why := old[engine] or new[engine])}
+
     def _of_a_restart(self, carried: Results, scenarios: tuple[Scenario, ...]) -> Results:
         """Carried results, without violations whose witness fails as well when the new release alone is restarted."""
         logs, cells, answers = self.options.out / "carried" / "logs", [], dict[str, str]()
@@ -98,10 +118,9 @@ class Upgrade:
         return replace(carried, cells=cells)
 
 
-def _side(both: Results, engines: Iterable[str], absent: Container[str]) -> Results:
+def _side(both: Results, engines: Iterable[str]) -> Results:
     """The results of one release's engines."""
-    mine = {engine for engine in engines if bare(engine) not in absent}
-    found = without(both, {*both.environment} - mine)
+    found = without(both, {*both.environment} - {*engines})
     shown = {cell.witness for cell in found.cells}
     return replace(found, witnesses={name: witness for name, witness in both.witnesses.items() if name in shown})
 
@@ -174,16 +193,6 @@ def restarted(folder: Path, scenarios: Sequence[Scenario]) -> Iterator[Case]:
         cases = [case for case in batch if (case.scenario, case.program) in wanted]
         bases = {case.base for case in cases if case.perturbation == RESTART.id}
         yield from (case for case in cases if case.id in bases or case.perturbation == RESTART.id)
-
-
-def lacking(results: Results) -> dict[str, str]:
-    """Engine -> why nothing could be asked of it, for those that cannot express anything."""
-    found = {}
-    for engine in results.engines:
-        cells = [cell for cell in results.cells if cell.engine == engine]
-        if all(cell.verdict is Verdict.UNSUPPORTED for cell in cells):
-            found[engine] = cells[0].reason
-    return found
 
 
 def to_ask(side: Results, other: Results) -> list[Witness]:

@@ -36,6 +36,8 @@ class Worker:
     def serve(self, request: dict[str, Any]) -> None:
         if "open" in request:
             self._open(request["number"], request["open"])
+        elif "lacks" in request:
+            self._answer(request["number"], lacks=_lacks(load_engine(request["lacks"])))
         elif "check" in request:
             self._check(request)
         else:
@@ -61,7 +63,7 @@ class Worker:
             self._engines[name] = engine
             engine.open(self._folder)
             self._pools[name] = ThreadPoolExecutor(max_workers=engine.capabilities.parallel)
-            lacks = getattr(engine, "lacks", str)()
+            lacks = _lacks(engine)
             evidence = {} if lacks else {feature.name: text for feature, text in engine.evidence().items()}
             self._answer(number, environment=engine.environment(), evidence=evidence, lacks=lacks)
         except CannotRun as error:
@@ -125,6 +127,12 @@ def _private_stdout() -> TextIO:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers
+
+
+def _lacks(engine: Engine) -> str:
+    """What the installed release lacks for an engine, "" where nothing."""
+    lacks: str = getattr(engine, "lacks", str)()
+    return lacks
 
 
 def _one_line(error: BaseException) -> str:
