@@ -111,7 +111,8 @@ def _divergences(path: Path | None) -> list[Divergence]:
 
 def _judged(candidate: Baseline, baseline: Baseline, divergences: list[Divergence]) -> GateReport:
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    return gate(candidate, baseline, divergences, today=today, known=[*engine_ids(), *variant_ids()])
+    engines, scenarios = [*engine_ids(), *variant_ids()], [scenario.id for scenario in load_scenarios()]
+    return gate(candidate, baseline, divergences, today=today, engines=engines, scenarios=scenarios)
 
 
 @click.group("baseline")

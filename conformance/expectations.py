@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -133,16 +133,21 @@ def _divergence(entry: Any, where: str) -> Divergence:
     )
 
 
-def unmatched(divergences: Iterable[Divergence], places: Iterable[Place], known: Iterable[str]) -> list[str]:
-    """What is wrong with divergences that are about no cell: those of an engine that took no part are left alone, where it is
-    a ``known`` one."""
+def unmatched(
+    divergences: Iterable[Divergence], places: Iterable[Place], engines: Container[str], scenarios: Container[str]
+) -> list[str]:
+    """What is wrong with divergences that are about no cell: those of an engine or a scenario that took no part are left alone,
+    where it is one of the known ``engines`` or ``scenarios``."""
     places = list(places)
-    engines = {bare(place[0]) for place in places}
+    took_part, asked = {bare(place[0]) for place in places}, {place[1] for place in places}
     wrong = []
     for divergence in divergences:
-        if divergence.engine in engines:
-            if not any(divergence.covers(place) for place in places):
-                wrong.append(f"{divergence.name} is about no cell")
-        elif divergence.engine not in known:
+        if divergence.engine not in took_part and divergence.engine not in engines:
             wrong.append(f"{divergence.name} is of an engine that nobody knows")
+        elif divergence.scenario not in asked and divergence.scenario not in scenarios:
+            wrong.append(f"{divergence.name} is of a scenario that nobody knows")
+        elif (
+            divergence.engine in took_part and divergence.scenario in asked and not any(map(divergence.covers, places))
+        ):
+            wrong.append(f"{divergence.name} is about no cell")
     return wrong

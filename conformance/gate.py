@@ -6,7 +6,7 @@ The rules are the table in docs/gate.md, which the tests read.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -71,9 +71,11 @@ def gate(
     divergences: Sequence[Divergence],
     *,
     today: datetime.date,
-    known: Iterable[str] = (),
+    engines: Container[str] = (),
+    scenarios: Container[str] = (),
 ) -> GateReport:
-    """Judge every cell that either side has of the engines in the baseline, and the candidate's other engines.
+    """Judge every cell that either side has of the engines in the baseline, and the candidate's other engines. A divergence may be of
+    an engine or a scenario that took no part, if it is one of the known ``engines`` and ``scenarios``.
 
     Raises:
         Refused: the sides did not run the same cases by the same harness, or a divergence is about nothing.
@@ -88,7 +90,7 @@ def gate(
             "the two sides did not run the same file of cases: run the candidate with --cases-from the baseline's run"
         )
     places = list(dict.fromkeys([*candidate.cells, *baseline.cells]))
-    if wrong := unmatched(divergences, places, known):
+    if wrong := unmatched(divergences, places, engines, scenarios):
         raise Refused("; ".join(wrong) + ": mend or take out of the expectations")
     alike: dict[tuple[Ruling, str, str, str, str, str, Divergence | None], list[str]] = {}
     for place in places:

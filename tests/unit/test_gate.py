@@ -79,16 +79,20 @@ def test_sides_that_cannot_be_compared_are_refused(name, value):
         gate(baseline(holds), baseline(holds, **{name: value}), [], today=TODAY)
 
 
-@pytest.mark.parametrize("change", [{"guarantee": "nothing"}, {"perturbation": "split"}, {"engine": "spork"}])
+@pytest.mark.parametrize(
+    "change", [{"guarantee": "nothing"}, {"perturbation": "split"}, {"engine": "spork"}, {"scenario": "nothing"}]
+)
 def test_a_listing_that_matches_nothing_is_refused(change):
     holds = baseline(STANDINGS["holds"])
     with pytest.raises(Refused, match="mend or take out"):
-        gate(holds, holds, [replace(DIVERGENCE, **change)], today=TODAY, known=["beam-direct"])
+        gate(holds, holds, [replace(DIVERGENCE, **change)], today=TODAY, engines=["beam-direct"])
 
 
-def test_a_listing_of_a_known_engine_that_took_no_part_is_left_alone():
+@pytest.mark.parametrize("elsewhere", [{"engine": "beam-direct"}, {"scenario": "state-ttl"}])
+def test_a_listing_of_a_known_engine_or_scenario_that_took_no_part_is_left_alone(elsewhere):
     holds = baseline(STANDINGS["holds"])
-    assert gate(holds, holds, [replace(DIVERGENCE, engine="beam-direct")], today=TODAY, known=["beam-direct"]).open
+    listed = [replace(DIVERGENCE, **elsewhere)]
+    assert gate(holds, holds, listed, today=TODAY, engines=["beam-direct"], scenarios=["state-ttl"]).open
 
 
 def test_a_version_of_an_engine_is_judged_by_its_listing():
