@@ -60,6 +60,7 @@ CAPABILITIES = Capabilities(
     | {Feature.PROCESSING_TIME: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
+    packs=40,
     quick=True,
 )
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.engine import NATIVE, CannotRun, Family, Feature, Idiom
+from conformance.engine import ALL, NATIVE, CannotRun, Family, Feature, Idiom
 from conformance.program import Program, Windowing
 from conformance.registry import PortNames, users
 from engines.beam.direct import CAPABILITIES, BeamDirect
@@ -29,7 +29,7 @@ class BeamPortColumn(BeamDirect):
         words = self._port.beam.words
         self.id, self.title = f"beam-port:{name}", f"{words} on Beam DirectRunner (Python, bundle-based)"
         idiom = Idiom(self._port.ref, words, compared=True)
-        self.capabilities = replace(CAPABILITIES, features={**CAPABILITIES.features, **OWN}, idiom=idiom)
+        self.capabilities = replace(CAPABILITIES, features={**CAPABILITIES.features, **OWN}, idiom=idiom, packs=ALL)
         self.sources = loaded.sources
 
     def open(self, folder: Path) -> None:

@@ -63,9 +63,9 @@ STORES = {
 """State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
-FAST, SLOW = 20, 10
-"""How many packs the JVM's and the Python APIs run; a micro-batch of the latter takes two to three times as long (Spark 4.3.0). So
-many of them have most programs under most perturbations."""
+FAST, SLOW = 10, 4
+"""How many packs the JVM's and the Python APIs run; a micro-batch of the latter takes two to three times as long (Spark 4.3.0). A pack of
+all scenarios has some 800 cases."""
 
 
 def capabilities(

@@ -44,7 +44,7 @@ SLIDE = 5_000
 BOUND = 10_000
 """How much later (ms) than the left row the right row of a pair of the stream join is at most."""
 
-FEW = 6
+FEW = 3
 """How many packs an idiom runs: a query takes as long for the few cases of one program as for those of all."""
 
 KEYS = ("program", "case", "key")
