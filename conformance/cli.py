@@ -282,7 +282,8 @@ def doctor() -> None:
 @click.option(
     "--quick",
     is_flag=True,
-    help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without what waits for processing time.",
+    help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without what waits for processing time; "
+    "stored witnesses are replayed in packs, new ones run alone once.",
 )
 def run(
     engines: tuple[str, ...],
@@ -326,6 +327,7 @@ def run(
         checker=checker,
         all_packs=all_packs,
         share=share,
+        brief=quick,
     )
     sys.exit(3 if failed(execute(options, console)) else 0)
 

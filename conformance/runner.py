@@ -45,8 +45,8 @@ class Options:
     """What to run. ``wanted`` is how many cases shall put each guarantee to the test; ``witnesses`` are folders of stored
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
     checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
-    this part of their choice. ``brief`` is for runs of which what differs is asked again: a new witness is run alone once, in the process
-    that is there, and stored ones are replayed in packs, alone only where they do not fail so."""
+    this part of their choice. ``brief`` is for a first look, and for runs of which what differs is asked again: a new witness is run
+    alone once, in the process that is there, and stored ones are replayed in packs, alone only where they do not fail so."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
