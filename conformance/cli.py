@@ -527,7 +527,8 @@ def _replay_on(
         answered = asked_alone(name, found, [scenario], Path("build/conformance/replay.log"), timeout)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3, {}
-    lines = []
+    versions = ", ".join(f"{what} {number}" for what, number in answered.versions.items() if "." not in what)
+    lines = [f"{name}: {versions}"] if versions else []
     for case in [found.base, found.case] if found.base else [found.case]:
         which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"
         lines += shown(f"on {name}{which}", case, answered.traces.get(case.id))

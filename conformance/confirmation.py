@@ -45,12 +45,14 @@ class Violation:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a witness gave when it was run again, alone; ``traces`` are those of its cases."""
+    """What a witness gave when it was run again, alone; ``traces`` are those of its cases, ``versions`` what it ran on, where the engine
+    was started for it."""
 
     witness: Witness
     answer: str
     message: str
     traces: Mapping[str, Trace] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> Json:
         return {

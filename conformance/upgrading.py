@@ -215,7 +215,8 @@ def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], lo
     with opened(engine, log, timeout) as process:
         if process.lacks:
             return Replay(witness, NOT_EXPRESSIBLE, process.lacks)
-        return replay(process, witness, scenarios, load_engine(engine).capabilities)
+        found = replay(process, witness, scenarios, load_engine(engine).capabilities)
+        return replace(found, versions=process.environment)
 
 
 def asked_again(

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -67,6 +68,7 @@ def test_a_violated_cell_has_a_witness_that_still_fails(ran):
     fixed = conformance("replay", witness, "--engine", "reference", cwd=folder)
     assert fixed.returncode == 0
     assert "reference: FIXED" in fixed.stdout
+    assert f"reference: python {platform.python_version()}\n" in fixed.stdout
 
 
 def test_the_smallest_failing_case_is_the_witness(ran):
