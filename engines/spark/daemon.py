@@ -32,7 +32,7 @@ if __name__ == "__main__":
     unpacked()
     from pyspark.daemon import manager
 
-    for name in (*ALL, sys.argv[1]):
+    for name in (*ALL, *sys.argv[1:]):  # the module of the workers, which 3.5.9 does not name
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     manager()
