@@ -23,27 +23,20 @@ QUIET = [
 
 
 @cache
-def installed() -> str | None:
+def installed(playwright: Any) -> str | None:
     """Where a Chromium is: named by CHROMIUM, on the PATH, else what Playwright or Debian's packages install now; None
     where none of these can be had."""
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if found:
         return found
     subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], capture_output=True, check=False)
-    if own := _playwrights():
+    own: str = playwright.chromium.executable_path
+    if os.path.exists(own):
         return own
     if os.geteuid() == 0 and shutil.which("apt-get"):
         for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-q", "-y", "chromium"]):
             subprocess.run(command, capture_output=True, check=False)
     return shutil.which("chromium")
-
-
-def _playwrights() -> str | None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path: str = playwright.chromium.executable_path
-    return path if os.path.exists(path) else None
 
 
 def launch(playwright: Any) -> Any:
@@ -52,7 +45,7 @@ def launch(playwright: Any) -> Any:
     Raises:
         RuntimeError: there is none, and none could be installed.
     """
-    path = installed()
+    path = installed(playwright)
     if path is None:
         raise RuntimeError("no Chromium: install one and put it on the PATH, or name it in CHROMIUM")
     return playwright.chromium.launch(executable_path=path, args=QUIET)
