@@ -25,7 +25,7 @@ from importlib.resources import files
 from typing import Any
 
 from conformance.engine import bare
-from conformance.guarantees import Scenario
+from conformance.guarantees import Scenario, opposite_of
 from conformance.results import Cell, Results, Verdict, fold
 
 if sys.version_info >= (3, 11):
@@ -265,12 +265,8 @@ def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
 def decide(claims: Iterable[Claim], results: Results, probed: Mapping[str, Probed]) -> list[Decision]:
     """What results say of each claim, in the order of the claims. ``probed``: claim -> what its probe saw. A cell that holds and
     thereby contradicts a claim has the witness against its opposite."""
-    contrary = {(w["scenario"], w["guarantee"], bare(w["engine"])): name for name, w in results.witnesses.items()}
     cells: dict[tuple[tuple[str, str], str], list[Cell]] = {}
     for cell in results.cells:
-        if cell.verdict is Verdict.HOLDS and contrary:
-            shown_by = contrary.get((cell.scenario, f"not-{cell.guarantee}", bare(cell.engine)), "")
-            cell = replace(cell, witness=shown_by)
         cells.setdefault((cell.row, cell.engine), []).append(cell)
     return [_decide(claim, results, cells, probed.get(claim.id)) for claim in claims]
 
@@ -282,7 +278,7 @@ def _decide(
         return Decision(claim, Answer.NOT_DECIDABLE, claim.not_decidable)
     if claim.probe:
         return _by_probe(claim, results, seen)
-    engines = tuple(_on_engine(claim, e, cells) for e in results.engines if claim.speaks_of(e))
+    engines = tuple(_on_engine(claim, e, results, cells) for e in results.engines if claim.speaks_of(e))
     found = Counter(on_engine.answer for on_engine in engines)
     answer = next((answer for answer in Answer if found[answer]), Answer.NOT_ASKED)
     if answer is Answer.UNDECIDED and claim.shown_by:
@@ -310,19 +306,30 @@ def _by_probe(claim: Claim, results: Results, seen: Probed | None) -> Decision:
     return Decision(claim, seen.answer, seen.seen, probed=seen)
 
 
-def _on_engine(claim: Claim, engine: str, cells: Mapping[tuple[tuple[str, str], str], list[Cell]]) -> OnEngine:
+def _on_engine(
+    claim: Claim, engine: str, results: Results, cells: Mapping[tuple[tuple[str, str], str], list[Cell]]
+) -> OnEngine:
     """Of the cells that decide, the most telling: what contradicts; else what is not decided; else what confirms."""
     found: dict[Answer, list[Cell]] = {}
     for condition in claim.conditions:
         parts = [c for c in cells.get((condition.row, engine), []) if condition.perturbation in ("", c.perturbation)]
         if parts:
             cell = fold(parts)
+            if cell.verdict is Verdict.HOLDS and not condition.stands:
+                cell = replace(cell, witness=_against_opposite(condition, engine, results))
             found.setdefault(_says(cell, condition, condition in claim.shown_by), []).append(cell)
     order = [Answer.CONTRADICTED, Answer.UNDECIDED, Answer.CONFIRMED, Answer.NOT_DECIDABLE]
     if claim.shown_by:
         order = [Answer.CONFIRMED, Answer.UNDECIDED, Answer.NOT_DECIDABLE]
     answer = next((answer for answer in order if answer in found), Answer.NOT_ASKED)
     return OnEngine(engine, answer, tuple(found.get(answer, ())))
+
+
+def _against_opposite(condition: Condition, engine: str, results: Results) -> str:
+    """The id of a witness against the opposite of a guarantee that holds on an engine, "" where there is none."""
+    wanted = condition.scenario, opposite_of(condition.guarantee), bare(engine)
+    told = ((name, (w["scenario"], w["guarantee"], bare(w["engine"]))) for name, w in results.witnesses.items())
+    return next((name for name, about in told if about == wanted), "")
 
 
 def _says(cell: Cell, condition: Condition, may: bool) -> Answer:

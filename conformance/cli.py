@@ -521,14 +521,13 @@ def _replay_on(
     name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float
 ) -> tuple[str, list[str], int, Mapping[str, Trace]]:
     """(the answer, the run as lines, the exit code, the traces by case id) of a replay on one engine."""
-    from reports.words import about, shown
+    from reports.words import about, shown, versions_in
 
     try:
         answered = asked_alone(name, found, [scenario], Path("build/conformance/replay.log"), timeout)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3, {}
-    versions = ", ".join(f"{what} {number}" for what, number in answered.versions.items() if "." not in what)
-    lines = [f"{name}: {versions}"] if versions else []
+    lines = [f"{name}: {versions_in(answered.versions)}"] if answered.versions else []
     for case in [found.base, found.case] if found.base else [found.case]:
         which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"
         lines += shown(f"on {name}{which}", case, answered.traces.get(case.id))

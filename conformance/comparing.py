@@ -155,12 +155,13 @@ def baseline_update(file: Path, results: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def baseline_show(file: Path) -> None:
     """Say what is in a baseline: engines, versions, how many cells of each verdict."""
+    from reports.words import versions_in
+
     found = Baseline.read(file)
     click.echo(f"harness {found.harness}, cases {found.cases_digest[:12]}")
     for engine, counts in found.counts().items():
-        versions = ", ".join(f"{name} {value}" for name, value in found.engines[engine].items() if "." not in name)
         said = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-        click.echo(f"{engine} ({versions}): {said}")
+        click.echo(f"{engine} ({versions_in(found.engines[engine])}): {said}")
 
 
 @click.command("upgrade")

@@ -1,4 +1,5 @@
-"""Confirmation: no cell is called violated on the word of one pack.
+"""Confirmation: no cell is called violated on the word of one pack. (But a brief run takes a stored witness, which failed alone when
+it was stored, at the word of one.)
 
 Failing cases are reduced in packs of another process (other neighbours, other case numbers, another PYTHONHASHSEED),
 then run alone, without the steps that they do not need. What fails alone is the witness.

@@ -130,6 +130,11 @@ class Guarantee:
         return replace(self, claim=f"not: {self.claim}", check=partial(_contrary, self.check), source=OURS)
 
 
+def opposite_of(guarantee: str) -> str:
+    """The id of the opposite of a guarantee, by its id."""
+    return f"not-{guarantee}"
+
+
 def _contrary(check: Callable[[Observation], Iterator[Finding]], seen: Observation) -> Iterator[Finding]:
     for finding in check(seen):
         yield "the contrary was put to the test, and stood" if finding is True else True

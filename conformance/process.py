@@ -278,10 +278,8 @@ def open_in(engine: str, hosts: Sequence[Host]) -> AnyEngine:
         return hosts[0].start(engine)
     name, _, versions = engine.partition("@")
     with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = [
-            pool.submit(h.start, f"{name}@{version}") for h, version in zip(hosts, versions.split("+"), strict=True)
-        ]
-    return CarriedEngine(jobs[0].result(), jobs[1].result())
+        old, new = pool.map(Host.start, hosts, (f"{name}@{version}" for version in versions.split("+")))
+    return CarriedEngine(old, new)
 
 
 @contextlib.contextmanager

@@ -468,20 +468,18 @@ class Run:
                 row = scenario.id, guarantee.id
                 mine = [cell for cell in cells if cell.row == row] if row in claimed else []
                 if mine and fold(mine).verdict is Verdict.HOLDS:
-                    against = list(self._against(info, scenario, guarantee.opposite))
-                    cell = replace(mine[0], guarantee=guarantee.opposite.id, verdict=Verdict.VIOLATED)
-                    yield Violation(cell, guarantee.opposite, tuple(sorted(against, key=lambda a: a.size)))
+                    opposite = guarantee.opposite
+                    cell = replace(mine[0], guarantee=opposite.id, verdict=Verdict.VIOLATED)
+                    against = sorted(self._against(info, scenario, opposite), key=lambda a: a.size)
+                    yield Violation(cell, opposite, tuple(against))
 
     def _against(self, info: EngineInfo, scenario: Scenario, guarantee: Guarantee) -> Iterator[Against]:
         """The stored cases as drawn that speak against a guarantee of one engine."""
+        program, reference = scenario.programs[guarantee.program], self.checks.reference(info.capabilities.lateness)
         for batch in self.store.batches:
-            traces = self.store.read_traces(info.id, batch)
-            for case in self.store.read_cases(batch):
-                mine = (case.scenario, case.program, case.perturbation) == (scenario.id, guarantee.program, "")
-                if not mine or case.id not in traces or traces[case.id].error:
-                    continue
-                if against := checking.findings_against(guarantee, case, traces[case.id])[1]:
-                    yield Against(case, against[0])
+            cases, runs = self.store.read_batch(info.id, batch)
+            mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, guarantee.program)]
+            yield from checking.gather(program, guarantee, None, mine, runs, reference).against
 
     def _agreements(self, outcomes: list[EngineOutcome]) -> list[dict[str, Any]]:
         compared = [o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.idiom) or i.compared)]

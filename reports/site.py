@@ -25,7 +25,7 @@ from conformance.baseline import Baseline, Standing
 from conformance.checking import perturbations_of
 from conformance.engine import Feature
 from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Guarantee, Scenario
+from conformance.guarantees import Domain, Guarantee, Scenario, opposite_of
 from conformance.perturbation import BY_ID, PERTURBATIONS
 from conformance.program import FixedWindows, Program
 from conformance.reading import text_of
@@ -369,7 +369,7 @@ def _guarantee(
         against += [way for engine in engines for way in measured.against(row, label, engine)]
     red = {way.engine for way in against}
     told = {way.witness for way in against}
-    rows = {row, (scenario.id, f"not-{guarantee.id}")}
+    rows = {row, (scenario.id, opposite_of(guarantee.id))}
     others = [w for w in measured.witnesses.values() if (w.case.scenario, w.guarantee) in rows and w.id not in told]
     return {
         "guarantee": guarantee,

@@ -380,8 +380,13 @@ def about(witness: Witness) -> Iterator[str]:
             f"of {_count(reduction['candidates'], 'candidate')} in all ({', '.join(reduction['tried'])}): {least}"
         )
     for confirmation in witness.confirmations:
-        versions = ", ".join(f"{k} {v}" for k, v in confirmation.versions.items() if "." not in k)
-        yield f"failed alone in {confirmation.failed} of {confirmation.runs} runs on {confirmation.engine} ({versions})"
+        on = f"{confirmation.engine} ({versions_in(confirmation.versions)})"
+        yield f"failed alone in {confirmation.failed} of {confirmation.runs} runs on {on}"
+
+
+def versions_in(versions: Mapping[str, str]) -> str:
+    """What an engine runs on, as text, without its settings: their names have a dot."""
+    return ", ".join(f"{name} {value}" for name, value in versions.items() if "." not in name)
 
 
 def _count(number: int, what: str) -> str:

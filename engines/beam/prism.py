@@ -45,7 +45,7 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    packs=24,  # one takes 7 s, twice as long as on beam-direct (Beam 2.77.0)
+    packs=24,  # one takes 7 s, three times as long as on beam-direct (Beam 2.77.0)
 )
 
 
