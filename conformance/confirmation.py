@@ -1,15 +1,15 @@
-"""Confirmation: no cell is called violated on the word of one pack. (But a brief run takes a stored witness, which failed alone when
-it was stored, at the word of one.)
+"""Confirmation: no cell is called violated on the word of one pack.
 
 Failing cases are reduced in packs of another process (other neighbours, other case numbers, another PYTHONHASHSEED),
-then run alone, without the steps that they do not need. What fails alone is the witness.
+then run alone, without the steps that they do not need. What fails alone is the witness. A stored witness has done so; where that
+was on this very engine (``settled``), or in a brief run, it need only fail once more, in a pack with others.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +25,7 @@ from conformance.perturbation import BY_ID, RARE
 from conformance.process import EngineDown
 from conformance.program import Program
 from conformance.reduction import Subject, Target, clock_probes, probes, reduce, simplicity, tighter_clocks
-from conformance.results import Cell, Verdict
+from conformance.results import AS_DRAWN, Cell, Verdict
 from conformance.witnesses import Confirmation, Flip, Witness
 
 ALONE = 3
@@ -37,7 +37,7 @@ STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRES
 
 @dataclass(frozen=True)
 class Violation:
-    """A violated cell, and the cases against it, smallest first."""
+    """A violated cell, and the cases against it, smallest first; none where a stored witness alone speaks against it."""
 
     cell: Cell
     guarantee: Guarantee
@@ -121,15 +121,17 @@ def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: C
 
 
 def replay_all(
-    process: Any, witnesses: Iterable[Witness], scenarios: Iterable[Scenario], can: Capabilities, packed: bool = False
+    process: Any,
+    witnesses: Iterable[Witness],
+    scenarios: Iterable[Scenario],
+    can: Capabilities,
+    packed: Collection[str] = (),
 ) -> list[Replay]:
-    """Replay witnesses on an engine's process, as many at a time as it takes. ``packed``: together where their clocks are equal; one
-    that fails so is not run alone, the others are."""
+    """Replay witnesses on an engine's process, as many at a time as it takes. Those of ``packed``, ids, run together where their
+    clocks are equal; one that fails so is not run alone, the others are."""
     witnesses, scenarios = list(witnesses), list(scenarios)
-    failed: dict[str, Replay] = {}
     with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-        if packed:
-            failed = _failing_packed(pool, process, witnesses, scenarios, can)
+        failed = _failing_packed(pool, process, [w for w in witnesses if w.id in packed], scenarios, can)
         jobs = {w.id: pool.submit(replay, process, w, scenarios, can) for w in witnesses if w.id not in failed}
         return [failed.get(w.id) or jobs[w.id].result() for w in witnesses]
 
@@ -174,6 +176,15 @@ def special(case: Case) -> frozenset[Feature]:
     return schedule_needs(case.schedule) & RARE
 
 
+def settled(witness: Witness, info: EngineInfo) -> bool:
+    """Whether a witness has failed in each of its runs alone on this engine, in its version and configuration, with its adapter."""
+    return any(_confirmation(info, known.runs, known.runs) == known for known in witness.confirmations)
+
+
+def _confirmation(info: EngineInfo, failed: int, runs: int) -> Confirmation:
+    return Confirmation(bare(info.id), dict(info.environment), info.adapter, failed, runs)
+
+
 class _Kind(tuple[str, str, str]):
     """(scenario, guarantee, perturbation that it takes to fail, or "")."""
 
@@ -216,10 +227,8 @@ class Confirmer:
         """The cells of the violations, each with its witness, or with another verdict where it has none."""
         kinds = [self._kind(violation, runs, cases) for violation in violations]
         stored = {_kind_of(r.witness): r.witness for r in replays if r.answer == STILL_FAILS}
-        targets: dict[_Kind, Target] = {}
-        for kind, choices in self._choices(violations, kinds, cases).items():
-            if kind not in stored:
-                targets[kind] = self._target(kind, choices)
+        new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
+        targets = {kind: self._target(kind, choices) for kind, choices in self._choices(new, cases).items()}
         packable = [target for target in targets.values() if not target.guarantee.accounting]
         self.rounds = reduce(packable, self._run_packed)
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
@@ -251,7 +260,7 @@ class Confirmer:
             reason = f"fails only in a pack, not alone (0 of {last.runs} runs): {cell.reason}"
             return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=outcome.id)
         if last.failed == last.runs:
-            return replace(cell, witness=outcome.id, reason=outcome.message)
+            return replace(cell, witness=outcome.id, reason=cell.reason if cell.witness else outcome.message)
         share = f"{last.failed}/{last.runs}"
         reason = f"intermittent, {share} of its runs alone: {outcome.message}"
         return replace(cell, witness=outcome.id, reason=reason, intermittent=share)
@@ -260,6 +269,8 @@ class Confirmer:
 
     def _kind(self, violation: Violation, runs: Runs, cases: Mapping[str, Case]) -> _Kind:
         cell, guarantee = violation.cell, violation.guarantee
+        if not violation.against:
+            return _Kind((cell.scenario, cell.guarantee, cell.perturbation.removeprefix(AS_DRAWN)))
         if guarantee.same_under:
             return _Kind((cell.scenario, cell.guarantee, cell.perturbation))
         plain = guarantee.accounting or any(self._is_plain(a.case, guarantee, runs, cases) for a in violation.against)
@@ -279,11 +290,11 @@ class Confirmer:
             return False
 
     def _choices(
-        self, violations: list[Violation], kinds: list[_Kind], cases: Mapping[str, Case]
+        self, violations: list[tuple[Violation, _Kind]], cases: Mapping[str, Case]
     ) -> dict[_Kind, tuple[Guarantee, list[Subject]]]:
         """The failing cases to choose from for each kind of failure, all on as few clocks as can be."""
         found: dict[_Kind, tuple[Guarantee, list[Subject]]] = {}
-        for violation, kind in zip(violations, kinds, strict=True):
+        for violation, kind in violations:
             _, subjects = found.setdefault(kind, (violation.guarantee, []))
             for against in violation.against:
                 if kind[2]:
@@ -407,17 +418,12 @@ class Confirmer:
             packed_seen=None if failed else target.seen,
             flip=flip,
             reduction=target.to_json(),
-            confirmations=(self._confirmation(failed, self._alone),),
+            confirmations=(_confirmation(self._info, failed, self._alone),),
         )
 
     def _again(self, witness: Witness) -> Witness:
         """A stored witness that has just failed once more; run again, alone, where this version has not confirmed it."""
-        if self._alone == 1:  # that was enough
-            return witness
-        mine = self._confirmation(1, 1)
-        if any(
-            mine == replace(other, failed=1, runs=1) for other in witness.confirmations if other.failed == other.runs
-        ):
+        if self._alone == 1 or settled(witness, self._info):  # that was enough
             return witness
         guarantee = self._guarantees[witness.case.scenario, witness.guarantee]
         subject = Subject(witness.case, witness.base)
@@ -425,11 +431,9 @@ class Confirmer:
         failed = 1
         for _ in range(self._alone - 1):
             failed += bool(failure(program, guarantee, subject, self._run_alone(subject)))
+        mine = _confirmation(self._info, failed, self._alone)
         kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
-        return replace(witness, confirmations=(*kept, self._confirmation(failed, self._alone)))
-
-    def _confirmation(self, failed: int, runs: int) -> Confirmation:
-        return Confirmation(bare(self._info.id), dict(self._info.environment), self._info.adapter, failed, runs)
+        return replace(witness, confirmations=(*kept, mine))
 
     def _find_flips(
         self, targets: Mapping[_Kind, Target], outcomes: dict[_Kind, Witness | tuple[Verdict, str]]

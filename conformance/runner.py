@@ -22,7 +22,7 @@ from conformance import checking, tables
 from conformance.checking import Against, Runs
 from conformance.checks import Checks, agreements_of
 from conformance.claims import opposed
-from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Violation, replay_all
+from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Violation, replay_all, settled
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, bare
 from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
@@ -46,7 +46,7 @@ class Options:
     witnesses, which are replayed first; ``timeout`` is seconds for one pack on one engine; ``checker`` says where cases are
     checked: "local", "spark", or "auto", by their number; ``all_packs`` lets slow engines run all packs, ``share`` makes them run only
     this part of their choice. ``brief`` is for a first look, and for runs of which what differs is asked again: a new witness is run
-    alone once, in the process that is there, and stored ones are replayed in packs, alone only where they do not fail so."""
+    alone once, in the process that is there, and every stored one is replayed in a pack, settled or not."""
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
@@ -340,9 +340,8 @@ class Run:
             return
         outcome.seconds["start"] = time.monotonic() - started
         stored = [] if info.lacks else [w for w in self.stored if bare(w.engine) == bare(info.id)]
-        outcome.replays = replay_all(
-            engine, stored, self.options.scenarios, info.capabilities, packed=self.options.brief
-        )
+        packed = {w.id for w in stored if self.options.brief or settled(w, info)}
+        outcome.replays = replay_all(engine, stored, self.options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self.options.scenarios, info)
@@ -434,8 +433,8 @@ class Run:
         for judged, guarantee, against in judgement.cells():
             cell = with_replays(judged, replays)
             cells.append(cell)
-            if judged.verdict is Verdict.VIOLATED:
-                violations.append(Violation(judged, guarantee, tuple(against)))
+            if cell.verdict is Verdict.VIOLATED:
+                violations.append(Violation(cell, guarantee, tuple(against) if cell is judged else ()))
         violations += self._contradicting(info, cells)
         outcome.survivals = list(judgement.survivals())
         self.on_event(Confirming(info.id, len(violations)))

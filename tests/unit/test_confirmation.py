@@ -15,6 +15,7 @@ from conformance.confirmation import (
     Violation,
     replay,
     replay_all,
+    settled,
 )
 from conformance.engine import EngineInfo, Feature, NotDriven, unsupported
 from conformance.guarantees import Guarantee, Scenario
@@ -60,14 +61,15 @@ def confirm(
     versions=None,
     others=(),
     perturbation=AS_DRAWN,
+    against=True,
 ):
-    """(the cell, its witness if any, the engine process) of a violation by ``case``."""
+    """(the cell, its witness if any, the engine process) of a violation by ``case``, or, without ``against``, by a replay alone."""
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment=versions or {"fake": "1"})
     process = InProcess(REFERENCE, spoil)
     reference = reference_traces(PROGRAMS)
     confirmer = Confirmer(info, [scenario], reference=reference, specified=reference, start=lambda: process)
     cell = Cell("late-data", "global", guarantee.id, perturbation, "fake", Verdict.VIOLATED, "e2 was dropped")
-    violation = Violation(cell, guarantee, (Against(case, "e2 was dropped"),))
+    violation = Violation(cell, guarantee, (Against(case, "e2 was dropped"),) if against else ())
     runs = Runs()
     for member in (case, *others):
         runs.traces |= reference([member])
@@ -251,6 +253,34 @@ def test_a_stored_witness_keeps_its_confirmation():
     assert [c.versions["fake"] for c in again.confirmations] == ["1", "2"]
 
 
+def test_what_a_replay_alone_speaks_against_is_confirmed_as_well():
+    """On a version that has not confirmed the witness: this one fails there in one of its other two runs."""
+    _, witness, _ = confirm(drops_e2)
+    alone = []
+
+    def spoil(pack, run):
+        alone.append(pack)
+        return drops_e2(pack, run) if len(alone) == 1 else run
+
+    still = Replay(witness, STILL_FAILS, witness.message)
+    cell, again, process = confirm(spoil, replays=[still], versions={"fake": "2"}, against=False)
+    assert (cell.verdict, cell.intermittent, cell.witness) == (Verdict.VIOLATED, "2/3", witness.id)
+    assert [len(pack.cases) for pack in process.packs] == [1, 1]
+    assert [(c.versions["fake"], c.failed) for c in again.confirmations] == [("1", 3), ("2", 2)]
+
+
+def test_a_witness_is_settled_where_all_its_runs_failed():
+    """On one engine, in one version, with one adapter."""
+    _, witness, _ = confirm(drops_e2)
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
+    assert settled(witness, info)
+    assert not settled(witness, replace(info, environment={"fake": "2"}))
+    assert not settled(witness, replace(info, adapter="another"))
+    assert not settled(witness, replace(info, id="other"))
+    now_and_then = replace(witness.confirmations[0], failed=2)
+    assert not settled(replace(witness, confirmations=(now_and_then,)), info)
+
+
 def test_a_fixed_witness_does_not_stand_for_another_failure():
     _, witness, _ = confirm(drops_e2)
     cell, _, process = confirm(drops_e2, replays=[Replay(witness, FIXED, "")])
@@ -291,7 +321,7 @@ def test_witnesses_that_fail_together_are_not_run_alone_and_the_others_are():
         return replace(run, traces=traces)
 
     process = InProcess(REFERENCE, spoil)
-    replays = replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities, packed=True)
+    replays = replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities, {witness.id, other.id})
     assert [found.answer for found in replays] == [STILL_FAILS, STILL_FAILS]
     assert [len(pack.cases) for pack in process.packs] == [2, 1]
     process = InProcess(REFERENCE, spoil)
