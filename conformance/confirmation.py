@@ -176,9 +176,21 @@ def special(case: Case) -> frozenset[Feature]:
     return schedule_needs(case.schedule) & RARE
 
 
+INTERPRETERS = {"python", "java"}
+"""Versions that do not matter to ``settled``: what a run alone rules out are neighbours, and that is no matter of a Python."""
+
+
 def settled(witness: Witness, info: EngineInfo) -> bool:
     """Whether a witness has failed in each of its runs alone on this engine, in its version and configuration, with its adapter."""
-    return any(_confirmation(info, known.runs, known.runs) == known for known in witness.confirmations)
+
+    def of_the_engine(versions: Mapping[str, str]) -> Mapping[str, str]:
+        return {name: number for name, number in versions.items() if name not in INTERPRETERS}
+
+    here = bare(info.id), info.adapter, of_the_engine(info.environment)
+    return any(
+        known.failed == known.runs and here == (known.engine, known.adapter, of_the_engine(known.versions))
+        for known in witness.confirmations
+    )
 
 
 def _confirmation(info: EngineInfo, failed: int, runs: int) -> Confirmation:

@@ -221,11 +221,12 @@ def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
 
 
-def relations_of(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
-    """For each guarantee about twins the (scenario, program, perturbation) any of which puts it to the test."""
+def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
+    """For each guarantee the (scenario, program, perturbation) any of which may put it to the test; a case as drawn has the
+    perturbation ""."""
     return [
         frozenset((s.id, guarantee.program, perturbation.id) for perturbation in guarantee.same_under)
+        or frozenset({(s.id, guarantee.program, "")})
         for s in scenarios
         for guarantee in s.guarantees
-        if guarantee.same_under
     ]

@@ -45,19 +45,19 @@ Asked = frozenset[tuple[str, str, str]]
 """(scenario, program, perturbation) that packs have cases of."""
 
 
-def chosen(packs: list[Pack], most: int, relations: Iterable[Asked] = ()) -> list[Pack]:
-    """At most ``most`` of the packs, for an engine that is slow: first those that put the most relations to the test that none of
-    them does yet (a relation is put to the test by any of its perturbations), then those that bring the most pairs of a program
-    and a perturbation, then those with the most cases. A twin's pack brings along its base's."""
+def chosen(packs: list[Pack], most: int, guarantees: Iterable[Asked] = ()) -> list[Pack]:
+    """At most ``most`` of the packs, for an engine that is slow: first those that ask for the most guarantees that none of them asks
+    for yet (each given as what asks for it, any of it), then those that bring the most pairs of a program and a perturbation, then
+    those with the most cases. A twin's pack brings along its base's."""
     where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
     needs = [_closure({number}, packs, where) for number in range(len(packs))]
     asks = [frozenset((c.scenario, c.program, c.perturbation) for c in pack.cases) for pack in packs]
-    untested = list(relations)
+    unasked = list(guarantees)
     kept: set[int] = set()
     while offers := {new for needed in needs if (new := frozenset(needed - kept)) and len(kept | new) <= most}:
         seen = _union(asks, kept)
-        untested = [relation for relation in untested if not relation & seen]
-        worth = {new: _worth(new, packs, _union(asks, new) - seen, untested) for new in offers}
+        unasked = [guarantee for guarantee in unasked if not guarantee & seen]
+        worth = {new: _worth(new, packs, _union(asks, new) - seen, unasked) for new in offers}
         best = max(worth, key=lambda new: (worth[new], -min(new)))
         kept |= best
     return [packs[number] for number in sorted(kept)]
@@ -69,9 +69,9 @@ def _closure(wanted: set[int], packs: list[Pack], where: Mapping[str, int]) -> s
     return _closure(wanted | more, packs, where) if more else wanted
 
 
-def _worth(new: frozenset[int], packs: list[Pack], brings: Asked, untested: list[Asked]) -> tuple[float, ...]:
+def _worth(new: frozenset[int], packs: list[Pack], brings: Asked, unasked: list[Asked]) -> tuple[float, ...]:
     """Of each pack, for the price of it."""
-    gains = sum(bool(relation & brings) for relation in untested), len(brings), sum(len(packs[n].cases) for n in new)
+    gains = sum(bool(guarantee & brings) for guarantee in unasked), len(brings), sum(len(packs[n].cases) for n in new)
     return tuple(gain / len(new) for gain in gains)
 
 

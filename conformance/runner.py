@@ -26,7 +26,7 @@ from conformance.confirmation import ALONE, STILL_FAILS, Confirmer, Replay, Viol
 from conformance.engine import CannotRun, EngineInfo, Lateness, LatenessProfile, NotDriven, bare
 from conformance.environments import Release, python_of
 from conformance.generation import Exercised, draw_cases, seeded
-from conformance.guarantees import Guarantee, Scenario, programs_of, relations_of
+from conformance.guarantees import Guarantee, Scenario, asked_by, programs_of
 from conformance.judging import Judgement
 from conformance.lattice import Survival
 from conformance.model import Case, Pack, program_ref
@@ -375,7 +375,7 @@ class Run:
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
         drawn = packs_of(mine, can.largest_pack)
         most = max(2, round(can.packs * self.options.share))  # a twin needs the pack of its base, too
-        packs = drawn if self.options.all_packs else chosen(drawn, most, relations_of(self.options.scenarios))
+        packs = drawn if self.options.all_packs else chosen(drawn, most, asked_by(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
         handed = [case for pack in packs for case in pack.cases]
         self.on_event(BatchBegun(info.id, batch, len(self.store.batches), len(packs), len(drawn)))

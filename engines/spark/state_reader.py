@@ -42,9 +42,11 @@ def read(
 def _rows(
     spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program], name: str, cell: str
 ) -> Iterator[tuple[str, str, Json]]:
-    """(case, key, what a row of this cell holds). The JVM's columns group by the JSON text of what the others group by."""
-    variable = variables(programs)[name, cell]
+    """(case, key, what a row of this cell holds), without the other programs' rows in its variable. The JVM's columns group by the JSON
+    text of what the others group by."""
+    kind, variable = programs[name].cells[cell], variables(programs)[name, cell]
     source = spark.read.format("statestore").option("stateVarName", variable.name)
     for row in source.option("flattenCollectionTypes", "false").load(str(checkpoint)).collect():
         group = row["key"] if len(row["key"]) > 1 else json.loads(row["key"][0])
-        yield group["case"], group["key"], HELD[variable.kind](row)
+        if group["program"] == name:
+            yield group["case"], group["key"], HELD[kind](row)

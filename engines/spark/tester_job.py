@@ -40,7 +40,7 @@ from conformance.model import (
     Wait,
     program_ref,
 )
-from conformance.program import Cell, EngineFault, FixedWindows, Program
+from conformance.program import EngineFault, FixedWindows, Program
 from engines.spark.operator import HEARTBEAT, Key
 from engines.spark.row_processor import RowProcessor
 from engines.spark.tws import time_mode
@@ -77,10 +77,10 @@ class Processor(RowProcessor):
 
 def _peek(tester: TwsTester, variable: Variable, key: Key) -> list[Json]:
     """What a variable of a key holds; nothing, or one thing."""
-    if variable.kind is Cell.VALUE:
+    if variable.kind == "value":
         value = tester.peekValueState(variable.name, key)
         return [json.loads(value[0])] if value else []
-    if variable.kind is Cell.BAG:
+    if variable.kind == "list":
         elements = [json.loads(stored[0]) for stored in tester.peekListState(variable.name, key)]
         return [elements] if elements else []
     entries = {stored[0]: json.loads(value[0]) for stored, value in tester.peekMapState(variable.name, key).items()}

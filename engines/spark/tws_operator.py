@@ -4,6 +4,7 @@ Spark's Python workers run."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -14,30 +15,35 @@ from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
 
 
 class Variable(NamedTuple):
-    """A state variable: its name and kind, and its TTL in ms of processing time, 0 where it has none."""
+    """A state variable: its name, whether it is a "value", a "list" or a "map", and its TTL in ms of processing time, 0 where it has none."""
 
     name: str
-    kind: Cell
-    ttl: int = 0
+    kind: str
+    ttl: int
+
+
+KINDS = {Cell.BAG: "list", Cell.MAP: "map", Cell.SET: "map"}
+"""The kind of variable that keeps a cell; the others are values."""
+
+ASKED_FOR = {
+    "value": ("getValueState", "v string"),
+    "list": ("getListState", "v string"),
+    "map": ("getMapState", "k string", "v string"),
+}
+"""The method that makes a variable of each kind, and its schemas."""
 
 
 def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable]:
-    """(program, cell) -> its state variable, for all programs of a query. The cell "" holds the names of a program's timers."""
+    """(program, cell) -> its state variable, for all programs of a query. The cell "" holds the names of a program's timers. Programs
+    share variables, since the grouping key keeps them apart, and every variable of a query costs it time in every micro-batch."""
     found: dict[tuple[str, str], Variable] = {}
-    for number, (name, program) in enumerate(sorted(programs.items())):
-        for cell, kind in program.cells.items():
-            found[name, cell] = Variable(f"p{number}_{cell}", kind, program.ttl.get(cell, 0))
-        if program.timers:
-            found[name, ""] = Variable(f"p{number}__timers", Cell.MAP)
+    for name, program in programs.items():
+        used: Counter[tuple[str, int]] = Counter()
+        for cell, declared in [*program.cells.items(), *([("", Cell.MAP)] if program.timers else [])]:
+            kind, ttl = KINDS.get(declared, "value"), program.ttl.get(cell, 0)
+            found[name, cell] = Variable(f"{kind}_{ttl}_{used[kind, ttl]}", kind, ttl)
+            used[kind, ttl] += 1
     return found
-
-
-METHODS = {
-    Cell.BAG: ("getListState", ("v string",)),
-    Cell.MAP: ("getMapState", ("k string", "v string")),
-    Cell.SET: ("getMapState", ("k string", "v string")),
-}
-"""How a state variable is asked for; the others are ValueStates."""
 
 
 class TwsOperator:
@@ -52,7 +58,9 @@ class TwsOperator:
     ) -> None:
         self._operator = Operator(programs, failure, attempt)
         self._handle = Guarded(handle)
-        made = {which: self._variable(variable) for which, variable in variables(programs).items()}
+        mine = variables(programs)
+        shared = {variable: self._variable(variable) for variable in sorted({*mine.values()})}
+        made = {which: shared[variable] for which, variable in mine.items()}
         self._states: dict[str, State] = {}
         self._timers: dict[str, NamedTimers] = {}
         for name, program in programs.items():
@@ -61,7 +69,7 @@ class TwsOperator:
             self._timers[name] = NamedTimers(self._handle, times, program.timers)
 
     def _variable(self, declared: Variable) -> Guarded:
-        method, schemas = METHODS.get(declared.kind, ("getValueState", ("v string",)))
+        method, *schemas = ASKED_FOR[declared.kind]
         ttl = (declared.ttl,) if declared.ttl else ()
         return Guarded(self._handle(method, declared.name, *schemas, *ttl), self._operator.wrote)
 

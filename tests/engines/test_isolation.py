@@ -41,6 +41,11 @@ def below(runner, needle):
     return found
 
 
+def command(process):
+    """The words of a process's command."""
+    return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8").rstrip("\0").split("\0")
+
+
 def finished(process, printed=""):
     rest = process.communicate(timeout=300)[0]
     return printed + rest
@@ -77,7 +82,7 @@ def test_a_jvm_that_is_killed_leaves_the_other_columns_complete(tmp_path):
 def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tmp_path):
     """SIGSTOP makes the JVM of the first Spark column hang; the second one runs."""
     pytest.importorskip("pyspark")
-    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "25", "--cases", "8"]
+    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "60", "--cases", "8"]
     process = started(tmp_path, *engines)
     printed = ""
     for line in process.stdout:
@@ -89,7 +94,7 @@ def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tm
     printed = finished(process, printed)
     assert process.returncode == 3, printed
     results = Results.read(tmp_path / "out" / "results.json")
-    assert results.environment["spark-fmgws-jvm"]["failure"].startswith("no answer within 25 s; the full log is in")
+    assert results.environment["spark-fmgws-jvm"]["failure"].startswith("no answer within 60 s; the full log is in")
     assert verdicts(results, "spark-fmgws-jvm") <= {Verdict.UNKNOWN, Verdict.UNSUPPORTED}
     assert results.environment["spark-tws-jvm"]["failure"] == ""
     assert Verdict.HOLDS in verdicts(results, "spark-tws-jvm")
@@ -101,21 +106,26 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     pytest.importorskip("pyspark")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    folders = [Path("/tmp"), Path("/dev/shm")]
-    before = {path for folder in folders if folder.exists() for path in folder.iterdir()}
+    before = set(Path("/tmp").iterdir())
     process = started(tmp_path, "--engine", "spark-fmgws-jvm", TMPDIR=str(temporary))
     for line in process.stdout:
         if line.startswith("spark-fmgws-jvm: up"):
             break
     time.sleep(3)
+    scratch = [Path(command(worker)[-1]) for worker in below(process.pid, b"conformance.worker")]
+    assert scratch
+    assert all(folder.is_dir() for folder in scratch)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 3
     process.communicate()
     time.sleep(2)
     assert below(process.pid, b"") == []
+    assert [folder for folder in scratch if folder.exists()] == []
     assert list(temporary.iterdir()) == []
-    after = {path for folder in folders if folder.exists() for path in folder.iterdir()}
-    ours = ("conformance-", "spark-", "artifacts-", "librocksdb")
-    left = {str(path) for path in after - before if path.name.startswith(ours)}
+    left = {
+        path
+        for path in set(Path("/tmp").iterdir()) - before
+        if path.name.startswith(("spark-", "artifacts-", "librocksdb"))
+    }
     commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert not {path for path in left if path not in commands}  # another run may be under way
+    assert not {path for path in left if str(path) not in commands}  # another run may be under way

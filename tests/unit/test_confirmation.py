@@ -270,11 +270,13 @@ def test_what_a_replay_alone_speaks_against_is_confirmed_as_well():
 
 
 def test_a_witness_is_settled_where_all_its_runs_failed():
-    """On one engine, in one version, with one adapter."""
-    _, witness, _ = confirm(drops_e2)
-    info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
+    """On one engine, in one version and configuration, with one adapter, whatever the Python."""
+    _, witness, _ = confirm(drops_e2, versions={"fake": "1", "fake.setting": "on", "python": "3.11"})
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment=dict(witness.versions))
     assert settled(witness, info)
-    assert not settled(witness, replace(info, environment={"fake": "2"}))
+    assert settled(witness, replace(info, environment=dict(witness.versions) | {"python": "3.13"}))
+    assert not settled(witness, replace(info, environment=dict(witness.versions) | {"fake": "2"}))
+    assert not settled(witness, replace(info, environment=dict(witness.versions) | {"fake.setting": "off"}))
     assert not settled(witness, replace(info, adapter="another"))
     assert not settled(witness, replace(info, id="other"))
     now_and_then = replace(witness.confirmations[0], failed=2)

@@ -20,8 +20,11 @@ def cases():
 
 
 def test_the_same_seed_gives_the_same_cases(cases):
-    assert draw_cases(SCENARIOS, 30, 7, _exercised) == cases
-    assert draw_cases(SCENARIOS[:1], 30, 8, _exercised) != draw_cases(SCENARIOS[:1], 30, 7, _exercised)
+    """Whatever scenarios are drawn beside: here those of each family of clocks."""
+    few = [s for s in SCENARIOS if s.id in ("late-data", "state-ttl", "initial-state")]
+    names = {scenario.id for scenario in few}
+    assert draw_cases(few, 30, 7, _exercised) == [case for case in cases if case.scenario in names]
+    assert draw_cases(few[:1], 30, 8, _exercised) != draw_cases(few[:1], 30, 7, _exercised)
 
 
 def test_clocks_are_distinct():

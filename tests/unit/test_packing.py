@@ -29,13 +29,16 @@ def test_a_twins_pack_comes_with_its_bases():
     assert chosen(PACKS, 2) == [PACKS[0], PACKS[3]]
 
 
-def test_what_alone_puts_a_relation_to_the_test_comes_before_what_brings_more_perturbations():
+def test_what_alone_asks_for_a_guarantee_comes_before_what_brings_more_perturbations():
     of_two_programs = Pack((TWIN, case(4_000, "shift", PACKS[0].cases[1], program="q")))
     restarted = Pack((case(6_000, "restart", ONE),))
     packs = [PACKS[0], of_two_programs, restarted]
     assert chosen(packs, 2) == [PACKS[0], of_two_programs]
     relation = frozenset({("s", "p", "restart"), ("s", "p", "resume")})
     assert chosen(packs, 2, [relation]) == [PACKS[0], restarted]
+    of_its_own = Pack((replace(case(7_000), program="rare"),))
+    predicates = [frozenset({("s", program, "")}) for program in ("p", "rare")]
+    assert chosen([*packs, of_its_own], 2, predicates) == [PACKS[0], of_its_own]
 
 
 def test_a_choice_never_holds_a_twin_without_its_base():

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from conformance.program import Cell, Program
+from conformance.program import Program
 from engines.spark.groups_operator import initial_state
 from engines.spark.operator import OUTPUT, Failure
 from engines.spark.tws_operator import variables
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 60_000
 """How many ms one call of a program may take."""
-
-KINDS = {Cell.BAG: "list", Cell.MAP: "map", Cell.SET: "map"}
 
 
 def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failure | None) -> Any:
@@ -89,9 +87,9 @@ def transform_with_state(
     from pyspark.sql import DataFrame
 
     spark = stream.sparkSession
-    declared = list(variables(programs).values())
+    declared = sorted({*variables(programs).values()})
     names = [variable.name for variable in declared]
-    kinds = [KINDS.get(variable.kind, "value") for variable in declared]
+    kinds = [variable.kind for variable in declared]
     ttls = [variable.ttl for variable in declared]
     package: Any = spark.sparkContext._jvm
     processor = package.conformance.jvm.TwsBridge(bridge(spark, programs, failure), names, kinds, ttls, time_mode)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.engine import Family
 from conformance.program import Program
 from engines.spark import session
-from engines.spark.column import FAST, SparkColumn, capabilities
+from engines.spark.column import TWS_JVM, SparkColumn, capabilities
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class SparkTwsJvm(SparkColumn):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities(STATE, FAST)
+    capabilities = capabilities(STATE, TWS_JVM)
     classic = True
 
     def lacks(self) -> str:
