@@ -54,7 +54,7 @@ from conformance.storage import UnusableCases, UnusableTraces
 from conformance.upgrading import asked_alone, asked_of
 from conformance.witnesses import UnreadableWitness, Witness
 
-QUICK, QUICK_SHARE = 5, 0.2
+QUICK, QUICK_SHARE = 5, 0.1
 
 BAD_INPUT = (
     UnknownName,
