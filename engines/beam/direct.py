@@ -28,6 +28,7 @@ from conformance.engine import (
 from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace, Wait
 from conformance.program import Program, Windowing
 from engines.beam import environment
+from engines.budgets import BEAM_DIRECT
 
 STATE = {
     Feature.VALUE: NATIVE,
@@ -60,7 +61,7 @@ CAPABILITIES = Capabilities(
     | {Feature.PROCESSING_TIME: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    packs=40,
+    packs=BEAM_DIRECT,
     quick=True,
 )
 

@@ -32,6 +32,7 @@ from conformance.model import DRAIN, Advance, Deliver, Emission, Pack, PackRun, 
 from conformance.program import Program
 from engines.beam import environment, prism_binary, prism_server
 from engines.beam.direct import STATE
+from engines.budgets import BEAM_PRISM
 
 if TYPE_CHECKING:
     from engines.beam.sink import Collected, Kind
@@ -45,7 +46,7 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    packs=24,  # one takes 7 s, three times as long as on beam-direct (Beam 2.77.0)
+    packs=BEAM_PRISM,
 )
 
 

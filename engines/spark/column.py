@@ -24,6 +24,7 @@ from conformance.engine import (
 )
 from conformance.model import Pack, PackRun, Schedule
 from conformance.program import Program
+from engines.budgets import SPARK_PYTHON
 from engines.spark import session
 
 if TYPE_CHECKING:
@@ -63,13 +64,8 @@ STORES = {
 """State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
-FAST, TWS_JVM, SLOW = 20, 14, 9
-"""How many packs (flat)mapGroupsWithState, the JVM's transformWithState and the Python APIs run: the first take 2.5 s for 900 cases of all
-scenarios in 10 steps, transformWithState 6 s, and 10 s in Python (Spark 4.3.0). With SLOW ones, each guarantee has some cases."""
-
-
 def capabilities(
-    features: Mapping[Feature, Support], packs: int = SLOW, largest_pack: int = 2_000, quick: bool = False
+    features: Mapping[Feature, Support], packs: int = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
 ) -> Capabilities:
     """Those of a Spark column, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).

@@ -24,7 +24,7 @@ class SparkFmgwsPandas(GroupsColumn):
     api = "applyInPandasWithState"
     title = "Spark applyInPandasWithState (Python)"
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
-    capabilities = capabilities({**STATE, Feature.INITIAL_STATE: NO_INITIAL_STATE}, largest_pack=1_000)
+    capabilities = capabilities({**STATE, Feature.INITIAL_STATE: NO_INITIAL_STATE}, largest_pack=1_200)
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
         from engines.spark.frames import state_function

@@ -21,6 +21,7 @@ from conformance.engine import (
     unsupported,
 )
 from conformance.program import Program
+from engines.budgets import SPARK_NATIVE
 from engines.spark.column import DRIVEN, SparkColumn
 from engines.spark.operator import HEARTBEAT
 
@@ -43,9 +44,6 @@ SLIDE = 5_000
 
 BOUND = 10_000
 """How much later (ms) than the left row the right row of a pair of the stream join is at most."""
-
-FEW = 3
-"""How many packs an idiom runs: a query takes as long for the few cases of one program as for those of all."""
 
 KEYS = ("program", "case", "key")
 
@@ -249,7 +247,7 @@ class SparkNative(SparkColumn):
             host="spark",
             idiom=operator.idiom,
             ahead=operator.delay or Capabilities.ahead,
-            packs=FEW,
+            packs=SPARK_NATIVE,
         )
 
     def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:

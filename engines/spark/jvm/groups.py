@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family, Feature, emulated
 from conformance.program import Program
-from engines.spark.column import FAST, capabilities
+from engines.budgets import SPARK_JVM
+from engines.spark.column import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsColumn
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ LAST = emulated(
 class SparkFmgwsJvm(GroupsColumn):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
-    capabilities = capabilities(STATE, FAST, quick=True)
+    capabilities = capabilities(STATE, SPARK_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -46,7 +47,7 @@ class SparkFmgwsJvm(GroupsColumn):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, FAST)
+    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, SPARK_JVM)
     method = "mapGroupsWithState"
     mode = "update"
 

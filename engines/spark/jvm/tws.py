@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from conformance.engine import Family
 from conformance.program import Program
+from engines.budgets import SPARK_JVM
 from engines.spark import session
-from engines.spark.column import TWS_JVM, SparkColumn, capabilities
+from engines.spark.column import SparkColumn, capabilities
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class SparkTwsJvm(SparkColumn):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities(STATE, TWS_JVM)
+    capabilities = capabilities(STATE, SPARK_JVM)
     classic = True
 
     def lacks(self) -> str:
