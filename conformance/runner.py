@@ -469,8 +469,8 @@ class Run:
                 if mine and fold(mine).verdict is Verdict.HOLDS:
                     opposite = guarantee.opposite
                     cell = replace(mine[0], guarantee=opposite.id, verdict=Verdict.VIOLATED)
-                    against = sorted(self._against(info, scenario, opposite), key=lambda a: a.size)
-                    yield Violation(cell, opposite, tuple(against))
+                    if against := sorted(self._against(info, scenario, opposite), key=lambda a: a.size):
+                        yield Violation(cell, opposite, tuple(against))
 
     def _against(self, info: EngineInfo, scenario: Scenario, guarantee: Guarantee) -> Iterator[Against]:
         """The stored cases as drawn that speak against a guarantee of one engine."""
