@@ -30,7 +30,7 @@ from conformance.witnesses import Witness, stored_witnesses
 UPGRADE = 15
 """How many cases shall put each guarantee to the test when two releases are compared."""
 
-SHARE = 0.4
+SHARE = 0.25
 """Which part of its choice of packs a slow engine runs then: each of two releases, and carries over in between."""
 
 

@@ -397,8 +397,9 @@ class Confirmer:
         Raises:
             Unjudgeable, NotDriven, EngineDown: alone, it gave nothing to judge.
         """
-        relation = bool(target.guarantee.same_under)
-        for subject in filter(self._within(target.subject), _with_tighter_clocks(target.subject)):
+        for found in filter(self._within(target.subject), _with_tighter_clocks(target.subject)):
+            # What is stored is what was run: the id of a case is part of its keys, and decides what hash tables do with them.
+            subject = found if target.guarantee.same_under else Subject(replace(found.case, base=""))
             runs = self._run_alone(subject)
             message = failure(target.program, target.guarantee, subject, runs)
             if message:
@@ -409,24 +410,21 @@ class Confirmer:
             if said := failure(target.program, target.guarantee, subject, again):
                 failed, message, runs = failed + 1, said, again
         case, base = subject.case, subject.base
-        held_against = base if relation else None
-        flip = (
-            Flip(f"without this: {BY_ID[case.perturbation].title}: the claim stands", base.schedule) if base else None
-        )
-        if not relation:  # its perturbation, where it has one, is what it takes to fail
-            case = replace(case, base="")
+        flip = None
+        if found.base:
+            flip = Flip(f"without this: {BY_ID[case.perturbation].title}: the claim stands", found.base.schedule)
         seen = runs[subject.case.id].traces[subject.case.id]
         return Witness(
             guarantee=target.guarantee.id,
             claim=target.guarantee.claim,
             case=case,
-            base=held_against,
+            base=base,
             engine=self._info.id,
             versions=self._info.environment,
             message=message or "failed in a pack only",
             seen=seen,
             specified=self._specified([case])[case.id],
-            base_seen=runs[held_against.id].traces[held_against.id] if held_against else None,
+            base_seen=runs[base.id].traces[base.id] if base else None,
             packed_seen=None if failed else target.seen,
             flip=flip,
             reduction=target.to_json(),

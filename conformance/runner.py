@@ -373,7 +373,7 @@ class Run:
         """Run a batch of cases on an engine, and store what it gave; those that it was handed, and that."""
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
-        drawn = packs_of(mine, can.largest_pack)
+        drawn = packs_of(mine, can.largest_pack, broad=can.heavy)
         most = max(2, round(can.packs * self.options.share))  # a twin needs the pack of its base, too
         packs = drawn if self.options.all_packs else chosen(drawn, most, asked_by(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)

@@ -5,10 +5,10 @@ Of 900 cases of all scenarios in 10 steps one takes 2.5 s with the JVM's flatMap
 the Python APIs, alone on 2 cores (Spark 4.3.0).
 """
 
-SPARK_JVM = 10
-SPARK_PYTHON = 6
+SPARK_JVM = 14
+SPARK_PYTHON = 8
 
-SPARK_NATIVE = 3
+SPARK_NATIVE = 4
 """A query takes as long for the few cases of one program as for those of all."""
 
 BEAM_DIRECT = 40

@@ -201,6 +201,21 @@ def test_a_failure_that_takes_a_restart_keeps_it_and_says_so():
     assert not any(isinstance(step, Restart) for step in witness.flip.schedule.steps)
 
 
+def test_what_was_run_alone_is_what_is_stored():
+    """An engine whose answer depends on the id of a case, as the order of a hash table does."""
+    twin = restarted(CASE)
+
+    def drops(pack, run):
+        spoiled = drops_e2(pack, run).traces
+        return replace(
+            run, traces={name: spoiled[name] if "~" in name else trace for name, trace in run.traces.items()}
+        )
+
+    cell, witness, process = confirm(drops, case=twin, others=[CASE], perturbation="restart")
+    assert cell.verdict is Verdict.UNKNOWN, "the stored case does not fail"
+    assert process.packs[-1].cases == (witness.case,)
+
+
 def late_is_dropped_at_the_watermark(pack, run):
     """Drops what lies at the watermark of 1000 ms."""
     traces = {}

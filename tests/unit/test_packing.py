@@ -41,6 +41,27 @@ def test_what_alone_asks_for_a_guarantee_comes_before_what_brings_more_perturbat
     assert chosen([*packs, of_its_own], 2, predicates) == [PACKS[0], of_its_own]
 
 
+def test_twins_whose_base_is_not_run_are_left_out():
+    twin = case(4_000, "shift", OTHER)
+    packs = [PACKS[0], Pack((OTHER,)), Pack((TWIN, twin))]
+    assert chosen(packs, 2) == [PACKS[0], Pack((TWIN,))]
+    assert chosen(packs, 3) == packs
+
+
+def test_of_packs_that_bring_as_much_the_shorter_one_is_run():
+    longer = replace(TWO, schedule=Schedule((*TWO.schedule.steps, Advance(3, 9_000))))
+    assert chosen([Pack((longer,)), Pack((TWO,))], 1) == [Pack((TWO,))]
+
+
+def test_broad_packs_have_cases_of_all_programs():
+    events = [(Event("e1", "a", None, 2_000 + n),) for n in range(3)]
+    clock = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
+    cases = [Case("s", program, clock.with_bundles({1: bundle})) for program in "pq" for bundle in events]
+    assert [[case.program for case in pack.cases] for pack in packs_of(cases, 4)] == [["p", "p", "p", "q"], ["q", "q"]]
+    broad = packs_of(cases, 4, broad=True)
+    assert [[case.program for case in pack.cases] for pack in broad] == [["p", "q", "p", "q"], ["p", "q"]]
+
+
 def test_a_choice_never_holds_a_twin_without_its_base():
     for most in range(5):
         kept = chosen(PACKS, most)
