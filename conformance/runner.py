@@ -12,11 +12,11 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance import checking, tables
 from conformance.checking import Against, Runs
@@ -38,6 +38,8 @@ from conformance.results import AS_DRAWN, Cell, Results, Verdict, fold
 from conformance.specified import reference_traces
 from conformance.storage import Digest, Store, file_name, read_cases
 from conformance.witnesses import Witness, stored_witnesses
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,7 @@ class Run:
         self._hosts_started: Counter[str] = Counter()
         self.interrupted = threading.Event()
         self._drawing = self._stop_asked = False
+        self._drawn, self._nothing_to_run = threading.Event(), False
         self._lock = threading.Lock()  # of hosts: lanes start them, an interrupt ends them
         self.outcomes: dict[str, EngineOutcome] = {}
         self.stored = stored_witnesses(options.witnesses, options.scenarios)
@@ -203,14 +206,18 @@ class Run:
         infos = {name: self._info(name) for name in options.engines}
         lanes = list(_lanes(infos.values()))
         try:
-            for lane in lanes:
-                with suppress(CannotRun):  # told when its engines are started
-                    self._hosts(lane[0])  # they come up while the cases are drawn
-            drawn = self._draw()
-            seconds = time.monotonic() - started
-            self.on_event(RunStarted(drawn.cases, len(drawn.clocks)))
             with ThreadPoolExecutor(max_workers=len(lanes)) as pool:
                 jobs = [pool.submit(self._run_lane, lane) for lane in lanes]
+                try:
+                    drawn = self._draw()
+                    seconds = time.monotonic() - started
+                    self.on_event(RunStarted(drawn.cases, len(drawn.clocks)))
+                except BaseException:
+                    self._nothing_to_run = True
+                    self.interrupt()
+                    raise
+                finally:
+                    self._drawn.set()
                 try:
                     wait(jobs)
                 except KeyboardInterrupt:
@@ -278,11 +285,18 @@ class Run:
             raise EngineDown(str(error)) from None
 
     def _run_lane(self, lane: list[EngineInfo]) -> None:
+        """Run engines, one after the other. Those of the first host replay their witnesses while the cases are drawn; another host is a
+        process more, and starts when it is its turn."""
+        begun = {
+            info.id: self._guarded(info, self._begin) for info in lane if _host_names(info) == _host_names(lane[0])
+        }
+        self._drawn.wait()
+        if self._nothing_to_run:
+            return
         for number, info in enumerate(lane):
-            try:
-                self._run_engine(info)
-            except Exception as error:  # a defect of the harness is no reason to lose the other columns
-                self._broken(info, error)
+            engine = begun[info.id] if info.id in begun else self._guarded(info, self._begin)
+            if engine:
+                self._guarded(info, partial(self._run_engine, engine))
             still_needed = {name for later in lane[number + 1 :] for name in _host_names(later)}
             for name in {*_host_names(info)} - still_needed:
                 self._close(name)
@@ -327,7 +341,16 @@ class Run:
             known |= {case.digest for case in cases}
             yield cases
 
-    def _run_engine(self, info: EngineInfo) -> None:
+    def _guarded(self, info: EngineInfo, do: Callable[[EngineInfo], T]) -> T | None:
+        """A defect of the harness is no reason to lose the other columns."""
+        try:
+            return do(info)
+        except Exception as error:
+            self._broken(info, error)
+            return None
+
+    def _begin(self, info: EngineInfo) -> AnyEngine | None:
+        """Start an engine and replay its stored witnesses; None where it cannot be started."""
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
         try:
@@ -337,12 +360,16 @@ class Run:
             outcome.available = False
             info.failure = "interrupted" if self.interrupted.is_set() else str(error)
             self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
-            return
+            return None
         outcome.seconds["start"] = time.monotonic() - started
         stored = [] if info.lacks else [w for w in self.stored if bare(w.engine) == bare(info.id)]
         packed = {w.id for w in stored if self.options.brief or settled(w, info)}
         outcome.replays = replay_all(engine, stored, self.options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
+        return engine
+
+    def _run_engine(self, engine: AnyEngine, info: EngineInfo) -> None:
+        outcome, started = self.outcomes[info.id], time.monotonic()
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self.options.scenarios, info)
         for batch in () if info.lacks else self.store.batches:
@@ -356,7 +383,8 @@ class Run:
         self._conclude(outcome, judgement, engine)
         if not info.lacks:
             self.store.write_engine(info, self.options.engines.index(info.id))
-        outcome.seconds["all"] = time.monotonic() - started
+        before = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
+        outcome.seconds["all"] = before + time.monotonic() - started
         self.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
     def _broken(self, info: EngineInfo, error: Exception) -> None:

@@ -5,7 +5,7 @@ Of 900 cases of all scenarios in 10 steps one takes 2.5 s with the JVM's flatMap
 the Python APIs, alone on 2 cores (Spark 4.3.0).
 """
 
-SPARK_JVM = 14
+SPARK_JVM = 12
 SPARK_PYTHON = 8
 
 SPARK_NATIVE = 4
