@@ -144,7 +144,7 @@ def _failing_packed(
     about = {name: parts for name, parts in about.items() if not parts[1].accounting}
     cases = {case.id: case for _, _, subject in about.values() for case in subject.cases}
     runs: dict[str, PackRun] = {}
-    packs = packs_of(cases.values(), can.largest_pack)
+    packs = packs_of(cases.values(), can.largest_pack, can.largest_waiting_pack)
     for pack, run in zip(packs, pool.map(partial(_answered, process), packs), strict=True):
         runs |= {case.id: run for case in pack.cases if case.id in run.traces and case.id not in run.untouched}
     found = {}
@@ -368,7 +368,7 @@ class Confirmer:
         found: dict[str, Trace] = {}
         can = self._info.capabilities
         cases = [case for case in cases if can.takes(case, self._program(case))]
-        packs = packs_of(cases, can.largest_pack)
+        packs = packs_of(cases, can.largest_pack, can.largest_waiting_pack)
         if not packs:
             return found
         try:

@@ -117,6 +117,7 @@ class Capabilities:
 
     Attributes:
         largest_pack: bounds the cases of one engine run.
+        largest_waiting_pack: bounds those of a run with waits, which says nothing where much more processing time passes.
         parallel: how many packs it runs at a time.
         heavy: takes seconds to start and for every run; heavy engines run one at a time, light ones beside them.
         host: engines of one host share a process, one after the other, and with it what is slow to start (a JVM).
@@ -129,6 +130,7 @@ class Capabilities:
     features: Mapping[Feature, Support]
     lateness: LatenessProfile
     largest_pack: int = 2_000
+    largest_waiting_pack: int = 1_000
     parallel: int = 1
     heavy: bool = False
     host: str = ""

@@ -11,9 +11,9 @@ from conformance.model import Case, Pack
 from conformance.perturbation import BY_ID
 
 
-def packs_of(cases: Iterable[Case], largest: int, broad: bool = False) -> list[Pack]:
-    """Cases with one clock go together, in the order given, at most ``largest`` to a pack; a case and its twins on its own clock are
-    not parted, unless they are more than that. A case of a sparse perturbation shares its pack with cases of that perturbation and
+def packs_of(cases: Iterable[Case], largest: int, waiting: int = 0, broad: bool = False) -> list[Pack]:
+    """Cases with one clock go together, in the order given, at most ``largest`` to a pack, or ``waiting``, if that is given, where the
+    clock has waits; a case and its twins on its own clock are not parted, unless they are more than that. A case of a sparse perturbation shares its pack with cases of that perturbation and
     other programs alone.
 
     ``broad`` takes the programs in turn where a clock has cases for several packs, for an engine that pays for each run more than
@@ -28,7 +28,11 @@ def packs_of(cases: Iterable[Case], largest: int, broad: bool = False) -> list[P
             group = (group, case.perturbation, before[mine])
             before[mine] += 1
         groups.setdefault(group, []).append(case)
-    return [Pack(tuple(part)) for group in groups.values() for part in _parts(group, largest, broad)]
+    return [
+        Pack(tuple(part))
+        for group in groups.values()
+        for part in _parts(group, (group[0].schedule.waits and waiting) or largest, broad)
+    ]
 
 
 def _parts(group: list[Case], largest: int, broad: bool) -> Iterator[list[Case]]:
@@ -53,6 +57,17 @@ def _in_turn(families: Iterable[list[Case]]) -> list[list[Case]]:
     for family in families:
         by_program.setdefault((family[0].scenario, family[0].program), []).append(family)
     return [family for turn in zip_longest(*by_program.values()) for family in turn if family]
+
+
+SMALL = 50
+"""A pack of so many cases is not made smaller."""
+
+
+def halves(pack: Pack) -> list[Pack]:
+    """The pack in two or three, each with cases of all programs, a case and its twins in one of them; itself where it is small."""
+    if len(pack.cases) <= SMALL:
+        return [pack]
+    return [Pack(tuple(part)) for part in _parts(list(pack.cases), -(-len(pack.cases) // 2), broad=True)]
 
 
 Asked = frozenset[tuple[str, str, str]]

@@ -29,9 +29,9 @@ from conformance.generation import Exercised, draw_cases, seeded
 from conformance.guarantees import Guarantee, Scenario, asked_by, programs_of
 from conformance.judging import Judgement
 from conformance.lattice import Survival
-from conformance.model import Case, Pack, program_ref
+from conformance.model import Case, Pack, PackRun, program_ref
 from conformance.model import digest as digest_of
-from conformance.packing import chosen, packs_of
+from conformance.packing import chosen, halves, packs_of
 from conformance.process import AnyEngine, EngineDown, Host, open_in
 from conformance.registry import adapter_digest, load_engine, releases_of
 from conformance.results import AS_DRAWN, Cell, Results, Verdict, fold
@@ -401,7 +401,7 @@ class Run:
         """Run a batch of cases on an engine, and store what it gave; those that it was handed, and that."""
         can = info.capabilities
         mine = [case for case in self.store.read_cases(batch) if can.takes(case, self._program(case))]
-        drawn = packs_of(mine, can.largest_pack, broad=can.heavy)
+        drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
         most = max(2, round(can.packs * self.options.share))  # a twin needs the pack of its base, too
         packs = drawn if self.options.all_packs else chosen(drawn, most, asked_by(self.options.scenarios))
         info.packs = info.packs[0] + len(packs), info.packs[1] + len(drawn)
@@ -427,13 +427,25 @@ class Run:
         return self.programs[program_ref(case.scenario, case.program)]
 
     def _run_pack(self, engine: AnyEngine, pack: Pack, name: str) -> tuple[Runs, str]:
-        """Run a pack, again without a case in whose call the engine fails; what it gave, and what the engine's process
-        failed with."""
+        found = self._try_pack(engine, pack)
+        self.on_event(PackDone(name))
+        return found
+
+    def _try_pack(self, engine: AnyEngine, pack: Pack) -> tuple[Runs, str]:
+        """Run a pack, again without a case in whose call the engine fails, in halves where it was too slow; what it gave, and what the
+        engine's process failed with."""
         runs = Runs()
         failure = ""
         while pack.cases:
             try:
-                runs.add(pack, engine.run(pack))
+                run = engine.run(pack)
+                if _too_slow(pack, run) and len(smaller := halves(pack)) > 1:
+                    for half in smaller:
+                        given, why = self._try_pack(engine, half)
+                        runs.merge(given)
+                        failure = failure or why
+                    return runs, failure
+                runs.add(pack, run)
                 break
             except NotDriven as error:
                 runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
@@ -450,7 +462,6 @@ class Run:
                 if not left:
                     break
                 pack = Pack(left)
-        self.on_event(PackDone(name))
         return runs, failure
 
     def _conclude(self, outcome: EngineOutcome, judgement: Judgement, engine: AnyEngine) -> None:
@@ -561,6 +572,11 @@ def environment(info: EngineInfo) -> dict[str, Any]:
         "packs": {"run": info.packs[0], "drawn": info.packs[1]},
         "failure": info.failure,
     }
+
+
+def _too_slow(pack: Pack, run: PackRun) -> bool:
+    """Whether a pack says nothing because more processing time passed than was waited for."""
+    return pack.cases[0].schedule.waits and all(case.id in run.untouched for case in pack.cases)
 
 
 def describe(scenario: Scenario) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from conformance.generation import draw_cases
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
-from conformance.packing import chosen, packs_of
+from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule, Wait
+from conformance.packing import chosen, halves, packs_of
 from conformance.perturbation import BY_ID
 from conformance.registry import load_scenarios
 from conformance.runner import exercised_by_any_reading
@@ -91,3 +91,25 @@ def test_a_case_is_not_parted_from_its_twins_on_its_clock():
     in_clock = [c for c in cases if c.base and clocks[c.base] == clocks[c.id] and not BY_ID[c.perturbation].sparse]
     assert in_clock
     assert all(where[case.id] == where[case.base] for case in in_clock)
+
+
+def test_a_pack_with_waits_has_a_bound_of_its_own():
+    waiting = Schedule((Advance(0, 1_000), Deliver(1), Wait(2, 8_000), Advance(3, 9_000)))
+    plain = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
+    cases = [
+        Case("s", "p", clock.with_bundles({1: (Event("e1", "a", None, 2_000 + n),)}))
+        for clock in (waiting, plain)
+        for n in range(4)
+    ]
+    assert [len(pack.cases) for pack in packs_of(cases, 4, 2)] == [2, 2, 4]
+    assert [len(pack.cases) for pack in packs_of(cases, 4)] == [4, 4]
+
+
+def test_halves_of_a_pack_keep_families_and_programs_together():
+    clock = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
+    events = [(Event("e1", "a", None, 2_000 + n),) for n in range(40)]
+    pack = Pack(tuple(Case("s", program, clock.with_bundles({1: bundle})) for program in "pq" for bundle in events))
+    first, second = halves(pack)
+    assert len(first.cases) == len(second.cases) == 40
+    assert {c.program for c in first.cases} == {c.program for c in second.cases} == {"p", "q"}
+    assert halves(first) == [first]

@@ -1,11 +1,13 @@
 """Processing time and initial state: their steps, what drives them, and the predicates that look at them, on traces written by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from inprocess import InProcess
 
 from conformance.engine import Feature, NotDriven, schedule_needs
-from conformance.generation import WAIT, examples, waiting_clocks
+from conformance.generation import WAIT, draw_cases, examples, waiting_clocks
 from conformance.guarantees import Observation
 from conformance.model import (
     SLACK,
@@ -21,7 +23,10 @@ from conformance.model import (
     Wait,
     renumbered,
 )
+from conformance.packing import packs_of
 from conformance.program import Cell, InvalidProgram, Program
+from conformance.registry import load_engine, load_scenarios
+from conformance.runner import Options, Run, exercised_by_any_reading
 from scenarios import initial_state as initial
 from scenarios import processing_time_timers as timers
 from scenarios import state_ttl as ttl
@@ -333,3 +338,19 @@ def test_where_one_output_a_call_is_to_be_seen_nobody_is_accused():
     """Of two elements in a call, the second finds what the first one left."""
     run = _begun(("e2", 11), bundles=((("e1", None), ("e2", None)),))
     assert list(initial.there_for_the_first_element(run)) == [True]
+
+
+def test_a_pack_that_was_too_slow_is_run_in_halves(tmp_path):
+    """An engine on which too much processing time passes while it runs more than 60 cases."""
+    scenarios = tuple(load_scenarios(["processing-time-timers", "state-ttl"]))
+    cases = draw_cases(scenarios, 40, 1, exercised_by_any_reading(scenarios))
+    pack = max(packs_of(cases, 1_000), key=lambda pack: len(pack.cases))
+
+    def spoil(pack, run):
+        return replace(run, untouched=frozenset(run.traces)) if len(pack.cases) > 60 else run
+
+    engine = InProcess(load_engine("reference"), spoil)
+    runs, failure = Run(Options(("reference",), scenarios, tmp_path))._try_pack(engine, pack)
+    assert len(engine.packs) > 2
+    assert (set(runs.traces), runs.untouched, failure) == ({case.id for case in pack.cases}, set(), "")
+    assert all(len(pack.cases) <= 60 for pack, _ in runs.packs)
