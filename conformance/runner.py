@@ -295,6 +295,8 @@ class Run:
             return
         for number, info in enumerate(lane):
             engine = begun[info.id] if info.id in begun else self._guarded(info, self._begin)
+            if engine and not engine.alive:  # its host was ended since, with another engine
+                engine = self._guarded(info, self._open)
             if engine:
                 self._guarded(info, partial(self._run_engine, engine))
             still_needed = {name for later in lane[number + 1 :] for name in _host_names(later)}
@@ -353,19 +355,24 @@ class Run:
         """Start an engine and replay its stored witnesses; None where it cannot be started."""
         outcome = self.outcomes[info.id] = EngineOutcome(info)
         started = time.monotonic()
-        try:
-            engine = open_in(info.id, self._hosts(info))
-            info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
-        except CannotRun as error:
-            outcome.available = False
-            info.failure = "interrupted" if self.interrupted.is_set() else str(error)
-            self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+        if not (engine := self._open(info)):
             return None
         outcome.seconds["start"] = time.monotonic() - started
         stored = [] if info.lacks else [w for w in self.stored if bare(w.engine) == bare(info.id)]
         packed = {w.id for w in stored if self.options.brief or settled(w, info)}
         outcome.replays = replay_all(engine, stored, self.options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
+        return engine
+
+    def _open(self, info: EngineInfo) -> AnyEngine | None:
+        try:
+            engine = open_in(info.id, self._hosts(info))
+        except CannotRun as error:
+            self.outcomes[info.id].available = False
+            info.failure = "interrupted" if self.interrupted.is_set() else str(error)
+            self.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+            return None
+        info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
         return engine
 
     def _run_engine(self, engine: AnyEngine, info: EngineInfo) -> None:
