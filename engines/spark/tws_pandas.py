@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.engine import Family
@@ -21,8 +20,7 @@ class SparkTwsPandas(SparkColumn):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
-    capabilities = replace(capabilities(STATE), largest_waiting_pack=120)
-    """Of TTLs in 8 steps one of 863 cases takes 8 to 16 s beside its waits, one of 120 takes 3 to 5 s, on 2 cores (Spark 4.3.0)."""
+    capabilities = capabilities(STATE)
 
     def apply(
         self,
