@@ -11,10 +11,10 @@ from conformance.model import Case, Pack
 from conformance.perturbation import BY_ID
 
 
-def packs_of(cases: Iterable[Case], largest: int, waiting: int = 0, broad: bool = False) -> list[Pack]:
-    """Cases with one clock go together, in the order given, at most ``largest`` to a pack, or ``waiting``, if that is given, where the
-    clock has waits; a case and its twins on its own clock are not parted, unless they are more than that. A case of a sparse perturbation shares its pack with cases of that perturbation and
-    other programs alone.
+def packs_of(cases: Iterable[Case], largest: int, waiting: int | None = None, broad: bool = False) -> list[Pack]:
+    """Cases with one clock go together, in the order given, at most ``largest`` to a pack, and no more than ``waiting``, if that is given,
+    where the clock has waits; a case and its twins on its own clock are not parted, unless they are more than that. A case of a
+    sparse perturbation shares its pack with cases of that perturbation and other programs alone.
 
     ``broad`` takes the programs in turn where a clock has cases for several packs, for an engine that pays for each run more than
     for each program in it: one of the packs then has cases of them all.
@@ -28,11 +28,11 @@ def packs_of(cases: Iterable[Case], largest: int, waiting: int = 0, broad: bool 
             group = (group, case.perturbation, before[mine])
             before[mine] += 1
         groups.setdefault(group, []).append(case)
-    return [
-        Pack(tuple(part))
-        for group in groups.values()
-        for part in _parts(group, (group[0].schedule.waits and waiting) or largest, broad)
-    ]
+
+    def bound(group: list[Case]) -> int:
+        return min(largest, waiting) if waiting is not None and group[0].schedule.waits else largest
+
+    return [Pack(tuple(part)) for group in groups.values() for part in _parts(group, bound(group), broad)]
 
 
 def _parts(group: list[Case], largest: int, broad: bool) -> Iterator[list[Case]]:
@@ -134,4 +134,4 @@ def _offers(number: int, parts: list[dict[int, _Content]]) -> Iterator[frozenset
 def _content(kept: Collection[int], parts: list[dict[int, _Content]]) -> _Content:
     """What these packs ask without the twins that need another one."""
     there = [content for number in kept for needed, content in parts[number].items() if needed in kept]
-    return _Content(frozenset[tuple[str, str, str]]().union(*(c.asked for c in there)), sum(c.cases for c in there))
+    return _Content(Asked().union(*(c.asked for c in there)), sum(c.cases for c in there))

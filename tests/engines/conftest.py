@@ -23,9 +23,8 @@ def _opened(name, folder, optional=False):
     except CannotRun as error:
         if optional:
             pytest.skip(str(error))
-        print(
-            f"{name} did not start, and is started once more: {error}"
-        )  # a JVM was seen to end while it started, once
+        # Spark's JVM was seen to end while it started, once (4.3.0).
+        print(f"{name} did not start, and is started once more: {error}")
         engine.open(folder)
     return engine
 

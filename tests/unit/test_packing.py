@@ -103,6 +103,7 @@ def test_a_pack_with_waits_has_a_bound_of_its_own():
     ]
     assert [len(pack.cases) for pack in packs_of(cases, 4, 2)] == [2, 2, 4]
     assert [len(pack.cases) for pack in packs_of(cases, 4)] == [4, 4]
+    assert [len(pack.cases) for pack in packs_of(cases, 2, 4)] == [2, 2, 2, 2], "it is no leave to exceed the other"
 
 
 def test_halves_of_a_pack_keep_families_and_programs_together():
