@@ -5,13 +5,20 @@ Hypothesis is used in its generate phase only, without a database, with a seed; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import product
+from math import inf
 from typing import Any, TypeVar
+from unittest import mock
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
+from hypothesis.internal.cache import LRUCache
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from conformance.engine import Feature
 from conformance.guarantees import Domain, Guarantee, Scenario
@@ -143,8 +150,22 @@ def examples(strategy: st.SearchStrategy[T], wanted: int, seed: int, identify: C
         def collect(example: T) -> None:
             found.setdefault(identify(example), example)
 
-        collect()
+        with _no_local_constants():
+            collect()
     return list(found.values())[:wanted]
+
+
+@contextmanager
+def _no_local_constants() -> Iterator[None]:
+    """Hypothesis (6.170.15) mixes in the constants of modules outside site-packages that happen to be loaded: the same seed would give
+    other cases beside a port of somebody's own, or in a checkout. There is no setting for it."""
+    with (
+        mock.patch.object(providers, "_get_local_constants", Constants, create=True),
+        mock.patch.object(
+            providers, "CONSTANTS_CACHE", LRUCache(1024), create=True
+        ),  # it has those that were there before
+    ):
+        yield
 
 
 def seeded(*parts: Any) -> int:
@@ -287,7 +308,7 @@ def _cover(
     known: Collection[str],
 ) -> list[Case]:
     """Cases of one program on some clocks, until each goal (guarantee id -> number of cases) is met."""
-    kept: dict[str, Case] = {}
+    kept: list[tuple[list[Case], set[Goal]]] = []
     known = set(known)  # digests: a twin that equals another case would count twice
     relations = {g.id: g.same_under for g in scenario.guarantees if g.id in goals and g.same_under}
     # What not every engine can run counts only for the guarantees that are about it, and for each of them apart.
@@ -334,8 +355,24 @@ def _cover(
         for group in groups:
             gains = [{goal_of(name, case) for name in next(tested)} & met.keys() for case in group]
             if number == 0 or any(gain & short() for gain in gains):
+                kept.append((group, set().union(*gains)))
                 for case, gain in zip(group, gains, strict=True):
-                    kept[case.id] = case
                     for goal in gain:
                         met[goal].add(case.digest)
-    return list(kept.values())
+    return [case for group in _in_turn(kept) for case in group]
+
+
+def _in_turn(groups: Iterable[tuple[list[Case], set[Goal]]]) -> Iterator[list[Case]]:
+    """Cases with their twins and what they put to the test, clock by clock, such that the goals take turns: an engine that runs the
+    first few cases of a clock alone asks for what is rare as well."""
+    by_clock: dict[object, list[tuple[list[Case], set[Goal]]]] = {}
+    for group, goals in groups:
+        by_clock.setdefault(group[0].schedule.clock, []).append((group, goals))
+    for left in by_clock.values():
+        served = Counter({goal: 0 for _, goals in left for goal in goals})
+        while left:
+            # Of those for the goal that had the fewest so far, the first; what serves no goal comes last.
+            number = min(range(len(left)), key=lambda n: min((served[goal] for goal in left[n][1]), default=inf))
+            group, goals = left.pop(number)
+            served.update(goals)
+            yield group

@@ -1,5 +1,6 @@
 """Cases: reproducible, distinct, and enough of them at the boundaries."""
 
+import importlib
 from collections import Counter, defaultdict
 
 import pytest
@@ -25,6 +26,16 @@ def test_the_same_seed_gives_the_same_cases(cases):
     names = {scenario.id for scenario in few}
     assert draw_cases(few, 30, 7, _exercised) == [case for case in cases if case.scenario in names]
     assert draw_cases(few[:1], 30, 8, _exercised) != draw_cases(few[:1], 30, 7, _exercised)
+
+
+def test_what_else_is_loaded_changes_no_case(tmp_path, monkeypatch):
+    """Hypothesis knows the constants of local modules."""
+    [scenario] = [s for s in SCENARIOS if s.id == "dedup-within-watermark"]
+    before = draw_cases([scenario], 10, 7, _exercised)
+    (tmp_path / "port.py").write_text(f"NUMBERS = {list(range(200))}")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("port")
+    assert draw_cases([scenario], 10, 7, _exercised) == before
 
 
 def test_clocks_are_distinct():
@@ -53,6 +64,20 @@ def test_twins_come_with_their_base(cases):
     assert len(ids) == len(cases)
     dense = [case.digest for case in cases if not (case.base and BY_ID[case.perturbation].sparse)]
     assert len(dense) == len(set(dense))
+
+
+def test_the_first_cases_of_a_clock_ask_for_all_that_its_cases_ask_for(cases):
+    """A slow engine runs no others of a clock with waits."""
+    [scenario] = [s for s in SCENARIOS if s.id == "state-ttl"]
+    mine = [case for case in cases if case.scenario == scenario.id]
+    families: dict[object, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for case, tested in zip(mine, _exercised(mine), strict=True):
+        families[case.program, case.schedule.clock][case.base or case.id] |= tested
+    for (program, _), tested_by in families.items():
+        asked = [*tested_by.values()]
+        goals = sum(g.program == program for g in scenario.guarantees)
+        assert len(asked) > goals, "else there is nothing to choose from"
+        assert set().union(*asked[:goals]) == set().union(*asked)
 
 
 def test_every_perturbation_makes_twins(cases):
