@@ -5,13 +5,13 @@ Of 900 cases of all scenarios in 10 steps one takes 2.5 s with the JVM's flatMap
 the Python APIs, alone on 2 cores (Spark 4.3.0).
 """
 
-SPARK_JVM = 12
-SPARK_PYTHON = 8
+SPARK_JVM = 10
+SPARK_PYTHON = 7
 
 SPARK_NATIVE = 4
 """A query takes as long for the few cases of one program as for those of all."""
 
 BEAM_DIRECT = 40
 
-BEAM_PRISM = 24
+BEAM_PRISM = 20
 """One takes 7 s, three times as long as on beam-direct (Beam 2.77.0)."""
