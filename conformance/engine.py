@@ -175,12 +175,14 @@ class Capabilities:
 
 
 def program_needs(program: Program) -> frozenset[Feature]:
-    """The features that a program's declarations ask for."""
+    """The features that a program's declarations ask for, and every schedule of it."""
     needs = {Feature.EMISSIONS} | {Feature[cell.name] for cell in program.cells.values()}
     if program.timers:
         needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
     if program.ttl:
         needs.add(Feature.TTL)
+    if program.waits:
+        needs.add(Feature.PROCESSING_TIME)
     if program.initial:
         needs.add(Feature.INITIAL_STATE)
     if program.inspected:

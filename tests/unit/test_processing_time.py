@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from inprocess import InProcess
 
-from conformance.engine import Feature, NotDriven, schedule_needs
+from conformance.checking import not_expressible
+from conformance.engine import EngineInfo, Feature, NotDriven, schedule_needs, unsupported
 from conformance.generation import WAIT, draw_cases, examples, waiting_clocks
 from conformance.guarantees import Observation
 from conformance.model import (
@@ -26,6 +27,7 @@ from conformance.model import (
 from conformance.packing import packs_of
 from conformance.program import Cell, InvalidProgram, Program
 from conformance.registry import load_engine, load_scenarios
+from conformance.results import Verdict
 from conformance.runner import Options, Run, exercised_by_any_reading
 from scenarios import initial_state as initial
 from scenarios import processing_time_timers as timers
@@ -56,6 +58,18 @@ def test_a_wait_is_time_that_has_passed_in_it_and_later():
     assert schedule.waits
     assert schedule_needs(schedule) >= {Feature.PROCESSING_TIME}
     assert not Schedule((Advance(0, 1), Advance(1, 2))).waits
+
+
+def test_who_has_no_hold_on_processing_time_is_not_asked_about_it():
+    """Every case of these guarantees has waits: it is unsupported, not merely never exercised."""
+    can = load_engine("reference").capabilities
+    features = can.features | {Feature.PROCESSING_TIME: unsupported("no clock, 1.0")}
+    info = EngineInfo("clockless", "", replace(can, features=features), {})
+    for scenario in (ttl.SCENARIO, timers.SCENARIO):
+        for guarantee in scenario.guarantees:
+            cell = not_expressible(scenario, guarantee, None, info)
+            assert cell.verdict is Verdict.UNSUPPORTED
+            assert "no clock, 1.0" in cell.reason
 
 
 def test_bundles_with_a_wait_between_are_not_between_the_same_moves():
