@@ -30,9 +30,9 @@ def on_config(config):
 
 def on_files(files, config):
     repository, scenarios = Path(config.config_file_path).parent, load_scenarios()
-    baselines = site.baselines_in(repository / "baselines")
+    baselines, measured = site.baselines_in(repository / "baselines"), repository / "docs/measured.jsonl"
     runs = [Results.read(Path(name)) for name in config.extra["results"].split(os.pathsep) if name]
-    measured = site.measured_by(runs) if runs else site.measured_in(baselines, repository / "witnesses")
+    measured = site.measured_by(runs) if runs else site.measured_in(measured, repository / "witnesses")
     advice = site.read_advice(repository / "docs/advice.toml")
     for uri, text in site.pages(scenarios, measured, advice, baselines).items():
         files.append(File.generated(config, uri, content=text))

@@ -156,11 +156,10 @@ def baselines_in(folder: Path) -> dict[str, Baseline]:
     }
 
 
-def measured_in(baselines: Mapping[str, Baseline], witnesses: Path) -> Measured:
-    """What the newest baseline of each package says, with the stored witnesses of a folder."""
-    newest = {_release(name)[0]: baseline for name, baseline in baselines.items()}
+def measured_in(run: Path, witnesses: Path) -> Measured:
+    """What a run found that is kept as a baseline is, with the stored witnesses of a folder."""
     stored = (Witness.read(path) for path in sorted(witnesses.glob("*.json")))
-    return Measured(list(newest.values()), {witness.id: witness for witness in stored})
+    return Measured([Baseline.read(run)], {witness.id: witness for witness in stored})
 
 
 def measured_by(runs: Iterable[Results]) -> Measured:
