@@ -25,7 +25,7 @@ FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
 def on_config(config):
     """A page for each scenario in the navigation."""
     entry = next(entry["Scenarios"] for entry in config.nav if "Scenarios" in entry)
-    entry += [{scenario.name.capitalize(): f"scenarios/{scenario.id}.md"} for scenario in load_scenarios()]
+    entry += [{site.titled(scenario.name): f"scenarios/{scenario.id}.md"} for scenario in load_scenarios()]
 
 
 def on_files(files, config):

@@ -209,7 +209,7 @@ def _rendered(template: str, **values: object) -> str:
     return TEMPLATES.get_template(f"{template}.md.j2").render(
         plain=lambda text: Markup(plain(text)),
         words=_words,
-        titled=_titled,
+        titled=titled,
         place_of=place_of,
         replay_command=replay_command,
         symbols=SYMBOLS,
@@ -221,7 +221,8 @@ def _words(items: Iterable[object]) -> str:
     return ", ".join(map(str, items))
 
 
-def _titled(text: str) -> str:
+def titled(text: str) -> str:
+    """As a heading."""
     return text[:1].upper() + text[1:]
 
 
