@@ -159,11 +159,10 @@ def examples(strategy: st.SearchStrategy[T], wanted: int, seed: int, identify: C
 def _no_local_constants() -> Iterator[None]:
     """Hypothesis (6.170.15) mixes in the constants of modules outside site-packages that happen to be loaded: the same seed would give
     other cases beside a port of somebody's own, or in a checkout. There is no setting for it."""
+    nothing_known: LRUCache[Any, Any] = LRUCache(1024)  # in the place of a cache that may have such constants by now
     with (
         mock.patch.object(providers, "_get_local_constants", Constants, create=True),
-        mock.patch.object(
-            providers, "CONSTANTS_CACHE", LRUCache(1024), create=True
-        ),  # it has those that were there before
+        mock.patch.object(providers, "CONSTANTS_CACHE", nothing_known, create=True),
     ):
         yield
 
@@ -359,17 +358,17 @@ def _cover(
                 for case, gain in zip(group, gains, strict=True):
                     for goal in gain:
                         met[goal].add(case.digest)
-    return [case for group in _in_turn(kept) for case in group]
+    return [case for group in _goals_in_turn(kept) for case in group]
 
 
-def _in_turn(groups: Iterable[tuple[list[Case], set[Goal]]]) -> Iterator[list[Case]]:
+def _goals_in_turn(groups: Iterable[tuple[list[Case], set[Goal]]]) -> Iterator[list[Case]]:
     """Cases with their twins and what they put to the test, clock by clock, such that the goals take turns: an engine that runs the
     first few cases of a clock alone asks for what is rare as well."""
     by_clock: dict[object, list[tuple[list[Case], set[Goal]]]] = {}
     for group, goals in groups:
         by_clock.setdefault(group[0].schedule.clock, []).append((group, goals))
     for left in by_clock.values():
-        served = Counter({goal: 0 for _, goals in left for goal in goals})
+        served: Counter[Goal] = Counter()
         while left:
             # Of those for the goal that had the fewest so far, the first; what serves no goal comes last.
             number = min(range(len(left)), key=lambda n: min((served[goal] for goal in left[n][1]), default=inf))

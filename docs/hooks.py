@@ -30,9 +30,12 @@ def on_config(config):
 
 def on_files(files, config):
     repository, scenarios = Path(config.config_file_path).parent, load_scenarios()
-    baselines, measured = site.baselines_in(repository / "baselines"), repository / "docs/measured.jsonl"
+    baselines = site.baselines_in(repository / "baselines")
     runs = [Results.read(Path(name)) for name in config.extra["results"].split(os.pathsep) if name]
-    measured = site.measured_by(runs) if runs else site.measured_in(measured, repository / "witnesses")
+    if runs:
+        measured = site.measured_by(runs)
+    else:
+        measured = site.measured_in(repository / "docs/measured.jsonl", repository / "witnesses")
     advice = site.read_advice(repository / "docs/advice.toml")
     for uri, text in site.pages(scenarios, measured, advice, baselines).items():
         files.append(File.generated(config, uri, content=text))

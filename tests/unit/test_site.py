@@ -3,6 +3,7 @@
 import inspect
 import posixpath
 import re
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -113,6 +114,12 @@ def test_every_guarantee_was_measured_on_both_frameworks(measured):
         assert found == {(scenario.id, guarantee.id) for scenario in SCENARIOS for guarantee in scenario.guarantees}
     verdicts = {standing.verdict for baseline in measured.baselines for standing in baseline.cells.values()}
     assert Verdict.ERROR not in verdicts
+
+
+def test_baselines_come_in_the_order_of_their_releases(tmp_path):
+    for name in ("pyspark-4.9.0", "pyspark-4.10.0", "apache-beam-2.77.0"):
+        shutil.copy(REPOSITORY / "baselines/pyspark-4.3.0.jsonl", tmp_path / f"{name}.jsonl")
+    assert list(site.baselines_in(tmp_path)) == ["apache-beam-2.77.0", "pyspark-4.9.0", "pyspark-4.10.0"]
 
 
 class Nothing(Program):
