@@ -1,4 +1,4 @@
-"""For tests of adapters: ``check_engine`` certifies one, and the programs and calls that it uses serve other tests too."""
+"""The kit for tests of adapters. ``check_engine`` certifies an adapter. Its programs and calls serve other tests, too."""
 
 from conformance.testing.calls import (
     CALLS,
@@ -12,7 +12,8 @@ from conformance.testing.calls import (
     specified,
     traces_of,
 )
-from conformance.testing.kit import AdapterFault, Report, check_engine
+from conformance.testing.kit import check_engine
+from conformance.testing.report import AdapterFault, Report
 
 __all__ = [
     "CALLS",

@@ -1,16 +1,20 @@
-"""Programs that do what their events say, and the calls to hand them: an engine can be compared on any sequence of state calls
-with the reference."""
+"""Programs that carry out the calls in their events. With them, an engine can be compared with the reference on any sequence of
+state calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from conformance.engine import Engine, LatenessProfile
-from conformance.model import Advance, Case, Deliver, Event, Json, Schedule, Trace
-from conformance.packing import packs_of
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.registry import load_engine
+from conformance.execution.packing import packs_of
+from conformance.model.case import Case
+from conformance.model.engine import Engine
+from conformance.model.lateness import LatenessProfile
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Trace
+from conformance.model.values import Json
+from conformance.plugins.registry import load_engine
 
 T = 1_000_000
 """The first watermark (ms), where a window of WINDOW begins."""
@@ -19,14 +23,14 @@ WINDOW = 10_000
 """The length (ms) of the windows of the programs here."""
 
 LIFE = 100
-"""How long (ms of processing time) state with a TTL lives, and timers in processing time wait."""
+"""The TTL of state, and the delay of timers in processing time (ms of processing time)."""
 
 RAISES = "raises"
 """The tag of a timer whose callback raises."""
 
 Calls = list[list[Json]]
-"""What an event asks for: [cell or "timers", method, *arguments], or ["emit", value, event time], ["event", "seen"] (what the
-program was told of its event), ["raise", message]."""
+"""A call in an event: [cell or "timers", method, *arguments], or ["emit", value, event time], ["event", "seen"] (emit the event as
+the program got it), ["raise", message]."""
 
 
 class Interpreter(Program):
@@ -135,7 +139,7 @@ class Begun(OnValue):
 
 
 class Inspected(Interpreter):
-    """Its state is read from outside."""
+    """State that is read from outside."""
 
     cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP}
     timers = ()
@@ -182,7 +186,7 @@ class SumInWindows(OnSum):
 
 
 class TimedInWindows(Timed):
-    """No window of it expires on the way."""
+    """No window expires during a case."""
 
     windowing = FixedWindows(WINDOW, allowed_lateness=10_000_000)
 
@@ -237,14 +241,14 @@ TIMERS: list[Calls] = [
         ["timers", "clear", "two", "never set"],
     ],
 ]
-"""Two of one instant; one that is moved; one that is cleared, and one that was never set."""
+"""Two timers of one instant; a timer that is moved; a timer that is cleared; a timer that is cleared but was never set."""
 
 FAILS: list[Calls] = [[["sum", "add", 1], ["sum", "get"]], [["sum", "get"], ["raise", "no luck"]], [["sum", "get"]]]
 """The program raises at the second event."""
 
 
 def calls_case(bundles: Iterable[Iterable[tuple[str, Calls]]]) -> Case:
-    """A case that carries out calls: bundles of (key, calls); then the watermark moves on."""
+    """A case that carries out calls: bundles of (key, calls), and then an advance of the watermark."""
     steps: list[Advance | Deliver] = [Advance(0, T)]
     number = 0
     for bundle in bundles:
@@ -258,7 +262,7 @@ def calls_case(bundles: Iterable[Iterable[tuple[str, Calls]]]) -> Case:
 
 
 def traces_of(engine: Engine, cases: Iterable[Case], programs: Mapping[str, Program]) -> dict[str, Trace]:
-    """Case id -> trace, of cases in packs."""
+    """Case id -> trace. The cases run in packs."""
     found: dict[str, Trace] = {}
     for pack in packs_of(cases, engine.capabilities.largest_pack):
         found |= engine.run(pack, programs).traces
@@ -266,7 +270,7 @@ def traces_of(engine: Engine, cases: Iterable[Case], programs: Mapping[str, Prog
 
 
 def specified(engine: Engine, cases: Iterable[Case], programs: Mapping[str, Program]) -> dict[str, Trace]:
-    """``traces_of`` the reference, reading lateness as the engine does."""
+    """``traces_of`` the reference with the engine's reading of lateness."""
     return traces_of(reference(engine.capabilities.lateness), cases, programs)
 
 

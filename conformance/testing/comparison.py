@@ -1,4 +1,4 @@
-"""What of two traces the adapter kit compares: everything but the orders in which engines may differ."""
+"""How the adapter kit compares two traces: in everything but the orders in which engines may differ."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from collections import Counter
 from typing import NamedTuple
 
-from conformance.model import Emission, Json, Trace, canonical
+from conformance.model.trace import Emission, Trace
+from conformance.model.values import Json, canonical
 
 Part = tuple[str, int, str]
-"""(key, step, content): what one element or timer put out. The content is canonical JSON without the element's id."""
+"""(key, step, content) of the output of one element or timer. The content is canonical JSON without the element's id."""
 
 
 def short(value: object) -> str:
@@ -19,12 +20,12 @@ def short(value: object) -> str:
 
 
 def elements(trace: Trace) -> set[str]:
-    """The ids of the elements that put something out."""
+    """The ids of the elements with output."""
     return {str(e.value[0]) for e in trace.judged if isinstance(e.value, list) and e.value and e.value[0] != "fired"}
 
 
 def _content(emission: Emission) -> tuple[str, Json]:
-    """(the element's id, "" for a timer; the rest), a bag in an order of its own."""
+    """(the element's id or "" for a timer, the rest of the output). A bag is sorted."""
     value = emission.value
     if emission.error is not None:
         return "", ["an exception"]
@@ -36,7 +37,7 @@ def _content(emission: Emission) -> tuple[str, Json]:
 
 
 def _parts(trace: Trace) -> Counter[Part]:
-    """What came out, by element and timer."""
+    """The outputs of a trace, by element and timer."""
     found: dict[tuple[str, int, str], list[Json]] = {}
     parts: Counter[Part] = Counter()
     for emission in trace.judged:
@@ -50,7 +51,7 @@ def _parts(trace: Trace) -> Counter[Part]:
 
 
 def _first_unlike(one: str, two: str) -> tuple[str, str]:
-    """The first outputs that differ, of two elements or timers."""
+    """The first differing outputs of two elements or timers."""
     left, right = json.loads(one), json.loads(two)
     pairs = [(canonical(a), canonical(b)) for a, b in zip(left, right, strict=False) if a != b]
     if not pairs or len(left) != len(right) or not isinstance(left[0], list):
@@ -59,12 +60,12 @@ def _first_unlike(one: str, two: str) -> tuple[str, str]:
 
 
 def in_order(trace: Trace) -> list[Json]:
-    """What was judged, but for the words of exceptions."""
+    """The judged emissions, without the words of exceptions."""
     return [[e.key, e.step, e.value, e.event_time] if e.error is None else [e.key, e.step] for e in trace.judged]
 
 
 class Difference(NamedTuple):
-    """How a trace is not what it shall be, and what to look at where the difference itself tells."""
+    """How a trace differs from the wanted one, and how to mend it if the difference tells."""
 
     words: str
     mend: str = ""
@@ -97,15 +98,15 @@ def difference(got: Trace, wanted: Trace, whence: str = "in the reference") -> D
         return Difference(f"step {step}, key {key!r}: {short(content)} came out{again}, unlike {whence}")
     if ids := sorted(elements(wanted) ^ elements(got)):
         return Difference(
-            f"the element {ids[0]!r} was told to the program under another id than {whence}",
-            "hand the program the event as it is",
+            f"the program got the element {ids[0]!r} under another id than {whence}",
+            "hand the program the event unchanged",
         )
     return None
 
 
 def stray(got: Trace, wanted: Trace) -> Difference | None:
-    """The first difference that counts where an engine puts out some of what a call emits only: something that is not to come
-    out at all, or nothing from a key and step that has something to put out."""
+    """The first difference that counts on an engine that puts out only some emissions of a call: an emission that the reference
+    lacks, or no emission of a key and step where the reference has some."""
     came = Counter((e.key, e.step, canonical(_content(e)[1])) for e in got.judged)
     shall = Counter((e.key, e.step, canonical(_content(e)[1])) for e in wanted.judged)
     for key, step, content in sorted((came - shall).elements()):

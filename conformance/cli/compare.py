@@ -1,0 +1,343 @@
+"""The commands that compare runs and releases: diff, gate, baseline, upgrade and bisect."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from conformance.cli import options
+from conformance.cli.job import console as open_console
+from conformance.cli.job import failed, keep, perform
+from conformance.comparison.bisect import CannotBisect, between, bisect, released
+from conformance.comparison.expectations import Divergence
+from conformance.comparison.expectations import read as read_expectations
+from conformance.comparison.gate import GateReport, gate, report_of
+from conformance.comparison.outputs import differences, outputs
+from conformance.comparison.upgrade import Upgrade, asked_alone
+from conformance.confirmation.replay import ERROR, FIXED, STILL_FAILS
+from conformance.judgement.cell import Verdict
+from conformance.model.engine import CannotRun, bare
+from conformance.model.scenario import Scenario
+from conformance.plugins.registry import (
+    engine_ids,
+    load_scenarios,
+    package_of,
+    packages,
+    port_engines,
+    users_scenarios,
+    variant_ids,
+)
+from conformance.results.baseline import Baseline, Place
+from conformance.results.changes import changes
+from conformance.results.report import load_report
+from conformance.results.results import Results, UnreadableResults
+from conformance.results.witness import Witness, find_witness, stored_witnesses
+from conformance.run.run import Options
+
+UPGRADE = 15
+"""Number of cases that test each guarantee in a comparison of two releases."""
+
+SHARE = 0.25
+"""Fraction of the selected packs that slow engines run in each of the two releases, and between the releases."""
+
+
+@click.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@options.file("--markdown", "Write the changes as Markdown here.")
+@options.file("--html", "Write the matrix with the engines of both runs here.")
+def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path | None) -> None:
+    """Say what changed between two runs, cell by cell and in both directions. OLD and NEW are results or baselines."""
+    from reports import comparison
+
+    sides = _side(old), _side(new)
+    between = changes(sides[0][0], sides[1][0])
+    runs = [results for _, results in sides if results]
+    if html:
+        if len(runs) < 2:
+            raise click.UsageError("--html needs results of both: a baseline has no evidence to show")
+        html.write_text(load_report("html").render(runs), encoding="utf-8")
+    if markdown:
+        markdown.write_text(comparison.diff_markdown(between, runs, str(old), str(new)), encoding="utf-8")
+    if as_json:
+        click.echo(comparison.diff_json(between), nl=False)
+        return
+    for line in comparison.diff_lines(between, runs):
+        click.echo(line)
+
+
+def _side(path: Path) -> tuple[Baseline, Results | None]:
+    """A file as one side of a comparison, and the whole results where it has them."""
+    try:
+        results = Results.read(path)
+    except UnreadableResults:
+        return Baseline.read(path), None
+    return Baseline.of(results), results
+
+
+@click.command("gate")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--baseline", type=click.Path(path_type=Path), required=True, help="A baseline, or results.")
+@options.expectations
+@options.file("--markdown", "Write the answer as Markdown here.")
+@options.file("--junit", "Write the answer as JUnit XML here.")
+@click.option("--propose", is_flag=True, help="Print entries for expectations.toml that would accept what blocks.")
+def gate_(
+    results: Path, baseline: Path, expectations: Path | None, markdown: Path | None, junit: Path | None, propose: bool
+) -> None:
+    """Compare a candidate's RESULTS with a baseline, and block what nobody has accepted (docs/gate.md has the rules).
+
+    Exit code 1 if anything blocks, 2 if the two sides cannot be compared.
+    """
+    from reports import comparison
+
+    report = _judged(Baseline.read(results), Baseline.read(baseline), _divergences(expectations))
+    if markdown:
+        markdown.write_text(comparison.gate_markdown(report), encoding="utf-8")
+    if junit:
+        junit.write_text(comparison.gate_junit(report), encoding="utf-8")
+    for line in comparison.gate_lines(report):
+        click.echo(line)
+    if propose:
+        for line in comparison.proposals(report):
+            click.echo(line)
+    sys.exit(0 if report.open else 1)
+
+
+def _divergences(path: Path | None) -> list[Divergence]:
+    """The accepted divergences of a file, or of the one that lies here. Raises UnusableExpectations."""
+    default = Path("expectations.toml")
+    path = path or (default if default.exists() else None)
+    return read_expectations(path) if path else []
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.timezone.utc).date()
+
+
+def _judged(
+    candidate: Baseline, baseline: Baseline, divergences: list[Divergence], more: Sequence[Place] = ()
+) -> GateReport:
+    engines, scenarios = [*engine_ids(), *variant_ids()], [scenario.id for scenario in load_scenarios()]
+    return gate(candidate, baseline, divergences, today=_today(), engines=engines, scenarios=scenarios, more=more)
+
+
+@click.group("baseline")
+def baseline_() -> None:
+    """Baselines: results without the evidence, a line for each guarantee on an engine, to keep under git."""
+
+
+@baseline_.command("write")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--without", "left_out", metavar="ENGINE", multiple=True, help="Leave an engine out (repeat for several)."
+)
+def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None:
+    """Write the baseline of RESULTS to FILE. Results of a partial or brief run, or of an engine that failed, are refused."""
+    found = Baseline.read(results)
+    if unknown := [name for name in left_out if name not in found.engines]:
+        raise click.UsageError(f"{results} has no engine {unknown[0]!r}; there are: {', '.join(found.engines)}")
+    found = found.without(left_out)
+    found.check_fit()
+    found.write(file)
+
+
+@baseline_.command("update")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("results", type=click.Path(path_type=Path))
+def baseline_update(file: Path, results: Path) -> None:
+    """Put the engines of RESULTS into the baseline FILE, and say what changed.
+
+    Results of a partial or brief run, of an engine that failed, or of only some of the scenarios are refused.
+    """
+    from reports import comparison
+
+    old, (new, whole) = Baseline.read(file), _side(results)
+    if {*old.engines} - {*new.engines} and (old.harness, old.cases_digest) != (new.harness, new.cases_digest):
+        raise click.UsageError(
+            f"{file} has engines that {results} has not, and is of another harness or other cases: write a new one"
+        )
+    new.check_fit(old)
+    for line in comparison.diff_lines(changes(old, new), [whole] if whole else []):
+        click.echo(line)
+    old.updated(new).write(file)
+
+
+@baseline_.command("show")
+@click.argument("file", type=click.Path(path_type=Path))
+def baseline_show(file: Path) -> None:
+    """Say what is in a baseline: engines, versions, how many cells of each verdict."""
+    from reports.witnesses import versions_in
+
+    found = Baseline.read(file)
+    click.echo(f"harness {found.harness}, cases {found.cases_digest[:12]}")
+    for engine, counts in found.counts().items():
+        said = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+        click.echo(f"{engine} ({versions_in(found.engines[engine])}): {said}")
+
+
+@click.command("upgrade")
+@click.argument("package")
+@click.option("--from", "old", required=True, help="The release that is in use.")
+@click.option("--to", "new", required=True, help="The release to go to.")
+@options.engines("all of the package that both releases have; with ports loaded, these", "An engine, without a version")
+@options.load
+@options.scenarios("all, or what was loaded")
+@options.cases(UPGRADE)
+@options.cases_from
+@options.seed
+@options.out("build/upgrade")
+@options.timeout(600, "one pack of cases on one engine")
+@options.witnesses
+@options.expectations
+def upgrade_(
+    package: str,
+    old: str,
+    new: str,
+    engines: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    wanted: int,
+    cases_from: Path | None,
+    seed: int,
+    out: Path,
+    timeout: float,
+    witnesses: Path,
+    expectations: Path | None,
+) -> None:
+    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
+
+    Exit code 0 if nothing blocks, 1 if anything does, 2 for wrong usage, 3 if a release could not be run to its end.
+    """
+    from reports import comparison
+
+    accepted = _divergences(expectations)  # a mistake here shows before minutes are spent
+    both = Options(
+        engines=(),
+        scenarios=tuple(load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()),
+        out=out,
+        wanted=wanted,
+        seed=seed,
+        cases_from=cases_from,
+        witnesses=(witnesses,),
+        timeout=timeout,
+        share=SHARE,
+        brief=True,  # each release is asked again about the differences between the releases
+    )
+    console = open_console()
+
+    def run(more: Options) -> Results:
+        results = perform(more, console)
+        keep(results, more.out)
+        return results
+
+    asked = Upgrade(old, new, _engines_of(package, engines), both)
+    try:
+        found = asked.execute(run, click.echo)
+    except CannotRun as error:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "summary.md").write_text(comparison.not_compared(old, new, str(error)), encoding="utf-8")
+        click.echo(f"cannot compare {old} and {new}: {error}", err=True)
+        sys.exit(3)
+    before, after = found.old, found.new
+    stood, stands = Baseline.of(before), Baseline.of(after)
+    pairs = [(one, two) for one in before.engines for two in after.engines if bare(one) == bare(two)]
+    compared = outputs(out / "both", pairs, both.scenarios)
+    places = [(bare(total.right), total.scenario, total.program, "") for total in compared]
+    report = _judged(stands, stood, accepted, places)
+    differing = differences(compared, both.scenarios, out / "differences", timeout)
+    of_outputs = [one.ruled(accepted, stands.version(one.place[0]), _today()) for one in differing]
+    report = report_of([*(lacking.ruled(old, new) for lacking in found.left_out), *report.ruled, *of_outputs])
+    for side, results in (("old", before), ("new", after)):
+        (out / side).mkdir(parents=True, exist_ok=True)
+        keep(results, out / side)
+    (out / "matrix.html").write_text(load_report("html").render([before, after]), encoding="utf-8")
+    between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
+    summary = comparison.upgrade_markdown(report, between, [before, after], old, new, same)
+    (out / "summary.md").write_text(summary, encoding="utf-8")
+    (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
+    for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
+        click.echo(line)
+    click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of each in old/ and new/")
+    sys.exit(3 if failed(before) or failed(after) else 0 if report.open else 1)
+
+
+def _engines_of(package: str, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The requested engines of the package, else the engines of the loaded ports, else all engines. Raises
+    UsageError."""
+    there = [name for name in engine_ids() if package_of(name) == package]
+    if not there:
+        raise click.UsageError(f"no engine is of the package {package!r}; packages: {', '.join(packages())}")
+    for name in asked:
+        if package_of(name) != package or "@" in name:
+            raise click.UsageError(f"--engine {name}: name an engine of {package}, without a version")
+    ports = port_engines()
+    mine = [name for name in ports if package_of(name) == package]
+    if ports and not mine and not asked:
+        raise click.UsageError(f"no port that was loaded is of {package}; name an engine with --engine")
+    return asked or tuple(mine or there)
+
+
+@click.command("bisect")
+@click.argument("package")
+@click.option("--cell", required=True, help="ENGINE/SCENARIO/GUARANTEE, by their ids, without a version.")
+@click.option("--good", required=True, help="A release in which the witness does not fail.")
+@click.option("--bad", required=True, help="A release in which it does; it may be the older one.")
+@click.option(
+    "--witness",
+    "chosen",
+    type=click.Path(path_type=Path),
+    help="A file or an id. Default: the stored ones of the cell, one after the other.",
+)
+@options.witnesses
+@options.timeout(300, "one run")
+def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, witnesses: Path, timeout: float) -> None:
+    """Find the first release of PACKAGE in which a witness of a cell answers otherwise.
+
+    Exit code 0 if it was found, 2 if there is nothing to find, 3 if a release could not be asked.
+    """
+    engine, _, row = cell.partition("/")
+    scenario, _, guarantee = row.partition("/")
+    if package_of(engine) != package or "@" in engine:
+        raise click.UsageError(f"--cell {cell}: {engine!r} is no engine of {package}, by its id without a version")
+    scenarios = load_scenarios([scenario])
+    found = (
+        [Witness.read(find_witness(chosen, [witnesses]))] if chosen else stored_witnesses([witnesses], scenarios).asked
+    )
+    mine = [w for w in found if (bare(w.engine), w.case.scenario, w.guarantee) == (engine, scenario, guarantee)]
+    if not mine:
+        raise click.UsageError(f"{chosen or witnesses} has no witness of {cell}: give one with --witness")
+    asked = between(released(package), good, bad)
+    said: list[CannotBisect] = []
+    for witness in mine:
+        click.echo(f"witness {witness.id}, {len(asked)} releases from {good} to {bad}")
+        try:
+            flip = bisect(asked, lambda version, w=witness: _fails(f"{engine}@{version}", w, scenarios, timeout))  # type: ignore[misc]
+        except CannotBisect as error:
+            click.echo(f"  {error}")
+            said.append(error)
+            continue
+        click.echo(f"{package} {flip.after} is the first release in which it fails; in {flip.before} it does not")
+        if flip.unanswered:
+            click.echo(f"no answer from {', '.join(flip.unanswered)}, which lie between the two")
+        return
+    raise said[0]
+
+
+def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout: float) -> bool | None:
+    """Whether a witness fails on an engine, None if there is no answer. Prints the result."""
+    try:
+        again = asked_alone(engine, witness, scenarios, Path("build/conformance/bisect.log"), timeout)
+    except CannotRun as error:
+        click.echo(f"  {engine}: {ERROR}: {error}")
+        return None
+    click.echo(f"  {engine}: {again.answer}: {again.message or 'the guarantee stands'}")
+    return {STILL_FAILS: True, FIXED: False}.get(again.answer)
+
+
+COMMANDS = (diff_, gate_, baseline_, upgrade_, bisect_)

@@ -1,0 +1,169 @@
+"""The commands list, claims and doctor, which show what exists, and explain, which gives the reason for a cell's
+verdict."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from conformance.cli import options
+from conformance.cli.job import console as open_console
+from conformance.judgement.verdict import fold
+from conformance.model.engine import CannotRun
+from conformance.model.feature import Feature
+from conformance.model.scenario import Guarantee
+from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
+from conformance.results.claims import Answer, Claim, all_decisions, catalogue, counted
+from conformance.results.results import Results
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["engines", "scenarios", "guarantees", "claims"]), default="scenarios")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.load
+def list_(what: str, as_json: bool) -> None:
+    """List engines with their capabilities, scenarios, guarantees with their sources, or claims with what decides them."""
+    found = {"engines": _engines, "scenarios": _scenarios, "guarantees": _guarantees, "claims": _claims}[what]()
+    if as_json:
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    console = open_console()
+    for entry in found:
+        console.print(f"[bold]{escape(entry['id'])}[/bold]  {escape(entry['title'])}", highlight=False, soft_wrap=True)
+        for name, value in entry["details"].items():
+            console.print(f"    {escape(name)}: {escape(value)}", highlight=False, soft_wrap=True)
+
+
+def _engines() -> list[dict[str, Any]]:
+    found = []
+    for name in engine_ids():
+        engine = load_engine(name)
+        can = engine.capabilities
+        details = {f.value: f"{s.how}{': ' + s.note if s.note else ''}" for f, s in can.features.items()}
+        details["late, global window"] = can.lateness.global_window.value
+        details["late, fixed windows"] = can.lateness.fixed_windows.value
+        found.append({"id": name, "title": engine.title, "details": details})
+    return found
+
+
+def _scenarios() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": s.id,
+            "title": s.summary,
+            "details": {"programs": ", ".join(s.programs), "guarantees": str(len(s.guarantees))},
+        }
+        for s in load_scenarios()
+    ]
+
+
+def _guarantees() -> list[dict[str, Any]]:
+    def details(guarantee: Guarantee) -> dict[str, str]:
+        source = asdict(guarantee.source)
+        needs = ", ".join(feature.value for feature in Feature if feature in guarantee.needs)
+        return {k: v for k, v in {"source": source["document"], "quote": source["quote"], "needs": needs}.items() if v}
+
+    return [
+        {"id": f"{scenario.id}/{g.id}", "title": g.claim, "details": details(g)}
+        for scenario in load_scenarios()
+        for g in scenario.guarantees
+    ]
+
+
+def _claims() -> list[dict[str, Any]]:
+    def details(claim: Claim) -> dict[str, str]:
+        source, said = claim.document, {"decided by": claim.decided_by, "shown by": claim.shown_by}
+        found = {
+            "document": source.title,
+            "url": source.url,
+            "version": source.version,
+            "note": claim.note,
+            "finding": claim.finding,
+        }
+        found |= {"engines": ", ".join(claim.engines), "probe": claim.probe, "not decidable": claim.not_decidable}
+        return {k: v for k, v in (found | {k: ", ".join(map(str, v)) for k, v in said.items()}).items() if v}
+
+    return [{"id": claim.id, "title": claim.quote, "details": details(claim)} for claim in catalogue()]
+
+
+@click.command("claims")
+@click.argument("results", type=click.Path(path_type=Path))
+def claims_(results: Path) -> None:
+    """Say what results show of the claims that documents and tutorials make of stateful processing."""
+    from reports.claims import claim_lines
+
+    decisions = all_decisions(Results.read(results))
+    for answer in Answer:
+        for decision in decisions:
+            if decision.answer is answer:
+                for line in claim_lines(decision):
+                    click.echo(line)
+    click.echo(", ".join(f"{number} {answer.value}" for answer, number in counted(decisions).items() if number))
+
+
+@click.command("doctor")
+def doctor_() -> None:
+    """Say which engines this machine can run, and what the others lack."""
+    console = open_console()
+    missing = 0
+    for name in engine_ids():
+        try:
+            load_engine(name).check()
+        except CannotRun as error:
+            missing += 1
+            console.print(f"{name}: cannot run: {escape(str(error))}", highlight=False, soft_wrap=True)
+        else:
+            console.print(f"{name}: can run", highlight=False)
+    sys.exit(3 if missing else 0)
+
+
+@click.command("explain")
+@click.argument("cell")
+@click.argument("results", type=click.Path(path_type=Path))
+def explain_(cell: str, results: Path) -> None:
+    """Say why a cell has its verdict. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
+    from reports.likeness import stability_lines
+    from reports.witnesses import alone_lines, witness_lines
+    from reports.words import coverage_line
+
+    found = Results.read(results)
+    engine, _, row = cell.partition("/")
+    scenario, _, guarantee = row.partition("/")
+    cells = found.of((scenario, guarantee), engine)
+    if not cells:
+        raise click.UsageError(f"{results} has no cell {cell!r}; a cell is ENGINE/SCENARIO/GUARANTEE, by their ids")
+    texts = found.scenarios[scenario].guarantees[guarantee]
+    console = open_console()
+
+    def say(text: str, **style: Any) -> None:
+        console.print(escape(text), highlight=False, soft_wrap=True, **style)
+
+    say(f"{found.scenarios[scenario].name}: {texts.claim}", style="bold")
+    say(f"claimed by {texts.source}: {texts.quote!r}" if texts.quote else f"the claim is {texts.source}")
+    say(f"on {found.environment[engine].title}: {fold(cells).words}", style="bold")
+    for part in cells:
+        say(
+            f"  {part.perturbation}: {part.verdict.value}: {part.reason} ({part.violations} of {part.cases} cases against)"
+        )
+    for note in fold(cells).notes:
+        say(f"  {note}")
+    if covered := coverage_line(fold(cells)):
+        say(f"  {covered}")
+    if witness := found.witnesses.get(fold(cells).witness):
+        alone = alone_lines(witness, engine, found.environment[engine].versions)
+        for line in ["the witness:", *witness_lines(witness), *alone]:
+            say(line)
+    say("how alike a case and its perturbed twin were:")
+    for stability in found.stability:
+        if (stability.engine, stability.scenario, stability.program) == (engine, scenario, texts.program):
+            for line in stability_lines(stability):
+                say(f"  {line}")
+
+
+COMMANDS = (list_, claims_, doctor_, explain_)

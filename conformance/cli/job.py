@@ -1,0 +1,110 @@
+"""A run at the terminal: its progress display, its output files, and its exit."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from conformance.model.engine import CannotRun
+from conformance.plugins.registry import load_engine
+from conformance.results.report import run_reports
+from conformance.results.results import Results
+from conformance.results.store import read_cases
+from conformance.results.witness import CONFIRMATIONS, write_witnesses
+from conformance.run.run import Options, Run
+
+
+def console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def execute(options: Options, console: Console) -> Results:
+    """Runs the requested job, and writes all its results. Parameters and errors are those of ``perform``."""
+    results = perform(options, console)
+    write(results, options.out, console)
+    return results
+
+
+def perform(options: Options, console: Console) -> Results:
+    """Runs the requested job and shows its progress. An interrupt before any result exists ends the program.
+
+    Raises:
+        UnusableCases, UnknownName: the job cannot run.
+    """
+    from reports.terminal import Live
+
+    for name in options.engines:
+        load_engine(name)
+    if options.cases_from:
+        for _ in read_cases(options.cases_from, options.scenarios):
+            pass
+    prepare(options.out)
+    if options.cases_from is None:
+        console.print(f"seed {options.seed}", highlight=False)
+    try:
+        with Live(console) as live:
+            job = Run(options, live)
+            signal.signal(signal.SIGINT, job.stop)
+            signal.signal(signal.SIGTERM, job.stop)
+            results = job.execute()
+    except KeyboardInterrupt:
+        console.print("interrupted before there was any result", style="yellow")
+        sys.exit(3)
+    return results
+
+
+def failed(results: Results) -> bool:
+    """Whether a run was cut short, or an engine did not run to its end."""
+    return results.run.partial or any(record.failure for record in results.environment.values())
+
+
+def keep(results: Results, out: Path) -> None:
+    """Writes the results and their witnesses."""
+    results.write(out / "results.json")
+    write_witnesses(out / "witnesses", results.witnesses.values())
+
+
+def write(results: Results, out: Path, console: Console) -> None:
+    """Writes the results and all their reports, and prints the summary."""
+    from reports.terminal import summary
+
+    keep(results, out)
+    reports = run_reports()
+    for report in reports:
+        (out / report.file).write_text(report.render([results]), encoding="utf-8")
+    summary(results, console)
+    console.print(
+        f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, results.json, witnesses/",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def runnable(console: Console, names: Iterable[str]) -> list[str]:
+    """The engines that this machine can run. One printed line for each other engine says why it cannot run."""
+    found = []
+    for name in names:
+        try:
+            load_engine(name).check()
+        except CannotRun as error:
+            console.print(f"{name}: left out: {escape(str(error))}", style="yellow", highlight=False, soft_wrap=True)
+        else:
+            found.append(name)
+    return found
+
+
+def prepare(out: Path) -> None:
+    """Makes the folder, and removes the files of an earlier run, so that no stale file is read as new. Other files
+    stay."""
+    (out / "witnesses").mkdir(parents=True, exist_ok=True)
+    stale = [out / name for name in ("results.json", *(report.file for report in run_reports()))]
+    stale += [out / "witnesses" / CONFIRMATIONS]
+    stale += [path for path in (out / "witnesses").rglob("*.json") if re.fullmatch(r"[0-9a-f]{12}", path.stem)]
+    for path in stale:
+        path.unlink(missing_ok=True)

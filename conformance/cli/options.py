@@ -1,0 +1,96 @@
+"""Options that several commands share, each defined once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.plugins.loading import ask_for
+from conformance.plugins.registry import checker_ids, users
+from conformance.run.checks import MANY
+
+Decorator = Callable[[Any], Any]
+
+
+def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> None:
+    if names:
+        ask_for(names)
+    users()  # an unusable file causes an error before anything else happens
+
+
+def _seed(context: click.Context, option: click.Parameter, given: int | None) -> int:
+    return random.SystemRandom().randrange(10**6) if given is None else given
+
+
+load = click.option(
+    "--load",
+    metavar="FILE_OR_MODULE",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_load,
+    help="A Python file or module with ports of your own operators, or scenarios (repeat for several).",
+)
+"""This option is handled first, because other options may name what it loads. Commands do not see its value."""
+
+checker = click.option(
+    "--checker",
+    type=click.Choice(["auto", "local", *checker_ids()]),
+    default="auto",
+    show_default=True,
+    help="Where traces are judged: in this process (local), or by a checker that engines bring. "
+    f"auto: by one of these above {MANY} cases, if it can run here.",
+)
+
+cases_from = click.option(
+    "--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder."
+)
+
+seed = click.option("--seed", type=int, callback=_seed, help="Default: a random one, which is printed.")
+
+witnesses = click.option(
+    "--witnesses",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("witnesses"),
+    show_default=True,
+    help="Folder of stored witnesses. They are replayed first; the command writes nothing there.",
+)
+
+expectations = click.option(
+    "--expectations",
+    type=click.Path(path_type=Path),
+    help="File of accepted divergences. Default: expectations.toml, where there is one.",
+)
+
+
+def engines(default: str, what: str = "An engine") -> Decorator:
+    return click.option("--engine", "engines", multiple=True, help=f"{what} (repeat for several). Default: {default}.")
+
+
+def scenarios(default: str) -> Decorator:
+    return click.option(
+        "--scenario", "scenarios", multiple=True, help=f"A scenario (repeat for several). Default: {default}."
+    )
+
+
+def cases(default: int, text: str = "Number of cases that put each guarantee to the test.") -> Decorator:
+    return click.option("--cases", "wanted", type=click.IntRange(1), default=default, show_default=True, help=text)
+
+
+def out(default: str) -> Decorator:
+    return click.option("--out", type=click.Path(path_type=Path), default=Path(default), show_default=True)
+
+
+def timeout(seconds: int, what: str) -> Decorator:
+    return click.option(
+        "--timeout", type=click.FloatRange(1), default=seconds, show_default=True, help=f"Seconds for {what}."
+    )
+
+
+def file(name: str, text: str) -> Decorator:
+    """An option that names a file to write."""
+    return click.option(name, type=click.Path(path_type=Path), help=text)

@@ -1,0 +1,185 @@
+"""A pytest plugin: guarantees of a team's own scenarios as test items, one for each guarantee on each engine.
+
+    pytest --conformance [--conformance-engine ENGINE]... [--conformance-cases N] [--conformance-seed N]
+
+collects files called ``scenario_*.py`` (or as the ini option ``conformance_files`` says), which are files as ``conformance run --load``
+takes them, with a ``SCENARIO`` or a ``PORT``. The scenarios of a file run when the first of its items does. A violated guarantee fails
+its item, with the witness as text; what the expectations accept (``expectations.toml`` beside pytest's root, or
+``--conformance-expectations``) is an expected failure; unsupported and unknown are skipped, with the reason.
+
+Nothing heavy is imported unless ``--conformance`` is given.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.judgement.cell import MatrixCell
+    from conformance.model.scenario import Guarantee, Scenario
+    from conformance.results.baseline import Baseline, Place
+    from conformance.results.results import Results
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance", "guarantees of stateful stream processing")
+    group.addoption("--conformance", action="store_true", help="Collect scenarios, an item a guarantee and engine.")
+    group.addoption("--conformance-engine", action="append", help="An engine (repeat for several). Default: all.")
+    group.addoption("--conformance-cases", type=int, default=40, help="Cases for each guarantee. Default: 40.")
+    group.addoption("--conformance-seed", type=int, default=0, help="Default: 0.")
+    group.addoption("--conformance-expectations", type=Path, help="Default: expectations.toml, where there is one.")
+    parser.addini("conformance_files", "patterns of files with scenarios", type="args", default=["scenario_*.py"])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    asked = parent.config.getoption("--conformance")
+    if asked and any(file_path.match(pattern) for pattern in parent.config.getini("conformance_files")):
+        found: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
+        return found
+    return None
+
+
+class NotKept(Exception):
+    """A guarantee that an engine breaks. The message says how, with the witness."""
+
+
+class ScenarioFile(pytest.File):
+    """A file with scenarios, and the one run of all of them."""
+
+    _ran: tuple[Results, Baseline] | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for scenario in self._load():
+            for engine in self._engines():
+                for guarantee in scenario.guarantees:
+                    name = f"{scenario.id}/{guarantee.id}[{engine}]"
+                    yield CellItem.from_parent(self, name=name, engine=engine, scenario=scenario, guarantee=guarantee)
+
+    def _load(self) -> list[Scenario]:
+        from conformance.plugins.loading import ask_for
+        from conformance.plugins.points import InvalidPlugin
+        from conformance.plugins.registry import users_scenarios
+
+        ask_for([str(self.path)])
+        try:
+            return users_scenarios()
+        except InvalidPlugin as error:
+            raise self.CollectError(str(error)) from None
+
+    def _engines(self) -> list[str]:
+        from conformance.model.engine import CannotRun
+        from conformance.plugins.registry import UnknownName, engine_ids, load_engine, port_engines
+
+        named = self.config.getoption("--conformance-engine")
+        ports = port_engines()
+        found = []
+        for name in named or (["reference", *ports] if ports else engine_ids()):
+            try:
+                load_engine(name).check()
+            except UnknownName as error:
+                raise self.CollectError(str(error)) from None
+            except CannotRun:
+                if named:
+                    raise
+            else:
+                found.append(name)
+        return found
+
+    @property
+    def out(self) -> Path:
+        """The folder of the file's run."""
+        cache = self.config.cache
+        return Path(cache.mkdir("conformance")) / self.path.stem if cache else Path("build")
+
+    def ran(self) -> tuple[Results, Baseline]:
+        """The results of the file's run. The first call runs the file."""
+        if self._ran is None:
+            from conformance.results.baseline import Baseline
+            from conformance.results.witness import write_witnesses
+            from conformance.run.run import Options, Run
+
+            options = Options(
+                engines=tuple(self._engines()),
+                scenarios=tuple(self._load()),
+                out=self.out,
+                wanted=self.config.getoption("--conformance-cases"),
+                seed=self.config.getoption("--conformance-seed"),
+            )
+            results = Run(options).execute()
+            results.write(self.out / "results.json")
+            write_witnesses(self.out / "witnesses", results.witnesses.values())
+            self._ran = results, Baseline.of(results)
+        return self._ran
+
+    def accepts(self, place: Place) -> bool:
+        """Whether the expectations accept a violated cell, as the gate reads them."""
+        from conformance.comparison import expectations
+        from conformance.comparison.gate import Outcome, listing, rule
+
+        path = self.config.getoption("--conformance-expectations") or self.config.rootpath / "expectations.toml"
+        if not path.exists():
+            return False
+        today = datetime.datetime.now(datetime.timezone.utc).date()
+        _, baseline = self.ran()
+        listed = listing(expectations.read(path), place, baseline.version(place[0]), today)
+        return rule(None, baseline.cells[place], listed, today).outcome is Outcome.PASSES
+
+
+class CellItem(pytest.Item):
+    """A guarantee on an engine, over all perturbations."""
+
+    parent: ScenarioFile
+
+    def __init__(self, *, engine: str, scenario: Scenario, guarantee: Guarantee, **more: Any) -> None:
+        super().__init__(**more)
+        self.engine, self.scenario, self.guarantee = engine, scenario, guarantee
+
+    def runtest(self) -> None:
+        from conformance.judgement.cell import Verdict
+
+        results, _ = self.parent.ran()
+        cells = results.of((self.scenario.id, self.guarantee.id), self.engine)
+        if not cells:
+            why = results.environment[self.engine].failure if self.engine in results.environment else ""
+            raise NotKept(f"{self.engine} did not run: {why or 'it gave no cells'}")
+        for cell in cells:
+            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR):
+                self._violated(results, cell)
+        decided = [cell for cell in cells if cell.verdict is not Verdict.UNSUPPORTED]
+        held = [cell for cell in decided if cell.verdict is Verdict.HOLDS]
+        if any(cell.verdict is Verdict.VIOLATED for cell in cells):
+            pytest.xfail("accepted by the expectations")
+        if not held:
+            first = (decided or cells)[0]
+            pytest.skip(f"{first.verdict.value}: {first.reason}")
+
+    def _violated(self, results: Results, cell: MatrixCell) -> None:
+        """Raises NotKept unless the cell is accepted."""
+        from conformance.results.witness import file_of
+        from reports.witnesses import alone_lines, witness_lines
+
+        _, baseline = self.parent.ran()
+        place = (cell.engine, cell.scenario, cell.guarantee, cell.perturbation)
+        if self.parent.accepts(place):
+            return
+        lines = [f"{self.guarantee.claim}: {cell.verdict.value} on {cell.engine} ({cell.perturbation}): {cell.reason}"]
+        if cell.witness:
+            witness = results.witnesses[cell.witness]
+            path = file_of(self.parent.out / "witnesses", witness)
+            alone = alone_lines(witness, cell.engine, results.environment[cell.engine].versions)
+            lines += ["", *witness_lines(witness), *alone, "", f"conformance replay {path} --load {self.path}"]
+            lines += [f'signature = "{baseline.cells[place].signature}"']
+        raise NotKept("\n".join(lines))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, NotKept):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.scenario.name}: {self.guarantee.claim} [{self.engine}]"

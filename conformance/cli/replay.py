@@ -1,0 +1,95 @@
+"""The replay command: runs one witness alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from conformance.cli import options
+from conformance.cli.job import console as open_console
+from conformance.comparison.upgrade import asked_alone, asked_of
+from conformance.confirmation.replay import ERROR, STILL_FAILS
+from conformance.model.engine import CannotRun
+from conformance.model.scenario import Guarantee, Scenario
+from conformance.model.trace import Trace
+from conformance.plugins.registry import load_scenarios
+from conformance.results.witness import UnreadableWitness, Witness, find_witness
+
+
+@click.command("replay")
+@click.argument("witness", type=click.Path(path_type=Path))
+@click.option(
+    "--witnesses",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    default=("witnesses", "build/conformance/witnesses"),
+    show_default=True,
+    help="A folder in which WITNESS is looked up by its id (repeat for several).",
+)
+@options.engines("the one it was found on", "An engine to replay on")
+@options.timeout(600, "the engine to answer")
+@options.file("--plot", "Draw what went in and what came out here, as SVG.")
+@options.load
+def replay_(
+    witness: Path, witnesses: tuple[Path, ...], engines: tuple[str, ...], timeout: float, plot: Path | None
+) -> None:
+    """Run a witness, named by its file or its id, alone and print, step by step, what went in and what came out.
+
+    Exit code 1 if it still fails on an engine, 3 if an engine gave no answer.
+    """
+    witness = find_witness(witness, witnesses)
+    found = Witness.read(witness)
+    scenarios = {s.id: s for s in load_scenarios()}
+    if found.case.scenario not in scenarios or found.case.program not in scenarios[found.case.scenario].programs:
+        raise UnreadableWitness(
+            f"{witness} is of {found.case.scenario}/{found.case.program}, which is not a program of any scenario here"
+        )
+    scenario = asked_of(found, scenarios.values())
+    guarantee = scenario.askable.get(found.guarantee)
+    if guarantee is None:
+        raise UnreadableWitness(
+            f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have"
+        )
+    console = open_console()
+    console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
+    codes, seen = [], {}
+    for name in engines or (found.engine,):
+        answer, lines, code, traces = _replay_on(name, found, scenario, guarantee, timeout)
+        for line in lines:
+            console.print(escape(line), highlight=False, soft_wrap=True)
+        console.print(f"{name}: {escape(answer)}", style="bold", highlight=False, soft_wrap=True)
+        codes.append(code)
+        seen[name] = traces
+    if plot:
+        from reports import picture
+        from reports.panels import replayed
+
+        plot.write_text(picture.document(replayed(found, seen)), encoding="utf-8")
+    sys.exit(max(codes))
+
+
+def _replay_on(
+    name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float
+) -> tuple[str, list[str], int, Mapping[str, Trace]]:
+    """(the answer, the run as lines, the exit code, the traces by case id) of a replay on one engine."""
+    from reports.witnesses import about, failed_alone, shown, versions_in
+
+    try:
+        answered = asked_alone(name, found, [scenario], Path("build/conformance/replay.log"), timeout)
+    except CannotRun as error:
+        return f"{ERROR}: {error}", [], 3, {}
+    lines = [f"{name}: {versions_in(answered.versions)}"] if answered.versions else []
+    for case in [found.base, found.case] if found.base else [found.case]:
+        which = "" if not found.base else f", its twin: {case.perturbation}" if case.base else ", the base"
+        lines += shown(f"on {name}{which}", case, answered.traces.get(case.id))
+    lines += [f"when it was found, {line}" for line in (*about(found), *failed_alone(found, found.confirmations))]
+    message = answered.message or "the guarantee stands"
+    code = {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
+    return f"{answered.answer}: {message}", lines, code, answered.traces
+
+
+COMMANDS = (replay_,)

@@ -1,0 +1,116 @@
+"""The selftest command: verifies the verifier."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from conformance.cli import options
+from conformance.cli.job import console as open_console
+from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
+from conformance.model.program import by_processing_time
+from conformance.plugins.registry import load_scenarios, mutant_ids, users_scenarios
+from conformance.run.power import Asked, power_of
+from conformance.run.selftest import selftest
+
+CASES = 20
+"""Number of cases that test each guarantee in the command."""
+
+
+@click.command("selftest")
+@options.scenarios("all, or what was loaded")
+@options.load
+@click.option(
+    "--cases",
+    "wanted",
+    type=click.IntRange(1),
+    help=f"Number of cases that put each guarantee to the test. Default: {CASES}; with --as {RUN_CASES}, as in a run.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Seeds on which nothing may accuse the reference.",
+)
+@options.file("--html", "Write the kill matrix as a page.")
+@click.option(
+    "--json",
+    "as_json",
+    type=click.Path(path_type=Path),
+    help="Write it as JSON, for `report --kills`, or `report --power`.",
+)
+@click.option(
+    "--as",
+    "engine",
+    metavar="ENGINE",
+    help="Run every mutant on the cases and packs that this engine is given in a run, and say which seeded bugs that run would catch.",
+)
+@click.option("--quick", is_flag=True, help="With --as: the cases and packs of `run --quick`.")
+@click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="With --as: as `run --share`.")
+@click.option("--all-packs", is_flag=True, help="With --as: as `run --all-packs`.")
+@click.option("--seed", type=int, help="With --as: the seed of the run. Default: 0.")
+def selftest_(
+    scenarios: tuple[str, ...],
+    wanted: int | None,
+    seeds: int,
+    html: Path | None,
+    as_json: Path | None,
+    engine: str | None,
+    quick: bool,
+    share: float,
+    all_packs: bool,
+    seed: int | None,
+) -> None:
+    """Verify the verifier: run every mutant of the reference engine, and the reference itself.
+
+    Exit code 1 if a mutant survives, a guarantee catches nothing, or the reference is accused. With --scenario or --load, only
+    mutants count that answer a case of these scenarios otherwise than the reference does, and that one of their guarantees
+    minds.
+
+    With --as, no mutant makes the exit code 1: the command says the power of a run.
+    """
+    from reports import kills
+
+    if not engine and (quick or all_packs or share < 1 or seed is not None):
+        raise click.UsageError(
+            "--quick, --share, --all-packs and --seed say how an engine is run: give --as ENGINE too"
+        )
+    if engine and html:
+        raise click.UsageError("--html is of the kill matrix; with --as, write --json, for `report --power`")
+    console = open_console()
+    some = load_scenarios(scenarios) if scenarios else users_scenarios()
+    if engine:
+        about = tuple(some or load_scenarios())
+        if quick and not some:
+            about = tuple(s for s in about if not by_processing_time(s.programs.values()))
+        wanted, share = (QUICK, QUICK_SHARE) if quick else (wanted or RUN_CASES, share)
+        asked = Asked(wanted, seed or 0, share, all_packs, brief=quick)
+        with console.status("") if console.is_terminal else nullcontext() as status:
+            power = power_of(engine, about, mutant_ids(), asked, status.update if status else lambda text: None)
+        kills.show_power(power, console)
+        if as_json:
+            power.write(as_json)
+        return
+    with console.status("") if console.is_terminal else nullcontext() as status:
+        update = status.update if status else lambda text: None
+        found = selftest(
+            some or load_scenarios(),
+            mutant_ids(),
+            wanted=wanted or CASES,
+            seeds=seeds,
+            in_sight=bool(some),
+            progress=update,
+        )
+    (kills.show_some if some else kills.show)(found, console)
+    if html:
+        html.write_text(kills.render(found), encoding="utf-8")
+    if as_json:
+        found.write(as_json)
+    sys.exit(0 if found.passed else 1)
+
+
+COMMANDS = (selftest_,)

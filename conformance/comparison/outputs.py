@@ -1,0 +1,139 @@
+"""Compares the output of two releases of an engine on the same cases, independently of guarantees."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.comparison.expectations import Divergence
+from conformance.comparison.gate import Outcome, Ruled, Ruling, listing, unless_accepted
+from conformance.confirmation.confirmer import RUNS_ALONE
+from conformance.execution.carried import AnyEngine, opened
+from conformance.execution.host import EngineDown
+from conformance.judgement.agreement import Agreement, agreement
+from conformance.model.case import Case
+from conformance.model.engine import CannotRun, NotDriven, bare
+from conformance.model.runs import Pack
+from conformance.model.scenario import Scenario
+from conformance.model.trace import Trace
+from conformance.results.baseline import Place
+from conformance.results.store import Store, file_name, write_cases
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """A program whose output is not identical in two releases of an engine.
+
+    Attributes:
+        agreement: the agreement of the old release (``left``) and the new one. It has a smallest case.
+        apart: whether the runs alone of the smallest case in one release share no output with those in the other; None
+            if the case could not run alone.
+        file: the smallest case, for ``--cases-from``.
+    """
+
+    agreement: Agreement
+    apart: bool | None
+    file: Path
+
+    @property
+    def place(self) -> Place:
+        """The engine without a version, the scenario and the program."""
+        return bare(self.agreement.right), self.agreement.scenario, self.agreement.program, ""
+
+    @property
+    def signature(self) -> str:
+        up_to = " and ".join(how.value for how in self.agreement.agreed)
+        return f"output differs, alike up to {up_to}" if up_to else "output differs in every way"
+
+    def ruled(self, divergences: Iterable[Divergence], version: str, today: datetime.date) -> Ruled:
+        """The ruling of the gate: the difference blocks unless a divergence accepts it in this version of the new
+        release."""
+        found, listed = self.agreement, listing(divergences, self.place, version, today, self.signature)
+        why = f"to look at: output differs on {found.differing} of {found.cases} cases"
+        if self.apart is False and listed is None:
+            ruling = Ruling(Outcome.TOLD, f"{why}; the smallest of them, alone, gives the same in both")
+        else:
+            ruling = unless_accepted(why, self.signature, listed, today)
+        again = f"--cases-from {self.file} --scenario {found.scenario} --engine {found.left} --engine {found.right}"
+        engine, scenario, program, _ = self.place
+        return Ruled(
+            ruling,
+            engine,
+            scenario,
+            program,
+            (),
+            signature=self.signature,
+            divergence=listed,
+            command=f"conformance run {again}",
+        )
+
+
+def outputs(out: Path, engines: Iterable[tuple[str, str]], scenarios: Sequence[Scenario]) -> list[Agreement]:
+    """For each program and engine (its names in the old and in the new release): the agreement of the two releases on
+    all cases that both answered, twins included. A program without an answer is left out. ``out`` is the folder of the
+    run of both releases."""
+    store = Store(out)
+    found = []
+    for one, two in engines:
+        sums: dict[tuple[str, str, str, str], Agreement] = {}
+        for batch in store.batches:
+            sides = (one, store.read_traces(one, batch)), (two, store.read_traces(two, batch))
+            cases = store.read_cases(batch)
+            for scenario in scenarios:
+                for name in scenario.programs:
+                    mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, name)]
+                    part = agreement(scenario, name, mine, *sides)
+                    sums[part.place] = sums[part.place].plus(part) if part.place in sums else part
+        found += [total for total in sums.values() if total.cases]
+    return found
+
+
+def differences(
+    found: Iterable[Agreement], scenarios: Sequence[Scenario], folder: Path, timeout: float
+) -> Iterator[OutputDifference]:
+    """The agreements that are not identical, as differences. The smallest case of each is written into ``folder`` and
+    runs alone three times in each release. The processes log in ``folder``."""
+    by_engines: dict[tuple[str, str], list[tuple[Agreement, Case]]] = {}
+    for one in found:
+        if one.smallest:
+            case = Case(one.scenario, one.program, one.smallest.case.schedule)
+            by_engines.setdefault((one.left, one.right), []).append((one, case))
+    by_id = {scenario.id: scenario for scenario in scenarios}
+    for engines, differing in by_engines.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        asked = {case.id: case for _, case in differing}
+        sides = [_alone(engine, asked.values(), folder, timeout) for engine in engines]
+        for one, case in differing:
+            file = folder / f"{file_name(f'{bare(one.right)}-{one.scenario}-{one.program}')}.parquet"
+            write_cases(file, [case])
+            old, new = (side.get(case.id, []) for side in sides)
+            apart = all(_differ(by_id[one.scenario], case, a, b) for a in old for b in new) if old and new else None
+            yield OutputDifference(one, apart, file)
+
+
+def _alone(engine: str, cases: Iterable[Case], folder: Path, timeout: float) -> Mapping[str, list[Trace]]:
+    """The results of the runs alone of each case (by id), empty if the case gave no answer."""
+    found: dict[str, list[Trace]] = {}
+    with ExitStack() as ending:
+        try:
+            process = ending.enter_context(opened(engine, folder / f"{file_name(engine)}.log", timeout))
+        except CannotRun:
+            return found
+        for case in cases:
+            try:
+                found[case.id] = [_once(process, case) for _ in range(RUNS_ALONE)]
+            except (NotDriven, EngineDown):
+                if not process.alive:
+                    break
+    return found
+
+
+def _once(process: AnyEngine, case: Case) -> Trace:
+    return process.run(Pack((case,))).traces[case.id]
+
+
+def _differ(scenario: Scenario, case: Case, one: Trace, other: Trace) -> bool:
+    return agreement(scenario, case.program, [case], ("", {case.id: one}), ("", {case.id: other})).differing > 0

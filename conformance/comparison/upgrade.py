@@ -1,0 +1,282 @@
+"""An upgrade: one engine in two releases on identical cases, with a test whether a checkpoint of the old release
+survives in the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.comparison.gate import Outcome, Ruled, Ruling
+from conformance.confirmation.confirmer import RUNS_ALONE
+from conformance.confirmation.replay import NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay, with_replays
+from conformance.execution.carried import opened
+from conformance.execution.host import EngineDown, Host
+from conformance.judgement.cell import Verdict
+from conformance.judgement.stability import Stability
+from conformance.judgement.verdict import of_a_restart
+from conformance.model.case import Case
+from conformance.model.engine import CannotRun, Resumable, bare
+from conformance.model.equivalence import IMPLIES, Equivalence
+from conformance.model.perturbation import RESTART
+from conformance.model.scenario import Guarantee, Scenario, slug
+from conformance.plugins.registry import load_engine, releases_of
+from conformance.results.results import Results
+from conformance.results.store import file_name, read_cases, write_cases
+from conformance.results.witness import Witness
+from conformance.run.options import Options
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """An engine for which a release lacks an API. ``old`` and ``new`` say what each release lacks, "" for nothing."""
+
+    engine: str
+    old: str
+    new: str
+
+    def ruled(self, old: str, new: str) -> Ruled:
+        """The ruling of the gate: an API that the new release lacks blocks. ``old`` and ``new`` are the releases."""
+        if not self.new:
+            return Ruled(Ruling(Outcome.TOLD, f"runs in {new} only: {self.old}"), self.engine, "", "", ())
+        if not self.old:
+            return Ruled(Ruling(Outcome.BLOCKS, f"runs in {old} only: {self.new}"), self.engine, "", "", ())
+        return Ruled(Ruling(Outcome.TOLD, f"runs in neither release: {self.new}"), self.engine, "", "", ())
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """The results of both sides, everything that both sides were asked, and the engines that were left out of both."""
+
+    old: Results
+    new: Results
+    left_out: tuple[Lacking, ...]
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version).
+    ``Options`` describes the rest."""
+
+    old: str
+    new: str
+    engines: tuple[str, ...]
+    options: Options
+
+    def execute(self, run: Callable[[Options], Results], say: Callable[[str], None]) -> Upgraded:
+        """Run both sides. ``run`` makes a run, ``say`` tells the user.
+
+        Raises:
+            CannotRun: no engine is there in both releases, or a run was interrupted.
+        """
+
+        def whole(options: Options) -> Results:
+            results = run(options)
+            if results.run.partial:
+                raise CannotRun(f"interrupted; what there is lies in {options.out}")
+            return results
+
+        options, out = self.options, self.options.out
+        left_out = self._absent(out / "logs")
+        for lacking in left_out:
+            say(f"{lacking.engine}: left out: {lacking.old or lacking.new}")
+        there = [engine for engine in self.engines if engine not in {lacking.engine for lacking in left_out}]
+        if not there:
+            raise CannotRun(left_out[0].old or left_out[0].new)
+        sides = [tuple(f"{engine}@{version}" for engine in there) for version in (self.old, self.new)]
+        both = whole(replace(options, engines=("reference", *sides[0], *sides[1]), out=out / "both"))
+        old, new = (_side(both, side) for side in sides)
+        if not old.engines or not new.engines:
+            raise CannotRun(next(found.failure for found in both.environment.values() if found.failure))
+        for title, mine, other in (("old", old, new), ("new", new, old)):
+            if asked := to_ask(mine, other):
+                say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
+                more = asked_again(mine, asked, options.scenarios, out / "both" / "logs", options.timeout)
+                old, new = (more, new) if mine is old else (old, more)
+        names = [bare(name) for name in new.engines if isinstance(load_engine(name), Resumable)]
+        names = [name for name in names if name in map(bare, old.engines)]
+        cases = list(restarted(out / "both", options.scenarios))
+        if names and cases:
+            say(f"checkpoints of {self.old} on {self.new}")
+            write_cases(out / "restarts.parquet", cases)
+            scenarios = (surviving(scenario, both.stability) for scenario in options.scenarios)
+            to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
+            carried = whole(
+                replace(
+                    options,
+                    engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),
+                    scenarios=to_survive,
+                    share=options.share / 2,  # all of these cases have the same perturbation
+                    out=out / "carried",
+                    cases_from=out / "restarts.parquet",
+                    witnesses=(),
+                )
+            )
+            new = with_carried(new, self._of_a_restart(carried, to_survive))
+        return Upgraded(old, new, left_out)
+
+    def _absent(self, logs: Path) -> tuple[Lacking, ...]:
+        """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
+        logs.mkdir(parents=True, exist_ok=True)
+
+        def lacking(version: str) -> dict[str, str]:
+            (release,) = releases_of(f"{self.engines[0]}@{version}")
+            with closing(Host(logs / f"lacks-{version}.log", self.options.timeout, release=release)) as host:
+                try:
+                    return {engine: host.lacks(f"{engine}@{version}") for engine in self.engines}
+                except EngineDown as error:
+                    raise CannotRun(str(error)) from None
+
+        with ThreadPoolExecutor(max_workers=2) as pool:  # each engine may have an environment to build
+            old, new = pool.map(lacking, (self.old, self.new))
+        found = (Lacking(engine, old[engine], new[engine]) for engine in self.engines)
+        return tuple(lacking for lacking in found if lacking.old or lacking.new)
+
+    def _of_a_restart(self, carried: Results, scenarios: tuple[Scenario, ...]) -> Results:
+        """Carried results without violations that a restart of the new release alone also shows."""
+        logs, cells, answers = self.options.out / "carried" / "logs", [], dict[str, str]()
+        for cell in carried.cells:
+            if cell.verdict is Verdict.VIOLATED and cell.witness not in answers:
+                witness = carried.witnesses[cell.witness]
+                engine = f"{bare(cell.engine)}@{self.new}"
+                log = logs / f"{file_name(engine)}-{witness.id}.log"
+                answers[cell.witness] = asked_alone(engine, witness, scenarios, log, self.options.timeout).answer
+            if cell.verdict is Verdict.VIOLATED and answers[cell.witness] == STILL_FAILS:
+                cell = of_a_restart(cell, self.new)
+            cells.append(cell)
+        return replace(carried, cells=cells)
+
+
+def _side(both: Results, engines: Iterable[str]) -> Results:
+    """The results of one release's engines."""
+    found = without(both, {*both.environment} - {*engines})
+    shown = {cell.witness for cell in found.cells}
+    return replace(found, witnesses={name: witness for name, witness in both.witnesses.items() if name in shown})
+
+
+def without(results: Results, engines: Iterable[str]) -> Results:
+    """Results as if these engines had taken no part."""
+    engines = set(engines)
+    cells = [cell for cell in results.cells if cell.engine not in engines]
+    return replace(
+        results,
+        environment={name: found for name, found in results.environment.items() if name not in engines},
+        cells=cells,
+        stability=[s for s in results.stability if s.engine not in engines],
+        agreements=[a for a in results.agreements if not {a.left, a.right} & engines],
+        replays=[r for r in results.replays if r.engine not in engines],
+    )
+
+
+def surviving(scenario: Scenario, stability: Iterable[Stability] = ()) -> Scenario:
+    """A scenario with the guarantees that checkpoints of its programs survive an upgrade in place of its own: for each program
+    that promises to survive a restart, up to the equivalence that it does so within one release on every engine (of which
+    ``stability`` tells, as that of results does); a program of which nothing stays the same is left out."""
+    found = [s for s in stability if (s.scenario, s.perturbation) == (scenario.id, RESTART.id) and s.pairs]
+    guarantees = []
+    for program, survived in scenario.stable_under.items():
+        if RESTART.id not in survived:
+            continue
+        promised = survived[RESTART.id]
+        observed = [{*s.observed} for s in found if s.program == program]
+        bounds = [{promised}, *observed]
+        kept = [e for e in Equivalence if all(any(e in {bound, *IMPLIES[bound]} for bound in each) for each in bounds)]
+        if kept:
+            guarantees.append(Guarantee(_claim(program), program, same_under=(RESTART,), alike=kept[0]))
+    return replace(scenario, guarantees=tuple(guarantees), complete=False)
+
+
+def _claim(program: str) -> str:
+    return f"a checkpoint of {program} survives the upgrade"
+
+
+def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
+    """The scenario with the guarantee of a witness. Raises StopIteration if there is none."""
+    scenario = next(s for s in scenarios if s.id == witness.case.scenario)
+    return surviving(scenario) if witness.guarantee == slug(_claim(witness.case.program)) else scenario
+
+
+def restarted(folder: Path, scenarios: Sequence[Scenario]) -> Iterator[Case]:
+    """The cases of a run whose only perturbation is a restart, and the bases of these cases."""
+    wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
+    for batch in read_cases(folder, scenarios):
+        cases = [case for case in batch if (case.scenario, case.program) in wanted]
+        bases = {case.base for case in cases if case.perturbation == RESTART.id}
+        yield from (case for case in cases if case.id in bases or case.perturbation == RESTART.id)
+
+
+def to_ask(side: Results, other: Results) -> list[Witness]:
+    """The witnesses of the other side's violations that this side lacks. This side replays each of them, so that a
+    reported change is a real one."""
+    violated = {(bare(c.engine), c.row, c.perturbation) for c in side.cells if c.verdict is Verdict.VIOLATED}
+    wanted = dict.fromkeys(
+        cell.witness
+        for cell in other.cells
+        if cell.verdict is Verdict.VIOLATED
+        and cell.witness
+        and (bare(cell.engine), cell.row, cell.perturbation) not in violated
+    )
+    return [other.witnesses[name] for name in wanted]
+
+
+def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], log: Path, timeout: float) -> Replay:
+    """The result of a witness on an engine in processes of its own. Raises CannotRun."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with opened(engine, log, timeout) as process:
+        if process.lacks:
+            return Replay(witness, NOT_EXPRESSIBLE, process.lacks)
+        found = replay(process, witness, scenarios, load_engine(engine).capabilities)
+        return replace(found, versions=process.environment)
+
+
+def asked_again(
+    results: Results, witnesses: Sequence[Witness], scenarios: Sequence[Scenario], logs: Path, timeout: float
+) -> Results:
+    """Results after witnesses of another release were replayed alone on the engine of the same name here. A witness
+    that fails every time speaks against its cell."""
+    found: dict[str, list[Replay]] = {}
+    environment = dict(results.environment)
+    for engine in results.engines:
+        mine = [w for w in witnesses if bare(w.engine) == bare(engine)]
+        if not mine:
+            continue
+        can = load_engine(engine).capabilities
+        try:
+            with opened(engine, logs / f"{file_name(engine)}-asked-again.log", timeout) as process:
+                for witness in mine:
+                    answers = [replay(process, witness, scenarios, can) for _ in range(RUNS_ALONE)]
+                    worst = next((a for a in answers if a.answer != STILL_FAILS), answers[0])
+                    found.setdefault(engine, []).append(worst)
+        except CannotRun as error:
+            environment[engine] = environment[engine].failed(str(error))
+    still = {r.witness.id: r.witness for rs in found.values() for r in rs if r.answer == STILL_FAILS}
+    return replace(
+        results,
+        environment=environment,
+        cells=[with_replays(cell, found.get(cell.engine, [])) for cell in results.cells],
+        witnesses=results.witnesses | still,
+        replays=[*results.replays, *(replace(r.record, engine=engine) for engine, rs in found.items() for r in rs)],
+    )
+
+
+def with_carried(new: Results, carried: Results) -> Results:
+    """The new side's results with the results of carried engines added, as cells of the engine that resumed."""
+    names = {bare(engine): engine for engine in new.engines}
+    cells = [replace(cell, engine=names[bare(cell.engine)]) for cell in carried.cells]
+    scenarios = {
+        name: replace(texts, guarantees={**texts.guarantees, **carried.scenarios.get(name, texts).guarantees})
+        for name, texts in new.scenarios.items()
+    }
+    environment = dict(new.environment)
+    for engine, resumed in carried.environment.items():
+        mine = names[bare(engine)]
+        environment[mine] = environment[mine].failed(resumed.failure)
+    return replace(
+        new,
+        cells=[*new.cells, *cells],
+        scenarios=scenarios,
+        environment=environment,
+        witnesses=new.witnesses | carried.witnesses,
+    )

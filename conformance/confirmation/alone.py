@@ -1,0 +1,177 @@
+"""Runs alone: from a reduced case to a witness, and from a stored witness to one that is confirmed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from conformance.confirmation.neighbours import fewest, neighbours_of
+from conformance.confirmation.reduction import Subject, Target, tighter_timelines
+from conformance.confirmation.replay import confirmed_here, failure
+from conformance.confirmation.rerun import Rerun
+from conformance.confirmation.targets import Targets
+from conformance.execution.host import EngineDown
+from conformance.judgement.evidence import ReferenceTraces, Unjudgeable
+from conformance.model.case import Case
+from conformance.model.engine import EngineInfo, NotDriven, bare
+from conformance.model.perturbation import BY_ID
+from conformance.model.runs import Pack, PackRun
+from conformance.model.scenario import Scenario
+from conformance.model.values import Json
+from conformance.results.witness import Confirmation, Flip, Witness
+
+RACE = 9
+"""Number of runs alone of a case that fails only sometimes beside its neighbours. The failure may be a race that needs
+no neighbours."""
+
+
+class Alone:
+    """Runs possible witnesses alone.
+
+    Args:
+        reference: the reference engine, which reads *late* as the engine does.
+        specified: the reference engine as it is. Witnesses record its traces as expected.
+        times: number of runs of a witness.
+    """
+
+    def __init__(
+        self,
+        info: EngineInfo,
+        scenarios: Iterable[Scenario],
+        targets: Targets,
+        rerun: Rerun,
+        reference: ReferenceTraces,
+        specified: ReferenceTraces,
+        times: int,
+    ) -> None:
+        self._info, self._targets, self._rerun, self._times = info, targets, rerun, times
+        self._reference, self._specified = reference, specified
+        self._scenarios = {scenario.id: scenario for scenario in scenarios}
+
+    def witness(self, target: Target) -> Witness:
+        """The witness of a target. Its confirmation says in how many runs alone the witness failed, perhaps in none.
+
+        Raises:
+            Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
+        """
+        for found in filter(self._targets.within(target.subject), _with_tighter_timelines(target.subject)):
+            # The witness stores exactly the case that ran: its id is part of its keys, and decides what hash tables do.
+            subject = found if target.guarantee.same_under else Subject(replace(found.case, base=""))
+            runs = self._rerun.alone(subject)
+            message = failure(target.program, target.guarantee, subject, runs, self._reference)
+            if message:
+                break
+        failed = 1 if message else 0
+        for _ in range(self._times - 1):
+            again = self._rerun.alone(subject)
+            if said := failure(target.program, target.guarantee, subject, again, self._reference):
+                failed, message, runs = failed + 1, said, again
+        flip = None
+        if found.base:
+            title = BY_ID[subject.case.perturbation].title
+            flip = Flip(f"without this: {title}: the claim stands", found.base.schedule)
+        made = self._made(target, subject, runs, failed, message or "failed in a pack only")
+        return replace(made, packed_seen=None if failed else target.seen, flip=flip)
+
+    def beside(self, target: Target, pack: Pack) -> Witness | None:
+        """The witness of a target whose reduced subject does not fail alone: the original subject, beside the fewest
+        cases of the pack that it failed in. None if the subject does not fail again beside all of them.
+
+        Raises:
+            Unjudgeable, NotDriven, EngineDown: the run beside the fewest cases gave nothing to judge.
+        """
+        begun = target.begun
+        subject = begun if target.guarantee.same_under else Subject(replace(begun.case, base=""))
+
+        def failing(neighbours: Sequence[Case]) -> str:
+            runs = self._rerun.alone(subject, neighbours)
+            return failure(target.program, target.guarantee, subject, runs, self._reference)
+
+        def fails(neighbours: Sequence[Case]) -> bool:
+            with suppress(Unjudgeable, NotDriven, EngineDown):
+                return bool(failing(neighbours))
+            return False
+
+        everybody = neighbours_of(begun.case, pack, subject.cases)
+        found = fewest(everybody, fails)
+        if found is None:
+            return None
+        times = self._times
+        failed, message, runs = self._counted(target, subject, found, times)
+        if found and failed < times and (alone := self._counted(target, subject, (), RACE))[0]:
+            found, times, (failed, message, runs) = (), RACE, alone
+        if not failed:
+            return None
+        made = self._made(target, subject, runs, failed, message)
+        before: dict[str, Json] = {"neighbours_before": len(everybody)}
+        return replace(made, neighbours=found, reduction=before, confirmations=(self._confirmation(failed, times),))
+
+    def _counted(
+        self, target: Target, subject: Subject, neighbours: Sequence[Case], times: int
+    ) -> tuple[int, str, dict[str, PackRun]]:
+        """(number of times that a subject failed, its last failure in words, its runs at the last failure or, without a
+        failure, at the first time)."""
+        failed, message = 0, ""
+        runs: dict[str, PackRun] = {}
+        for _ in range(times):
+            again = self._rerun.alone(subject, neighbours)
+            said = failure(target.program, target.guarantee, subject, again, self._reference)
+            failed += bool(said)
+            if said or not runs:
+                message, runs = said or message, again
+        return failed, message, runs
+
+    def _made(
+        self, target: Target, subject: Subject, runs: Mapping[str, PackRun], failed: int, message: str
+    ) -> Witness:
+        case, base = subject.case, subject.base
+        return Witness(
+            guarantee=target.guarantee.id,
+            sentence=target.guarantee.claim,
+            case=case,
+            base=base,
+            engine=self._info.id,
+            versions=self._info.environment,
+            message=message,
+            seen=runs[case.id].traces[case.id],
+            specified=self._specified([case])[case.id],
+            base_seen=runs[base.id].traces[base.id] if base else None,
+            reduction=target.to_json(),
+            confirmations=(self._confirmation(failed),),
+        )
+
+    def again(self, witness: Witness) -> Witness:
+        """A stored witness that has just failed once more. If the witness is not confirmed here, it runs alone again.
+
+        Raises:
+            Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
+        """
+        if self._times == 1 or confirmed_here(witness, self._info):  # one failure is enough
+            return witness
+        scenario = self._scenarios[witness.case.scenario]
+        guarantee, program = scenario.askable[witness.guarantee], scenario.programs[witness.case.program]
+        subject = Subject(witness.case, witness.base)
+        failed = 1
+        for _ in range(self._times - 1):
+            runs = self._rerun.alone(subject, witness.neighbours)
+            failed += bool(failure(program, guarantee, subject, runs, self._reference))
+        mine = self._confirmation(failed)
+        kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
+        return replace(witness, confirmations=(*kept, mine))
+
+    def _confirmation(self, failed: int, runs: int = 0) -> Confirmation:
+        info = self._info
+        return Confirmation(bare(info.id), dict(info.environment), info.adapter, failed, runs or self._times)
+
+
+def _with_tighter_timelines(subject: Subject) -> Iterator[Subject]:
+    """The subject on at most three timelines, the shortest first."""
+    variants = tighter_timelines(subject.case.schedule, keep_first=subject.base is not None)
+    bases = tighter_timelines(subject.base.schedule, keep_first=True) if subject.base else []
+    for number, schedule in enumerate(variants):
+        if not subject.base:
+            yield Subject(replace(subject.case, schedule=schedule))
+            continue
+        base = replace(subject.base, schedule=bases[min(number, len(bases) - 1)])
+        yield Subject(replace(subject.case, schedule=schedule, base=base.id), base)

@@ -1,0 +1,224 @@
+"""Replaying witnesses: alone, or many of them in packs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from conformance.confirmation.reduction import Subject
+from conformance.execution.host import EngineDown
+from conformance.execution.packing import packs_of
+from conformance.judgement.cell import AS_DRAWN, MatrixCell
+from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, findings_of, pair_finding
+from conformance.judgement.reference import reference_traces
+from conformance.judgement.verdict import replayed
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import Capabilities, EngineInfo, NotDriven, bare, program_needs, schedule_needs
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.trace import Trace
+from conformance.results.record import ReplayRecord
+from conformance.results.witness import Confirmation, Witness
+
+STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRESSIBLE", "ERROR"
+"""The possible answers of a replay."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The result of a witness that ran again, alone. ``traces`` holds the traces of its cases. ``versions`` says what
+    the witness ran on, if the engine was started for the replay."""
+
+    witness: Witness
+    answer: str
+    message: str
+    traces: Mapping[str, Trace] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def record(self) -> ReplayRecord:
+        """The replay as results record it."""
+        witness = self.witness
+        return ReplayRecord(
+            witness.id, witness.engine, witness.case.scenario, witness.guarantee, self.answer, self.message
+        )
+
+
+def failure(
+    program: Program,
+    guarantee: Guarantee,
+    subject: Subject,
+    runs: Mapping[str, PackRun],
+    reference: ReferenceTraces,
+) -> str:
+    """How a subject whose cases ran speaks against a guarantee, "" if the subject does not. ``runs``, by case id, holds
+    the runs of the cases. ``reference`` reads *late* as the engine does.
+
+    Raises:
+        Unjudgeable: the program stops on the reference too, or the predicate fails on the reference's trace.
+    """
+    traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
+    if guarantee.accounting:
+        findings = guarantee.accounting(runs[subject.case.id])
+        return next((finding for finding in findings if isinstance(finding, str)), "")
+    if guarantee.same_under:
+        assert subject.base
+        return pair_finding(program, guarantee, subject.base, subject.case, traces, reference)[1]
+    _, against = findings_of(guarantee, subject.case, traces[subject.case.id], reference)
+    return against[0] if against else ""
+
+
+def _speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:
+    scenario = next(s for s in scenarios if s.id == witness.case.scenario)
+    guarantee = scenario.askable[witness.guarantee]
+    return scenario.programs[witness.case.program], guarantee, Subject(witness.case, witness.base)
+
+
+def _not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> str:
+    """Why an engine cannot run a witness, "" if it can."""
+    program, guarantee, subject = _speaks_of(witness, scenarios)
+    if not can.runs(ref := program_ref(witness.case.scenario, witness.case.program)):
+        return f"it does not run {ref}"
+    needs = guarantee.needs.union(*(schedule_needs(case.schedule) for case in subject.cases))
+    needs |= frozenset() if can.native_operator else program_needs(program)
+    missing = can.first_missing(needs)
+    programs = programs_of(scenarios)
+    for case in witness.neighbours:
+        if (ref := program_ref(case.scenario, case.program)) in programs and not can.takes(case, programs[ref]):
+            return f"it does not run a neighbour, of {ref}"
+    return can.why_not(missing) if missing else ""
+
+
+def packs_beside(subject: Subject, neighbours: Sequence[Case]) -> list[Pack]:
+    """The packs to run for a subject: one pack for each of its cases. With neighbours, one pack holds the neighbours
+    and the cases on their timeline, and every other case runs alone."""
+    if not neighbours:
+        return [Pack((case,)) for case in subject.cases]
+    timeline = subject.case.schedule.timeline
+    beside = [case for case in subject.cases if case.schedule.timeline == timeline]
+    apart = [Pack((case,)) for case in subject.cases if case.schedule.timeline != timeline]
+    return [*apart, Pack((*neighbours, *beside))]
+
+
+def _reference(scenarios: Iterable[Scenario], can: Capabilities) -> ReferenceTraces:
+    """The reference engine that reads *late* as an engine does."""
+    return reference_traces(programs_of(scenarios), can.lateness)
+
+
+MOST_REPLAYS = 30
+"""Maximum number of replays of a witness that fails only sometimes."""
+
+
+def patience(witness: Witness) -> int:
+    """Number of replays that a witness must pass before it counts as fixed: 1 if the witness failed in every confirming
+    run. If it failed in a share p of the confirming runs, here or elsewhere, the number is 3/p, so that an unfixed
+    witness passes them all with a probability of 5 %."""
+    rates = [known.failed / known.runs for known in witness.confirmations if 0 < known.failed < known.runs]
+    return min(math.ceil(3 / min(rates)), MOST_REPLAYS) if rates else 1
+
+
+def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> Replay:
+    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours. A witness runs
+    once. If the witness is known to fail only sometimes, it runs until it fails, at most as often as ``patience``
+    says."""
+    program, guarantee, subject = _speaks_of(witness, scenarios)
+    if reason := _not_expressible(witness, scenarios, can):
+        return Replay(witness, NOT_EXPRESSIBLE, reason)
+    runs: dict[str, PackRun] = {}
+    message = ""
+    try:
+        for _ in range(patience(witness)):
+            for pack in packs_beside(subject, witness.neighbours):
+                run = process.run(pack)
+                runs |= {case.id: run for case in subject.cases if case in pack.cases}
+            if message := failure(program, guarantee, subject, runs, _reference(scenarios, can)):
+                break
+    except (NotDriven, EngineDown, Unjudgeable) as error:
+        answer, message = ERROR, str(error)
+    else:
+        answer = STILL_FAILS if message else FIXED
+    return Replay(witness, answer, message, {name: run.traces[name] for name, run in runs.items()})
+
+
+def replay_all(
+    process: Any,
+    witnesses: Iterable[Witness],
+    scenarios: Iterable[Scenario],
+    can: Capabilities,
+    packed: Collection[str] = (),
+) -> list[Replay]:
+    """Replays witnesses on an engine's process, as many at a time as the process takes. Witnesses in ``packed`` (ids)
+    run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do."""
+    witnesses, scenarios = list(witnesses), list(scenarios)
+    with ThreadPoolExecutor(max_workers=can.parallel) as pool:
+        failed = _failing_packed(pool, process, [w for w in witnesses if w.id in packed], scenarios, can)
+        jobs = {w.id: pool.submit(replay, process, w, scenarios, can) for w in witnesses if w.id not in failed}
+        return [failed.get(w.id) or jobs[w.id].result() for w in witnesses]
+
+
+def _failing_packed(
+    pool: ThreadPoolExecutor, process: Any, witnesses: list[Witness], scenarios: list[Scenario], can: Capabilities
+) -> dict[str, Replay]:
+    """The replays of the witnesses that fail in packs, by witness."""
+    about = {w.id: _speaks_of(w, scenarios) for w in witnesses if not _not_expressible(w, scenarios, can)}
+    apart = {w.id for w in witnesses if w.neighbours}
+    about = {name: parts for name, parts in about.items() if not parts[1].accounting and name not in apart}
+    cases = {case.id: case for _, _, subject in about.values() for case in subject.cases}
+    runs: dict[str, PackRun] = {}
+    packs = packs_of(cases.values(), can.largest_pack, can.largest_waiting_pack)
+    for pack, run in zip(packs, pool.map(partial(answered, process), packs), strict=True):
+        runs |= {case.id: run for case in pack.cases if case.id in run.traces and case.id not in run.untouched}
+    found = {}
+    for witness in witnesses:
+        program, guarantee, subject = about.get(witness.id, (None, None, None))
+        if not program or not guarantee or not subject or any(case.id not in runs for case in subject.cases):
+            continue
+        try:
+            message = failure(program, guarantee, subject, runs, _reference(scenarios, can))
+        except Unjudgeable:
+            continue
+        if message:
+            traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
+            found[witness.id] = Replay(witness, STILL_FAILS, message, traces)
+    return found
+
+
+def answered(process: Any, pack: Pack) -> PackRun:
+    """The results of a pack, empty if the pack could not run: its cases are then tried alone."""
+    try:
+        run: PackRun = process.run(pack)
+    except (NotDriven, EngineDown):
+        return PackRun()
+    return run
+
+
+def with_replays(cell: MatrixCell, replays: Iterable[Replay]) -> MatrixCell:
+    """The cell after the first of its replayed witnesses that still fails, or unchanged if none fails."""
+    for found in replays:
+        witness = found.witness
+        where = (witness.case.scenario, witness.guarantee, witness.case.perturbation or AS_DRAWN)
+        if found.answer == STILL_FAILS and where == (*cell.row, cell.perturbation):
+            return replayed(cell, witness.id, found.message)
+    return cell
+
+
+def confirmed_here(witness: Witness, info: EngineInfo) -> bool:
+    """Whether a witness has failed in each of its runs alone on this engine, with the same version, configuration and
+    adapter."""
+    return any(known.adapter == info.adapter and known.failed == known.runs for known in _known_here(witness, info))
+
+
+def runs_here(witness: Witness, info: EngineInfo) -> tuple[int, int]:
+    """(runs alone in which a witness failed, runs alone) on this engine, in its version and configuration, at the last
+    count. (1, 1) for a witness that has just failed and is not confirmed here."""
+    known = sorted(_known_here(witness, info), key=lambda known: known.adapter == info.adapter)
+    return (known[-1].failed, known[-1].runs) if known else (1, 1)
+
+
+def _known_here(witness: Witness, info: EngineInfo) -> list[Confirmation]:
+    return list(witness.confirmed_on(bare(info.id), info.environment))

@@ -1,0 +1,134 @@
+"""Selects what to confirm: sorts the violations of an engine into kinds of failure, with one reduction target for each
+kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from conformance.confirmation.reduction import Subject, Target, simplicity
+from conformance.judgement.cell import AS_DRAWN, MatrixCell
+from conformance.judgement.evidence import Against, ReferenceTraces, Runs, Unjudgeable, findings_of, pair_finding
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import schedule_needs
+from conformance.model.feature import Feature
+from conformance.model.perturbation import RARE
+from conformance.model.program import Program
+from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.trace import Trace
+from conformance.results.witness import Witness
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A violated cell with the cases against it, smallest first. There are no cases if only a stored witness speaks
+    against the cell."""
+
+    cell: MatrixCell
+    guarantee: Guarantee
+    against: tuple[Against, ...]
+
+
+class Kind(tuple[str, str, str]):
+    """(scenario, guarantee, perturbation that the failure needs, or ""). Violations of one kind share a witness."""
+
+
+def kind_of(witness: Witness) -> Kind:
+    """The kind of failure that a witness shows."""
+    return Kind((witness.case.scenario, witness.guarantee, witness.case.perturbation))
+
+
+def special(case: Case) -> frozenset[Feature]:
+    """The features that a case asks of an engine beyond bundles and a watermark."""
+    return schedule_needs(case.schedule) & RARE
+
+
+class Targets:
+    """Chooses what to reduce.
+
+    Args:
+        reference: the reference engine, reading lateness as the engine under judgement does.
+    """
+
+    def __init__(self, scenarios: Iterable[Scenario], reference: ReferenceTraces) -> None:
+        scenarios = list(scenarios)
+        self._reference = reference
+        self._programs: Mapping[str, Program] = programs_of(scenarios)
+        self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
+
+    def kind(self, violation: Violation, runs: Runs, cases: Mapping[str, Case]) -> Kind:
+        """The kind of a violation. The kind names a perturbation only if no case fails without it."""
+        cell, guarantee = violation.cell, violation.guarantee
+        if not violation.against:
+            return Kind((cell.scenario, cell.guarantee, cell.perturbation.removeprefix(AS_DRAWN)))
+        if guarantee.same_under:
+            return Kind((cell.scenario, cell.guarantee, cell.perturbation))
+        plain = guarantee.accounting or any(self._is_plain(a.case, guarantee, runs, cases) for a in violation.against)
+        return Kind((cell.scenario, cell.guarantee, "" if plain else cell.perturbation))
+
+    def of(self, violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case]) -> dict[Kind, Target]:
+        """A target for each kind of failure. ``cases``, by id, hold those that failing cases are twins of."""
+        return {kind: self._target(*choices) for kind, choices in _choices(violations, cases).items()}
+
+    def within(self, begun: Subject) -> Callable[[Subject], bool]:
+        """Whether a simplified subject stays in the domain of the original subject: a case whose elements are all on
+        time must not turn into a case with late elements."""
+        domain = self._domains[program_ref(begun.case.scenario, begun.case.program)]
+        inside = all(case in domain for case in begun.cases)
+        return lambda subject: not inside or all(case in domain for case in subject.cases)
+
+    def _target(self, guarantee: Guarantee, subjects: list[Subject]) -> Target:
+        case = subjects[0].case
+        ref = program_ref(case.scenario, case.program)
+        program = self._programs[ref]
+        within = self.within(subjects[0])
+
+        def fails(subject: Subject, traces: Mapping[str, Trace]) -> bool:
+            if not within(subject):
+                return False
+            if guarantee.same_under:
+                assert subject.base
+                with suppress(Unjudgeable):
+                    pair = subject.base, subject.case
+                    return bool(pair_finding(program, guarantee, *pair, traces, self._reference)[1])
+                return False
+            if subject.base and self._speaks_against(guarantee, subject.base, traces):
+                return False
+            return self._speaks_against(guarantee, subject.case, traces)
+
+        return Target(program, guarantee, subjects[0], fails, self._domains[ref].values[0])
+
+    def _is_plain(self, case: Case, guarantee: Guarantee, runs: Runs, cases: Mapping[str, Case]) -> bool:
+        """Whether a case also fails without the features that its perturbation asks of the engine."""
+        if not special(case):
+            return True
+        base = cases[case.base]
+        return base.id in runs.traces and self._speaks_against(guarantee, base, runs.traces)
+
+    def _speaks_against(self, guarantee: Guarantee, case: Case, traces: Mapping[str, Trace]) -> bool:
+        with suppress(Unjudgeable):
+            return bool(findings_of(guarantee, case, traces[case.id], self._reference)[1])
+        return False
+
+
+def _choices(
+    violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case]
+) -> dict[Kind, tuple[Guarantee, list[Subject]]]:
+    """The candidate cases for each kind of failure, on as few timelines as possible."""
+    found: dict[Kind, tuple[Guarantee, list[Subject]]] = {}
+    for violation, kind in violations:
+        _, subjects = found.setdefault(kind, (violation.guarantee, []))
+        for against in violation.against:
+            if kind[2]:
+                subjects.append(Subject(against.case, cases[against.case.base]))
+            elif violation.guarantee.accounting or not special(against.case):
+                subjects.append(Subject(replace(against.case, perturbation="", base="")))
+    served: Counter[object] = Counter(
+        timeline for _, subjects in found.values() for timeline in {s.case.schedule.timeline for s in subjects}
+    )
+    for _, subjects in found.values():
+        most = max(served[s.case.schedule.timeline] for s in subjects)
+        subjects.sort(key=lambda s: (served[s.case.schedule.timeline] < most, simplicity(s.case)))
+    return found

@@ -1,0 +1,243 @@
+"""Agreement: up to which equivalence two engines, or an engine and the reference, give the same output on the same
+schedules.
+
+A difference accuses neither side. An engine is compared with the reference that reads *late* as the engine does. Two
+engines that read *late* differently may differ on every case with an element that is not on time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from conformance.judgement.evidence import ReferenceTraces, Traces
+from conformance.model.case import Case
+from conformance.model.equivalence import Equivalence, alike, grades, maximal
+from conformance.model.program import Program
+from conformance.model.scenario import Scenario
+from conformance.model.schedule import Schedule
+from conformance.model.trace import Trace
+from conformance.model.values import Json
+
+REFERENCE = "reference"
+"""This engine is not compared with itself."""
+
+
+def specified_for(engine: str) -> str:
+    """The name of the reference that reads *late* as this engine does."""
+    return f"{REFERENCE}, late as {engine}"
+
+
+@dataclass(frozen=True)
+class AgreementGrade:
+    """One equivalence, with the number of cases on which the two sides are alike, and the number on which they are
+    not."""
+
+    equivalence: Equivalence
+    agree: int
+    differ: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A case on which the two sides are not alike, with the trace of each side."""
+
+    case: Case
+    left: Trace
+    right: Trace
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        return _rank(self.case)
+
+    def to_json(self) -> Json:
+        return {
+            "schedule": self.case.schedule.to_json(),
+            "left_seen": self.left.to_json(),
+            "right_seen": self.right.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Json, scenario: str, program: str) -> Difference:
+        """Reads a difference that ``to_json`` wrote, of a program of a scenario. Raises InvalidSchedule."""
+        case = Case(scenario, program, Schedule.from_json(data["schedule"]))
+        return cls(case, Trace.from_json(data["left_seen"]), Trace.from_json(data["right_seen"]))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two sides agree on one program.
+
+    Attributes:
+        left: an engine.
+        right: another, or the reference (see ``specified_for``).
+        cases: number of cases as drawn that both sides answered.
+        not_on_time: number of cases with different output that have an element that is not on time under every reading
+            of *late*.
+        smallest: the smallest case that refutes the strongest refuted equivalence. A case whose elements are all on
+            time comes first, because two engines may read *late* differently.
+    """
+
+    scenario: str
+    program: str
+    left: str
+    right: str
+    cases: int
+    grades: tuple[AgreementGrade, ...]
+    not_on_time: int = 0
+    smallest: Difference | None = None
+
+    @property
+    def agreed(self) -> list[Equivalence]:
+        """The strongest equivalences at which all cases agree."""
+        return maximal(g.equivalence for g in self.grades if self.cases and not g.differ)
+
+    @property
+    def differing(self) -> int:
+        """Number of cases on which the two sides are not identical."""
+        return max((grade.differ for grade in self.grades), default=0)
+
+    @property
+    def with_reference(self) -> bool:
+        """Whether ``right`` is the reference that reads *late* as ``left`` does. If not, ``right`` is another
+        engine."""
+        return self.right == specified_for(self.left)
+
+    def renamed(self, names: Mapping[str, str]) -> Agreement:
+        """The agreement with engines renamed by ``names``. An engine that ``names`` lacks keeps its name."""
+        left = names.get(self.left, self.left)
+        right = specified_for(left) if self.with_reference else names.get(self.right, self.right)
+        return replace(self, left=left, right=right)
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        return self.scenario, self.program, self.left, self.right
+
+    def plus(self, other: Agreement) -> Agreement:
+        """The sum of this agreement and one over other cases."""
+        both = zip(self.grades, other.grades, strict=True)
+        added = tuple(AgreementGrade(a.equivalence, a.agree + b.agree, a.differ + b.differ) for a, b in both)
+        parts = [part for part in (self, other) if part.smallest]
+        refuted = next((grade.equivalence for grade in added if grade.differ), None)
+        strongest = [p for p in parts if any(g.equivalence is refuted and g.differ for g in p.grades)]
+        smallest = min((p.smallest for p in strongest if p.smallest), key=lambda found: found.rank, default=None)
+        return replace(
+            self,
+            cases=self.cases + other.cases,
+            grades=added,
+            not_on_time=sum(part.not_on_time for part in strongest),
+            smallest=smallest,
+        )
+
+    def to_json(self) -> Json:
+        return {
+            "scenario": self.scenario,
+            "program": self.program,
+            "left": self.left,
+            "right": self.right,
+            "cases": self.cases,
+            "agreed": [e.value for e in self.agreed],
+            "not_on_time": self.not_on_time,
+            "grades": [{"equivalence": g.equivalence.value, "agree": g.agree, "differ": g.differ} for g in self.grades],
+            "smallest": self.smallest.to_json() if self.smallest else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> Agreement:
+        """Reads an agreement that ``to_json`` wrote, from data that ``results.schema.json`` describes.
+
+        Raises:
+            InvalidSchedule: the schedule of the smallest case breaks a rule of the model.
+        """
+        scenario, program, smallest = data["scenario"], data["program"], data["smallest"]
+        return cls(
+            scenario,
+            program,
+            data["left"],
+            data["right"],
+            data["cases"],
+            tuple(AgreementGrade(Equivalence(g["equivalence"]), g["agree"], g["differ"]) for g in data["grades"]),
+            data["not_on_time"],
+            Difference.from_json(smallest, scenario, program) if smallest else None,
+        )
+
+
+def agreements(
+    scenarios: Iterable[Scenario],
+    cases: Iterable[Case],
+    traces_by_engine: Mapping[str, Traces],
+    references: Mapping[str, ReferenceTraces],
+    stops: frozenset[str] = frozenset(),
+) -> list[Agreement]:
+    """For every program: the agreement of each pair of engines in the given order, then of each engine and the
+    reference.
+
+    Args:
+        cases: cases of all programs; only cases as drawn are compared.
+        traces_by_engine: the traces of each engine, by case id; a trace that ends in an error is left out.
+        references: for each engine, the reference that reads *late* as it does.
+        stops: engines for which a trace that ends in an error is an answer, because a user's operator stopped.
+    """
+    drawn = [case for case in cases if not case.perturbation]
+    answered = {engine: _answers(drawn, traces, engine in stops) for engine, traces in traces_by_engine.items()}
+    sides = [((one, answered[one]), (two, answered[two])) for one, two in itertools.combinations(answered, 2)]
+    for engine, traces in answered.items():
+        if engine != REFERENCE:
+            specified = references[engine]([case for case in drawn if case.id in traces])
+            sides.append(((engine, traces), (specified_for(engine), _answers(drawn, specified))))
+    by_program: dict[tuple[str, str], list[Case]] = {}
+    for case in drawn:
+        by_program.setdefault((case.scenario, case.program), []).append(case)
+    return [
+        agreement(scenario, name, by_program.get((scenario.id, name), []), left, right)
+        for scenario in scenarios
+        for name in scenario.programs
+        for left, right in sides
+    ]
+
+
+def _answers(cases: Iterable[Case], traces: Traces, stops: bool = False) -> Traces:
+    return {c.id: traces[c.id] for c in cases if c.id in traces and (stops or not traces[c.id].error)}
+
+
+Side = tuple[str, Traces]
+"""One of the two sides that are compared: its name and its traces."""
+
+
+def agreement(scenario: Scenario, name: str, cases: Iterable[Case], one: Side, two: Side) -> Agreement:
+    """The agreement of two sides on these cases of a program."""
+    program = scenario.programs[name]
+    (left, seen), (right, also_seen) = one, two
+    both = [case for case in cases if case.id in seen and case.id in also_seen]
+    held = [_alike(program, case, seen[case.id], also_seen[case.id]) for case in both]
+    differing = {
+        how: [case for case, kept in zip(both, held, strict=True) if how not in kept] for how in grades(program)
+    }
+    refuting = next(filter(None, differing.values()), [])
+    case = min(refuting, key=_rank, default=None)
+    return Agreement(
+        scenario=scenario.id,
+        program=name,
+        left=left,
+        right=right,
+        cases=len(both),
+        grades=tuple(AgreementGrade(how, len(both) - len(against), len(against)) for how, against in differing.items()),
+        not_on_time=sum(not _on_time(case) for case in refuting),
+        smallest=Difference(case, seen[case.id], also_seen[case.id]) if case else None,
+    )
+
+
+def _rank(case: Case) -> tuple[object, ...]:
+    """The sort key for display."""
+    return not _on_time(case), case.size
+
+
+def _on_time(case: Case) -> bool:
+    return all(arrival.on_time for arrival in case.schedule.arrivals)
+
+
+def _alike(program: Program, case: Case, left: Trace, right: Trace) -> frozenset[Equivalence]:
+    if left.judged == right.judged:  # most values are equal: do not format each one again
+        return frozenset(grades(program))
+    return alike(program, (case.schedule, left), (case.schedule, right))

@@ -1,0 +1,157 @@
+"""Checks one batch of cases, and merges the results of many batches.
+
+``check`` does the whole check of cases and traces. ``check`` runs in this process or, over tables, in the executors of
+a Spark job. A ``Judgement`` adds up the results of batches, and its size does not grow with the number of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from conformance.judgement.cell import AS_DRAWN, MatrixCell
+from conformance.judgement.evidence import (
+    Against,
+    Evidence,
+    ReferenceTraces,
+    Runs,
+    Tally,
+    Traces,
+    gather,
+    perturbations_of,
+)
+from conformance.judgement.stability import Stability, survey, twins_asked
+from conformance.judgement.verdict import conclude, not_expressible
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import EngineInfo
+from conformance.model.perturbation import Perturbation, possible
+from conformance.model.scenario import Guarantee, Scenario
+
+
+def cells_asked(
+    scenarios: Iterable[Scenario], engine: EngineInfo
+) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None]]:
+    """Every cell that an engine is asked for, in a fixed order. A relation is asked under each of its perturbations.
+    Any other guarantee is asked under each perturbation that its program can have twins of."""
+    for scenario in scenarios:
+        for guarantee in scenario.guarantees:
+            if not engine.capabilities.runs(program_ref(scenario.id, guarantee.program)):
+                continue
+            program = scenario.programs[guarantee.program]
+            for perturbation in perturbations_of(guarantee):
+                if perturbation and not possible(program, perturbation):
+                    continue
+                yield scenario, guarantee, perturbation
+
+
+def evidences(
+    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
+) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None, Evidence]]:
+    """The evidence for every cell that an engine can be asked for."""
+    by_program: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        by_program.setdefault((case.scenario, case.program), []).append(case)
+    for scenario, guarantee, perturbation in cells_asked(scenarios, engine):
+        if not_expressible(scenario, guarantee, perturbation, engine) is None:
+            mine = by_program.get((scenario.id, guarantee.program), [])
+            program = scenario.programs[guarantee.program]
+            yield scenario, guarantee, perturbation, gather(program, guarantee, perturbation, mine, runs, reference)
+
+
+CellKey = tuple[str, str, str]
+"""(scenario, guarantee, perturbation or AS_DRAWN) on one engine."""
+
+MOST_AGAINST = 100
+"""Number of cases against a guarantee that are kept, the smallest ones."""
+
+
+@dataclass
+class Checked:
+    """The result of the check of one batch on one engine."""
+
+    evidence: dict[CellKey, Evidence] = field(default_factory=dict)
+    stabilities: list[Stability] = field(default_factory=list)
+
+
+def check(
+    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
+) -> Checked:
+    """Checks cases on one engine. A case and its twins are in the same batch."""
+    scenarios, cases = list(scenarios), list(cases)
+    evidence = {
+        (scenario.id, guarantee.id, name_of(perturbation)): found
+        for scenario, guarantee, perturbation, found in evidences(scenarios, cases, runs, engine, reference)
+    }
+    return Checked(evidence, list(survey(scenarios, cases, runs, engine, reference)))
+
+
+def name_of(perturbation: Perturbation | None) -> str:
+    return perturbation.id if perturbation else AS_DRAWN
+
+
+class Judgement:
+    """The judgement of one engine over all batches so far.
+
+    Attributes:
+        cases, runs: the cases that cells still refer to, the bases of these cases, and the traces of both.
+    """
+
+    def __init__(self, scenarios: Iterable[Scenario], engine: EngineInfo) -> None:
+        self._scenarios, self._engine = list(scenarios), engine
+        self._tallies: dict[CellKey, Tally] = {}
+        self._stabilities: dict[tuple[str, str, str], Stability] = {}
+        self._notes: dict[str, str] = {}
+        self.cases: dict[str, Case] = {}
+        self.runs = Runs()
+
+    def add(self, checked: Checked, cases: Mapping[str, Case], traces: Traces, notes: Mapping[str, str]) -> None:
+        """Adds the result of a batch. ``cases`` and ``traces``, by id, belong to that batch."""
+        programs = {(s.id, g.id): s.programs[g.program] for s in self._scenarios for g in s.guarantees}
+        for key, evidence in checked.evidence.items():
+            tally = self._tallies.setdefault(key, Tally())
+            tally.add(evidence, programs[key[0], key[1]])
+            del tally.against[MOST_AGAINST:]
+        for stability in checked.stabilities:
+            before = self._stabilities.get(stability.place, stability)
+            both = [*before.grades, *stability.grades] if before is not stability else stability.grades
+            self._stabilities[stability.place] = stability.with_grades(both, {**stability.traces, **before.traces})
+        self._notes |= notes
+        self.cases = {case.id: case for case in self._spoken_of(cases)}
+        known = {**self.runs.traces, **traces}
+        self.runs.traces = {name: known[name] for name in self.cases if name in known}
+
+    def cells(self) -> Iterator[tuple[MatrixCell, Guarantee, list[Against]]]:
+        """Every cell of the engine, with its guarantee and the smallest cases against the guarantee, smallest first."""
+        for scenario, guarantee, perturbation in cells_asked(self._scenarios, self._engine):
+            against: list[Against] = []
+            cell = not_expressible(scenario, guarantee, perturbation, self._engine)
+            if cell is None:
+                tally = self._tallies.get((scenario.id, guarantee.id, name_of(perturbation)), Tally())
+                cell = conclude(scenario, guarantee, perturbation, self._engine, tally)
+                against = tally.against
+                if note := self._notes.get(program_ref(scenario.id, guarantee.program)):
+                    cell = replace(cell, notes=(*cell.notes, note))
+            yield cell, guarantee, against
+
+    def stabilities(self) -> Iterator[Stability]:
+        for empty in twins_asked(self._scenarios, self._engine):
+            yield self._stabilities.get(empty.place, empty)
+
+    def _spoken_of(self, new: Mapping[str, Case]) -> Iterator[Case]:
+        known = {**self.cases, **new}
+        for tally in self._tallies.values():
+            for against in tally.against:
+                yield against.case
+                if against.case.base:
+                    yield known[against.case.base]
+
+
+def judge(
+    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
+) -> Judgement:
+    """The judgement of one batch."""
+    scenarios, cases = list(scenarios), list(cases)
+    found = Judgement(scenarios, engine)
+    checked = check(scenarios, cases, runs, engine, reference)
+    found.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
+    return found

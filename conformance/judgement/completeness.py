@@ -1,0 +1,122 @@
+"""Completeness: for on-time input, an engine puts out everything that the reference puts out, once, under its key, and
+in its step or later.
+
+The reference determines the expected output of a key. A key counts only under two conditions. Each of its elements is
+on time under every reading of *late*. No order that an engine may choose matters: the reference puts out the same
+values with the key's elements between two advances in reverse, and with the timers of one instant in reverse. So
+completeness accuses no engine over an order that nothing promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from conformance.model.case import Case, program_ref
+from conformance.model.program import Program
+from conformance.model.runs import Pack
+from conformance.model.scenario import Finding
+from conformance.model.schedule import Deliver, Event
+from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.values import canonical, spelled
+from conformance.plugins.registry import load_engine
+
+KEPT = 50_000
+"""Number of cases whose expectations are kept, because several engines ask for the same cases."""
+
+Steps = Mapping[str, Mapping[str, list[int]]]
+"""Key -> output (a value and its event time, as text) -> the sorted steps in which the output came out."""
+
+_known: dict[tuple[Program, str], Steps] = {}
+
+
+def findings(program: Program, case: Case, trace: Trace) -> Iterator[Finding]:
+    """Whether a trace of an engine is complete: one finding for each key that counts, True if its output is complete,
+    and one finding for each key that has output but no element."""
+    keys = {arrival.event.key for arrival in case.schedule.arrivals}
+    for key in dict.fromkeys(emission.key for emission in trace.emissions if emission.key not in keys):
+        yield f"output came out under the key {spelled(key)}, which no element has"
+    seen = _steps(program, trace)
+    for key, wanted in expected(program, case).items():
+        yield _difference(key, wanted, seen.get(key, {})) or True
+
+
+def expected(program: Program, case: Case) -> Steps:
+    """The output of the reference for the keys that count."""
+    place = (program, case.digest)
+    if place not in _known:
+        if len(_known) > KEPT:
+            _known.clear()
+        _known[place] = _expected(program, case)
+    return _known[place]
+
+
+def _expected(program: Program, case: Case) -> Steps:
+    reference: Any = load_engine("reference")
+    runs = [
+        _run(reference, program, case),
+        _run(reference, program, _reversed(case)),
+        _run(reference.with_timers_of_an_instant_reversed(), program, case),
+    ]
+    if any(trace.error for trace in runs):
+        return {}
+    steps = [_steps(program, trace) for trace in runs]
+    counts = [_counts(found) for found in steps]
+    late = {arrival.event.key for arrival in case.schedule.arrivals if not arrival.on_time}
+    keys = sorted({arrival.event.key for arrival in case.schedule.arrivals} - late)
+    return {key: steps[0].get(key, {}) for key in keys if all(c.get(key) == counts[0].get(key) for c in counts)}
+
+
+def _run(reference: Any, program: Program, case: Case) -> Trace:
+    trace: Trace = reference.run(Pack((case,)), {program_ref(case.scenario, case.program): program}).traces[case.id]
+    return trace
+
+
+def _reversed(case: Case) -> Case:
+    """The case with all elements between two advances in reverse order, distributed over the bundles between those
+    advances."""
+    between: dict[int, list[Deliver]] = {}
+    for bundle in case.schedule.bundles:
+        if not bundle.initial:
+            between.setdefault(case.schedule.intervals[bundle.id], []).append(bundle)
+    dealt: dict[int, list[Event]] = {}
+    for bundles in between.values():
+        events = [event for bundle in bundles for event in bundle.events]
+        dealt |= {bundle.id: [events.pop() for _ in bundle.events] for bundle in bundles}
+    return replace(case, schedule=case.schedule.with_bundles(dealt))
+
+
+def _counts(steps: Steps) -> dict[str, dict[str, int]]:
+    return {key: {content: len(found) for content, found in contents.items()} for key, contents in steps.items()}
+
+
+def _steps(program: Program, trace: Trace) -> dict[str, dict[str, list[int]]]:
+    found: dict[str, dict[str, list[int]]] = {}
+    for emission in trace.emissions:
+        found.setdefault(emission.key, {}).setdefault(_content(program, emission), []).append(emission.step)
+    for contents in found.values():
+        for steps in contents.values():
+            steps.sort()
+    return found
+
+
+def _content(program: Program, emission: Emission) -> str:
+    """A value and its event time, without the fields that an engine may assign in any order."""
+    value = emission.value
+    if program.labels and isinstance(value, dict):
+        value = {name: field for name, field in value.items() if name not in program.labels}
+    return canonical([value, emission.event_time])
+
+
+def _difference(key: str, wanted: Mapping[str, list[int]], seen: Mapping[str, list[int]]) -> str:
+    """How a key's output differs from the expected output, "" if it does not differ."""
+    for content in dict.fromkeys([*wanted, *seen]):
+        due, came = wanted.get(content, []), seen.get(content, [])
+        if len(due) != len(came):
+            return f"key {spelled(key)} put out {content} {len(came)} times, not {len(due)}"
+        if DRAIN in came and DRAIN not in due:
+            return f"key {spelled(key)} put out {content} at the end of the stream, not in step {due[-1]}"
+        if any(step < wanted_in for step, wanted_in in zip(came, due, strict=True)):
+            return f"key {spelled(key)} put out {content} in step {came[0]}, before step {due[0]}"
+    return ""

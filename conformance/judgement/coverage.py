@@ -1,0 +1,108 @@
+"""Coverage: the circumstances of the cases behind a cell. "200 cases" alone does not say how many had a late
+element."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from conformance.model.case import Case
+from conformance.model.program import Program
+from conformance.model.schedule import Arrival, Schedule
+
+LATE = "late"
+AT_WATERMARK = "at the watermark"
+NEXT_TO_WATERMARK = "1 ms off the watermark"
+EQUAL_TIMES = "equal times"
+OUT_OF_ORDER = "out of order"
+KEYS = "several keys"
+BUNDLES = "several bundles"
+KEY_IN_BUNDLES = "key in several bundles"
+WATERMARK_MOVES = "advance between bundles"
+RESTARTED = "restart"
+TIMER_PENDING = "restart, timer pending"
+RETRIED = "attempt retried"
+RESUMED = "job resumed"
+COALESCED = "coalesced advance"
+REPARTITIONED = "repartitioned"
+WAITED = "processing time passes"
+
+CIRCUMSTANCES = (
+    LATE,
+    AT_WATERMARK,
+    NEXT_TO_WATERMARK,
+    EQUAL_TIMES,
+    OUT_OF_ORDER,
+    KEYS,
+    BUNDLES,
+    KEY_IN_BUNDLES,
+    WATERMARK_MOVES,
+    RESTARTED,
+    TIMER_PENDING,
+    RETRIED,
+    RESUMED,
+    COALESCED,
+    REPARTITIONED,
+    WAITED,
+)
+"""All circumstances, in the order of display: cases with an element that is late, at the watermark or 1 ms off the
+watermark; with elements of one key at equal times, out of order in event time or in several bundles; with several keys;
+with several bundles between two advances; and so on. A bundle counts only if the case has an element in the bundle: a
+pack has bundles for its other cases. ``model.Arrival`` defines late and at the watermark. After a coalesced advance, 1
+ms off either of the two watermarks counts."""
+
+
+def coverage(program: Program, case: Case) -> frozenset[str]:
+    """The circumstances of a case, a subset of CIRCUMSTANCES."""
+    return frozenset(itertools.chain(_of_elements(case.schedule), _of_steps(program, case.schedule)))
+
+
+def counters(program: Program, cases: Iterable[Case]) -> dict[str, int]:
+    """The number of distinct cases with each circumstance, in the order of CIRCUMSTANCES. A circumstance without a case
+    is left out."""
+    distinct = {case.digest: case for case in cases}.values()
+    found = Counter(itertools.chain.from_iterable(coverage(program, case) for case in distinct))
+    return in_order(found)
+
+
+def in_order(found: Counter[str]) -> dict[str, int]:
+    """The counters that are not zero: first those in CIRCUMSTANCES, in that order, then counters of other versions."""
+    return {name: found[name] for name in (*CIRCUMSTANCES, *found) if found[name]}
+
+
+def _of_elements(schedule: Schedule) -> Iterator[str]:
+    arrivals = schedule.arrivals
+    by_key: dict[str, list[Arrival]] = {}
+    for arrival in arrivals:
+        by_key.setdefault(arrival.event.key, []).append(arrival)
+    times = [[a.event.event_time for a in mine] for mine in by_key.values()]
+    used = {a.step for a in arrivals}
+    intervals = {schedule.intervals[step] for step in used}
+    if any(a.behind for a in arrivals):
+        yield LATE
+    if any(a.at_watermark for a in arrivals):
+        yield AT_WATERMARK
+    if any(abs(a.event.event_time - edge) == 1 for a in arrivals for edge in (a.watermark, a.settled)):
+        yield NEXT_TO_WATERMARK
+    if any(len(set(mine)) < len(mine) for mine in times):
+        yield EQUAL_TIMES
+    if any(mine != sorted(mine) for mine in times):
+        yield OUT_OF_ORDER
+    if len(by_key) > 1:
+        yield KEYS
+    if len(used) > len(intervals):
+        yield BUNDLES
+    if any(mine[0].step != mine[-1].step for mine in by_key.values()):
+        yield KEY_IN_BUNDLES
+    if len(intervals) > 1:
+        yield WATERMARK_MOVES
+
+
+def _of_steps(program: Program, schedule: Schedule) -> Iterator[str]:
+    first_on_time = next((a.step for a in schedule.arrivals if a.on_time), None)
+    for step in schedule.steps:
+        if step.circumstance:
+            yield step.circumstance
+        if step.circumstance == RESTARTED and program.timers and first_on_time is not None and first_on_time < step.id:
+            yield TIMER_PENDING

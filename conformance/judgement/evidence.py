@@ -1,0 +1,314 @@
+"""Judging: cases and their traces become evidence for and against each guarantee, and the evidence becomes a cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from conformance.judgement import completeness
+from conformance.judgement.coverage import counters
+from conformance.model.case import Case
+from conformance.model.equivalence import alike, first_difference
+from conformance.model.perturbation import BY_ID, PERTURBATIONS, Perturbation
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
+from conformance.model.trace import Trace
+
+Traces = Mapping[str, Trace]
+
+
+@dataclass
+class Runs:
+    """The results of one engine for the cases that the harness gave it.
+
+    ``lost`` (case id -> cause) holds the cases without an answer. ``faults`` holds the cases on which the harness
+    failed: the engine did not run the requested schedule. ``untouched`` holds the cases that a failure did not reach.
+    ``notes`` ("scenario/program" -> a remark) are shown with cells.
+    """
+
+    traces: dict[str, Trace] = field(default_factory=dict)
+    packs: list[tuple[Pack, PackRun]] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    untouched: set[str] = field(default_factory=set)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def merge(self, other: Runs) -> None:
+        self.packs += other.packs
+        self.traces |= other.traces
+        self.lost |= other.lost
+        self.faults |= other.faults
+        self.untouched |= other.untouched
+        self.notes |= other.notes
+
+    def add(self, pack: Pack, run: PackRun) -> None:
+        self.packs.append((pack, run))
+        self.traces |= run.traces
+        self.untouched |= run.untouched
+        self.notes |= run.notes
+
+
+@dataclass(frozen=True)
+class Against:
+    """A case against a guarantee, and how the case speaks against the guarantee. For a relation, ``base`` is the case
+    that it is a twin of."""
+
+    case: Case
+    message: str
+    base: Case | None = None
+
+    @property
+    def size(self) -> tuple[int, int, int, str]:
+        return self.case.size
+
+
+@dataclass
+class Evidence:
+    """The evidence from the cases of one cell."""
+
+    exercised: list[Case] = field(default_factory=list)
+    against: list[Against] = field(default_factory=list)
+    inapplicable: int = 0
+    faults: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Tally:
+    """The total evidence of one cell over any number of batches. Each case belongs to one batch.
+
+    Attributes:
+        cases, violations: how many distinct cases tested the guarantee, and how many spoke against the guarantee.
+        fault, loss: the first fault, and the first loss.
+        against: the cases against the guarantee, smallest first.
+    """
+
+    cases: int = 0
+    violations: int = 0
+    inapplicable: int = 0
+    lost: int = 0
+    fault: str = ""
+    loss: str = ""
+    timelines: set[object] = field(default_factory=set)
+    coverage: Counter[str] = field(default_factory=Counter)
+    against: list[Against] = field(default_factory=list)
+
+    def add(self, evidence: Evidence, program: Program) -> None:
+        distinct = {case.digest: case for case in evidence.exercised}.values()
+        self.cases += len(distinct)
+        self.violations += len({a.case.digest for a in evidence.against})
+        self.inapplicable += evidence.inapplicable
+        self.lost += len(evidence.lost)
+        self.fault = self.fault or next(iter(evidence.faults), "")
+        self.loss = self.loss or next(iter(evidence.lost), "")
+        self.timelines |= {case.schedule.timeline for case in distinct}
+        self.coverage.update(counters(program, distinct))
+        self.against = sorted([*self.against, *evidence.against], key=lambda a: a.size)
+
+
+ReferenceTraces = Callable[[list[Case]], Traces]
+"""Gives the traces of the reference engine, which reads *late* as the engine under judgement does."""
+
+
+def perturbations_of(guarantee: Guarantee) -> list[Perturbation | None]:
+    """The perturbations under which a guarantee is asked. None stands for cases as drawn."""
+    if guarantee.same_under:
+        return list(guarantee.same_under)
+    return [None] if guarantee.accounting else [None, *PERTURBATIONS]
+
+
+class Unjudgeable(Exception):
+    """A trace that says nothing about the engine: the program stops on the reference too, or the predicate fails on
+    every trace."""
+
+
+def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
+    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee.
+
+    Raises:
+        Unjudgeable: the predicate failed on the trace, or yielded something other than findings.
+    """
+    try:
+        findings = list(_findings(guarantee, case, trace))
+    except Exception as error:
+        raise Unjudgeable(
+            f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
+        ) from error
+    if odd := [finding for finding in findings if finding is not True and not isinstance(finding, str)]:
+        raise Unjudgeable(f"case {case.id}: the predicate yielded {odd[0]!r}; a finding is True or a sentence")
+    return bool(findings), [finding for finding in findings if isinstance(finding, str)]
+
+
+def _findings(guarantee: Guarantee, case: Case, trace: Trace) -> Iterator[Finding]:
+    if guarantee.complete:
+        return completeness.findings(guarantee.complete, case, trace)
+    assert guarantee.predicate
+    return guarantee.predicate(Observation(case, trace))
+
+
+def findings_of(guarantee: Guarantee, case: Case, trace: Trace, reference: ReferenceTraces) -> tuple[bool, list[str]]:
+    """The result of ``findings_against`` for a trace of an engine, which may be broken. A stopped program speaks
+    against each guarantee that the case tests on the reference. If the predicate fails on the trace but can judge the
+    reference's trace, the trace speaks against the guarantee. Neither a stopped program nor a failed predicate speaks
+    against the opposite of a guarantee.
+
+    Raises:
+        Unjudgeable: the program stops on the reference too, or the predicate fails on the reference's trace.
+    """
+    if stopped := trace.error:
+        _stops_here_alone(case, stopped, reference)
+        tested = not guarantee.is_opposite and findings_against(guarantee, case, reference([case])[case.id])[0]
+        return tested, [_stop(stopped)] if tested else []
+    try:
+        return findings_against(guarantee, case, trace)
+    except Unjudgeable as error:
+        if guarantee.is_opposite or reference([case])[case.id].error:
+            raise
+        findings_against(guarantee, case, reference([case])[case.id])
+        said = str(error).removeprefix(f"case {case.id}: ")
+        return True, [f"what came out is broken: {said} (the reference's output can be judged)"]
+
+
+def pair_finding(
+    program: Program, guarantee: Guarantee, base: Case, twin: Case, traces: Traces, reference: ReferenceTraces
+) -> tuple[bool, str]:
+    """Whether a pair of twins tests a relation, and how the pair breaks the relation ("" if the pair keeps it). The
+    pair tests the relation if the reference keeps it. A program that stopped in one of the two cases breaks the
+    relation.
+
+    Raises:
+        Unjudgeable: the program stops on the reference too.
+    """
+    stopped = [(case, error) for case in (base, twin) if (error := traces[case.id].error)]
+    for case, error in stopped:
+        _stops_here_alone(case, error, reference)
+    if pair_differs(program, guarantee, base, twin, reference([base, twin])):
+        return False, ""
+    return True, _stop(stopped[0][1]) if stopped else pair_differs(program, guarantee, base, twin, traces)
+
+
+def _stops_here_alone(case: Case, stopped: str, reference: ReferenceTraces) -> None:
+    """Raises Unjudgeable if the program stops on the reference too, because the engine is then not the cause."""
+    if reference([case])[case.id].error:
+        raise Unjudgeable(f"case {case.id}: the program stopped with {stopped}, and stops on the reference, too")
+
+
+def _stop(stopped: str) -> str:
+    return f"the program stopped with {stopped} (the reference runs it)"
+
+
+def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case, traces: Traces) -> str:
+    """How a pair of twins breaks a relation, "" if the pair keeps it."""
+    left, right = (base.schedule, traces[base.id]), (twin.schedule, traces[twin.id])
+    if guarantee.alike in alike(program, left, right):
+        return ""
+    what = BY_ID[twin.perturbation].title if twin.perturbation in BY_ID else twin.perturbation
+    return f"not {guarantee.alike.value} ({what}): {first_difference(program, left, right)}"
+
+
+def gather(
+    program: Program,
+    guarantee: Guarantee,
+    perturbation: Perturbation | None,
+    cases: list[Case],
+    runs: Runs,
+    reference: ReferenceTraces,
+) -> Evidence:
+    """The evidence of ``cases``, all of the guarantee's program, under this perturbation on one engine."""
+    evidence = Evidence()
+    if guarantee.accounting:
+        _gather_counts(guarantee, cases, runs, evidence)
+        return evidence
+    pairs: list[tuple[Case, Case]] = []
+    bases = {case.id: case for case in cases}
+    for case in cases:
+        if case.perturbation != (perturbation.id if perturbation else ""):
+            continue
+        members = [bases[case.base], case] if guarantee.same_under else [case]
+        if not all(_answered(member, runs, evidence) for member in members):
+            continue
+        if any(member.id in runs.untouched for member in members):
+            evidence.inapplicable += 1
+            continue
+        if guarantee.same_under:
+            pairs.append((members[0], case))
+            continue
+        try:
+            exercised, against = findings_of(guarantee, case, runs.traces[case.id], reference)
+        except Unjudgeable as error:
+            evidence.faults.append(str(error))
+            continue
+        if exercised:
+            evidence.exercised.append(case)
+        if against:
+            evidence.against.append(Against(case, against[0]))
+    specified = reference([case for pair in pairs for case in pair]) if pairs else {}
+    for base, twin in pairs:
+        try:
+            kept, message = pair_finding(program, guarantee, base, twin, runs.traces, lambda _: specified)
+        except Unjudgeable as error:
+            evidence.faults.append(str(error))
+            continue
+        if not kept:
+            evidence.inapplicable += 1
+            continue
+        evidence.exercised.append(twin)
+        if message:
+            evidence.against.append(Against(twin, message, base))
+    return evidence
+
+
+def _answered(case: Case, runs: Runs, evidence: Evidence) -> bool:
+    """Whether the engine gave a trace to judge. If not, the evidence says why."""
+    if case.id in runs.faults:
+        evidence.faults.append(runs.faults[case.id])
+    elif case.id not in runs.traces:
+        evidence.lost.append(runs.lost.get(case.id, "the run ended before this case"))
+    else:
+        return True
+    return False
+
+
+def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence: Evidence) -> None:
+    """The row counts of a pack count for all cases of the pack that had a row to drop, because row counts do not tell
+    the cases apart."""
+    assert guarantee.accounting
+    wanted = {case.id for case in cases}
+    for pack, run in runs.packs:
+        members = [c for c in pack.cases if c.id in wanted and any(a.behind for a in c.schedule.arrivals)]
+        findings = list(guarantee.accounting(run))
+        if members and findings:
+            evidence.exercised += members
+            against = [finding for finding in findings if isinstance(finding, str)]
+            if against:
+                evidence.against += [Against(case, against[0]) for case in members]
+    for case in cases:
+        if case.id in runs.faults or case.id not in runs.traces:
+            _answered(case, runs, evidence)
+
+
+def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
+    """For each case, the ids of the guarantees of its program that the case tests, judged by these traces."""
+    by_program = {
+        (s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs
+    }
+    found = []
+    for case in cases:
+        tested: set[str] = set()
+        for guarantee in by_program[case.scenario, case.program]:
+            if traces[case.id].error:
+                continue  # the program stopped: there is nothing to judge
+            if guarantee.predicate or guarantee.complete:
+                with suppress(Unjudgeable):
+                    if findings_against(guarantee, case, traces[case.id])[0]:
+                        tested.add(guarantee.id)
+            elif guarantee.same_under:
+                if case.perturbation in {perturbation.id for perturbation in guarantee.same_under}:
+                    tested.add(guarantee.id)
+            elif any(arrival.behind for arrival in case.schedule.arrivals):
+                tested.add(guarantee.id)
+        found.append(frozenset(tested))
+    return found

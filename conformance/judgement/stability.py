@@ -1,0 +1,225 @@
+"""The equivalence lattice: up to which equivalence a program's output stays the same under each perturbation.
+
+A pair of twins counts at an equivalence only if the reference, reading *late* as the engine does, keeps the same pair
+alike at that equivalence. The observed equivalences are the strongest ones at which every pair counted and none was
+refuted. Equivalences at which only some pairs counted are recorded separately. A refutation is not run again alone,
+unlike a violated cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from conformance.judgement.evidence import ReferenceTraces, Runs, Traces
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import EngineInfo, program_needs
+from conformance.model.equivalence import Equivalence, alike, grades, maximal
+from conformance.model.feature import Feature
+from conformance.model.perturbation import PERTURBATIONS
+from conformance.model.program import Program
+from conformance.model.scenario import Scenario, programs_of
+from conformance.model.schedule import Schedule
+from conformance.model.trace import Trace
+from conformance.model.values import Json
+
+Pair = tuple[Case, Case]
+"""A case and its twin."""
+
+
+@dataclass(frozen=True)
+class StabilityGrade:
+    """One equivalence: how many pairs counted, how many did not count, and how many of the counted pairs were not
+    alike."""
+
+    equivalence: Equivalence
+    counted: int
+    inapplicable: int
+    refuted: int
+    smallest: Pair | None = None
+
+    def plus(self, other: StabilityGrade) -> StabilityGrade:
+        pairs = [grade.smallest for grade in (self, other) if grade.smallest]
+        return StabilityGrade(
+            self.equivalence,
+            self.counted + other.counted,
+            self.inapplicable + other.inapplicable,
+            self.refuted + other.refuted,
+            min(pairs, key=lambda pair: pair[1].size, default=None),
+        )
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The stability of one program under one perturbation on one engine.
+
+    If the engine cannot be asked, ``unsupported`` says why there are no pairs. ``traces`` holds the traces of the
+    smallest refuting pairs, by case id.
+    """
+
+    scenario: str
+    program: str
+    perturbation: str
+    engine: str
+    promised: Equivalence | None
+    pairs: int = 0
+    grades: tuple[StabilityGrade, ...] = ()
+    unsupported: str = ""
+    traces: dict[str, Trace] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.scenario, self.program, self.perturbation
+
+    def with_grades(self, found: Iterable[StabilityGrade], traces: Traces) -> Stability:
+        """A copy with these grades. Grades of the same equivalence are added up. ``traces`` keeps only the traces of
+        the smallest pairs."""
+        added: dict[Equivalence, StabilityGrade] = {}
+        for grade in found:
+            added[grade.equivalence] = added[grade.equivalence].plus(grade) if grade.equivalence in added else grade
+        graded = tuple(added[how] for how in Equivalence if how in added)
+        shown = {case.id: traces[case.id] for g in graded if g.smallest for case in g.smallest}
+        pairs = graded[0].counted + graded[0].inapplicable if graded else 0
+        return replace(self, pairs=pairs, grades=graded, traces=shown)
+
+    @property
+    def observed(self) -> list[Equivalence]:
+        """The strongest equivalences that every pair tested and no pair refuted."""
+        return maximal(g.equivalence for g in self.grades if g.counted and not g.refuted and not g.inapplicable)
+
+    @property
+    def promise_kept(self) -> bool:
+        """False if a pair refuted what the program promises."""
+        return not any(grade.refuted for grade in self.grades if grade.equivalence is self.promised)
+
+    def to_json(self) -> Json:
+        """An object as ``results.schema.json`` describes it. The object includes ``observed`` for readers who have only
+        the file."""
+        return {
+            "scenario": self.scenario,
+            "program": self.program,
+            "perturbation": self.perturbation,
+            "engine": self.engine,
+            "promised": self.promised.value if self.promised else "",
+            "observed": [e.value for e in self.observed],
+            "pairs": self.pairs,
+            "unsupported": self.unsupported,
+            "grades": [
+                {
+                    "equivalence": g.equivalence.value,
+                    "counted": g.counted,
+                    "inapplicable": g.inapplicable,
+                    "refuted": g.refuted,
+                    "smallest": self._pair_to_json(g.smallest) if g.smallest else None,
+                }
+                for g in self.grades
+            ],
+        }
+
+    def _pair_to_json(self, pair: Pair) -> Json:
+        base, twin = pair
+        return {
+            "base": base.schedule.to_json(),
+            "twin": twin.schedule.to_json(),
+            "base_seen": self.traces[base.id].to_json(),
+            "twin_seen": self.traces[twin.id].to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> Stability:
+        """Reads a stability that ``to_json`` wrote, from data that ``results.schema.json`` describes.
+
+        Raises:
+            InvalidSchedule: a schedule of a refuting pair breaks a rule of the model.
+        """
+        scenario, program, perturbation = data["scenario"], data["program"], data["perturbation"]
+        traces: dict[str, Trace] = {}
+
+        def pair(found: Json) -> Pair:
+            base = Case(scenario, program, Schedule.from_json(found["base"]))
+            twin = Case(scenario, program, Schedule.from_json(found["twin"]), perturbation, base.id)
+            traces[base.id] = Trace.from_json(found["base_seen"])
+            traces[twin.id] = Trace.from_json(found["twin_seen"])
+            return base, twin
+
+        graded = tuple(
+            StabilityGrade(
+                Equivalence(grade["equivalence"]),
+                grade["counted"],
+                grade["inapplicable"],
+                grade["refuted"],
+                pair(grade["smallest"]) if grade["smallest"] else None,
+            )
+            for grade in data["grades"]
+        )
+        promised = Equivalence(data["promised"]) if data["promised"] else None
+        return cls(
+            scenario,
+            program,
+            perturbation,
+            data["engine"],
+            promised,
+            data["pairs"],
+            graded,
+            data["unsupported"],
+            traces,
+        )
+
+
+def survey(
+    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
+) -> Iterator[Stability]:
+    """The stability of every program under every perturbation on one engine."""
+    scenarios = list(scenarios)
+    by_id = {case.id: case for case in cases}
+    pairs: dict[tuple[str, str, str], list[Pair]] = {}
+    for case in by_id.values():
+        answered = all(m in runs.traces and not runs.traces[m].error for m in (case.id, case.base))
+        judged = case.base and answered and case.id not in runs.untouched
+        if judged:
+            found = pairs.setdefault((case.scenario, case.program, case.perturbation), [])
+            found.append((by_id[case.base], case))
+    programs = programs_of(scenarios)
+    for empty in twins_asked(scenarios, engine):
+        if empty.unsupported:
+            yield empty
+            continue
+        mine = pairs.get(empty.place, [])
+        specified = reference([case for pair in mine for case in pair])
+        program = programs[program_ref(empty.scenario, empty.program)]
+        yield empty.with_grades(_grades(program, mine, runs.traces, specified), runs.traces)
+
+
+def twins_asked(scenarios: Iterable[Scenario], engine: EngineInfo) -> Iterator[Stability]:
+    """Each program and perturbation that an engine is asked about, in a fixed order, without pairs; and those that the
+    engine cannot be asked about."""
+    can = engine.capabilities
+    for scenario in scenarios:
+        for name, program in scenario.programs.items():
+            if not can.runs(program_ref(scenario.id, name)):
+                continue
+            for perturbation in PERTURBATIONS:
+                promised = scenario.stable_under.get(name, {}).get(perturbation.id)
+                missing = can.first_missing(perturbation.needs | _program_needs(engine, program))
+                why = engine.lacks or (can.why_not(missing) if missing else "")
+                yield Stability(scenario.id, name, perturbation.id, engine.id, promised, unsupported=why)
+
+
+def _program_needs(engine: EngineInfo, program: Program) -> frozenset[Feature]:
+    return frozenset() if engine.capabilities.native_operator else program_needs(program)
+
+
+def _grades(program: Program, pairs: list[Pair], traces: Traces, specified: Traces) -> tuple[StabilityGrade, ...]:
+    def held(found: Traces) -> list[frozenset[Equivalence]]:
+        return [
+            alike(program, (base.schedule, found[base.id]), (twin.schedule, found[twin.id])) for base, twin in pairs
+        ]
+
+    by_engine, by_reference = held(traces), held(specified)
+    graded = []
+    for how in grades(program):
+        counting = [number for number, kept in enumerate(by_reference) if how in kept]
+        refuting = [pairs[number] for number in counting if how not in by_engine[number]]
+        smallest = min(refuting, key=lambda pair: pair[1].size, default=None)
+        graded.append(StabilityGrade(how, len(counting), len(pairs) - len(counting), len(refuting), smallest))
+    return tuple(graded)

@@ -1,0 +1,80 @@
+"""The vocabulary: all names that scenarios and engines import.
+
+Modules of this project import the submodules. Scenarios and engines of other projects write ``from conformance.model import …``.
+"""
+
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import CannotRun, Capabilities, Engine, EngineGone, Family, NativeOperator, NotDriven
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import NATIVE, Feature, Support, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, Program
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.scenario import Domain, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import (
+    Advance,
+    Arrival,
+    Deliver,
+    Event,
+    FailOnce,
+    InvalidSchedule,
+    Partitions,
+    Restart,
+    Schedule,
+    Step,
+    Wait,
+    renumbered,
+)
+from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.values import Json, canonical
+
+__all__ = [
+    "DRAIN",
+    "NATIVE",
+    "Advance",
+    "Arrival",
+    "CannotRun",
+    "Capabilities",
+    "Case",
+    "Cell",
+    "Deliver",
+    "Domain",
+    "Emission",
+    "Engine",
+    "EngineFault",
+    "EngineGone",
+    "Equivalence",
+    "Event",
+    "FailOnce",
+    "Family",
+    "Feature",
+    "FixedWindows",
+    "GlobalWindow",
+    "Guarantee",
+    "InvalidSchedule",
+    "Json",
+    "Lateness",
+    "LatenessProfile",
+    "NativeOperator",
+    "NotDriven",
+    "Observation",
+    "Pack",
+    "PackRun",
+    "Partitions",
+    "Program",
+    "Restart",
+    "Scenario",
+    "Schedule",
+    "Source",
+    "Step",
+    "StepCount",
+    "Support",
+    "Trace",
+    "Wait",
+    "canonical",
+    "emulated",
+    "program_ref",
+    "promise",
+    "renumbered",
+    "unsupported",
+]

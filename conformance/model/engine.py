@@ -1,0 +1,299 @@
+"""What the core asks of an engine: its capabilities as data, and one method that runs a pack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from packaging.version import Version
+
+from conformance.model.case import Case, program_ref
+from conformance.model.feature import Feature, Support
+from conformance.model.lateness import LatenessProfile
+from conformance.model.program import FixedWindows, Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.schedule import Schedule
+
+ALL = 10**6
+"""As many packs as there are."""
+
+
+@dataclass(frozen=True)
+class NativeOperator:
+    """An engine's or a user's own operator that does the job of one program. The operator runs in the program's place. The
+    program's guarantees judge its output.
+
+    Attributes:
+        program: "scenario/program".
+        words: the operator's name for readers, such as ``dropDuplicatesWithinWatermark()``.
+        silent: guarantees (ids) that the operator's output says nothing about -> the reason.
+        compared: whether the output should equal the program's. If so, it is compared with the reference and other engines.
+    """
+
+    program: str
+    words: str
+    silent: Mapping[str, str] = field(default_factory=dict)
+    compared: bool = False
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """An engine's abilities as data. ``conformance list engines`` prints them; cells of missing features are unsupported.
+
+    Attributes:
+        largest_pack: the most cases in one engine run.
+        largest_waiting_pack: the most cases in a run with waits. Such a run says nothing if the engine adds much processing time to
+            its waits: to 8 steps with TTLs, 863 cases add 8 to 16 s on spark-tws-pandas, 120 add 3 to 5 s (Spark 4.3.0, 2 cores).
+        parallel: how many packs the engine runs at a time.
+        heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside them.
+        host: engines of one host take turns in one process, and share its slow start (of a JVM).
+        packs: the most packs of a run. A slow engine runs a choice of them.
+        quick: whether a quick run includes the engine.
+        native_operator: the operator that runs in place of a program. Such an engine takes the cases of one program alone.
+        ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
+            distance.
+    """
+
+    features: Mapping[Feature, Support]
+    lateness: LatenessProfile
+    largest_pack: int = 2_000
+    largest_waiting_pack: int = 120
+    parallel: int = 1
+    heavy: bool = False
+    host: str = ""
+    packs: int = ALL
+    quick: bool = False
+    native_operator: NativeOperator | None = None
+    ahead: str = ""
+
+    def __post_init__(self) -> None:
+        if missing := [feature.value for feature in Feature if feature not in self.features]:
+            raise ValueError(f"capabilities say nothing of: {', '.join(missing)}")
+
+    def first_missing(self, needs: Iterable[Feature]) -> Feature | None:
+        """The first of ``needs`` (in the order of Feature) that the engine cannot express."""
+        needs = set(needs)
+        return next((f for f in Feature if f in needs and self.features[f].how == "unsupported"), None)
+
+    def runs(self, program: str) -> bool:
+        """Whether the engine runs the program "scenario/program" at all."""
+        return self.native_operator is None or self.native_operator.program == program
+
+    def takes(self, case: Case, program: Program) -> bool:
+        """Whether the engine can run a case of this program."""
+        if not self.runs(program_ref(case.scenario, case.program)):
+            return False
+        if self.ahead:
+            ahead = program.parameters[self.ahead]
+            if any(a.event.event_time > a.watermark + ahead for a in case.schedule.arrivals):
+                return False
+        needs = schedule_needs(case.schedule)
+        return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
+
+    def why_not(self, feature: Feature) -> str:
+        """Why a feature is missing, in a line."""
+        return f"{feature.value}: {self.features[feature].note}"
+
+    def emulations(self, needs: Iterable[Feature]) -> list[str]:
+        """The adapter's emulations among ``needs``, as cells name them."""
+        needs = set(needs)
+        return [
+            f"emulated: {self.features[f].note}" for f in Feature if f in needs and self.features[f].how == "emulated"
+        ]
+
+
+def program_needs(program: Program) -> frozenset[Feature]:
+    """The features that a program's declarations ask for, whatever the schedule."""
+    needs = {Feature.EMISSIONS} | {Feature[cell.name] for cell in program.cells.values()}
+    if program.timers:
+        needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
+    if program.ttl:
+        needs.add(Feature.TTL)
+    if program.waits:
+        needs.add(Feature.PROCESSING_TIME)
+    if program.initial:
+        needs.add(Feature.INITIAL_STATE)
+    if program.inspected:
+        needs.add(Feature.INSPECTION)
+    if isinstance(program.windowing, FixedWindows):
+        needs.add(Feature.FIXED_WINDOWS)
+    return frozenset(needs)
+
+
+def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
+    """The features that a schedule's steps ask for."""
+    return schedule.needs
+
+
+def case_needs(case: Case, program: Program) -> frozenset[Feature]:
+    return program_needs(program) | schedule_needs(case.schedule)
+
+
+def bare(engine: str) -> str:
+    """An engine's id without the release that it asks for: ``spark-tws`` of ``spark-tws@4.0.5``."""
+    return engine.partition("@")[0]
+
+
+class CannotRun(Exception):
+    """The engine is not available here. The message says in one line what is missing and how to get it."""
+
+
+class EngineGone(Exception):
+    """The engine's runtime has ended (a JVM crashed). No further pack can run in this process."""
+
+
+class NotDriven(Exception):
+    """The engine did not run the requested schedule. The harness must not judge the output."""
+
+
+class Engine(Protocol):
+    """One engine and API. ``open`` starts the engine. ``run`` may be called many times, from as many threads at once as the
+    capabilities say. ``close`` always ends the engine.
+
+    ``evidence`` maps an unsupported feature to the engine's own answer to a request for it. The protocols below declare what an
+    engine can do beyond this: ``Released``, ``Resumable``, ``Configurable``, ``Sourced``. An engine implements a protocol by having
+    all of its members; naming the protocol is not needed.
+    """
+
+    id: str
+    title: str
+    capabilities: Capabilities
+
+    def check(self) -> None:
+        """Raise CannotRun where the engine's framework or runtime is missing. Cheap; starts nothing."""
+
+    def open(self, folder: Path) -> None:
+        """Start the engine; temporary files go below ``folder``."""
+
+    def close(self) -> None: ...
+
+    def environment(self) -> dict[str, str]:
+        """Versions and the settings that can change an answer."""
+
+    def evidence(self) -> dict[Feature, str]: ...
+
+    def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        """Run the cases of a pack together. ``programs`` maps "scenario/program" to the program.
+
+        Raises:
+            NotDriven: the engine's own progress does not match the schedule.
+            EngineGone: the engine's runtime has ended.
+        """
+
+
+@runtime_checkable
+class Released(Protocol):
+    """An engine whose framework comes in releases. ``ID@VERSION`` asks for one of them.
+
+    Attributes:
+        package: the framework's name on PyPI.
+        foreign: environment variables that would make a release load files of another installation. The engine's process does
+            not get them.
+    """
+
+    package: str
+    foreign: tuple[str, ...] = ()
+
+    def beside(self, version: Version) -> Iterable[str]:
+        """Requirements that a version needs but does not declare."""
+        return ()
+
+    def lacks(self) -> str:
+        """A line that says that the installed release does not have the engine's API at all; "" where it has. ``lacks`` may be
+        called before ``open``."""
+        return ""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An engine that can go on from another release's checkpoint. ``ID@OLD+NEW`` asks for the engine begun in one release and
+    resumed in the other."""
+
+    def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
+        """Run a pack up to its first restart. Leave all that ``resume`` needs in the folder. Raises as ``run``."""
+
+    def resume(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
+        """Run the rest of the pack, perhaps in another release. Return the run of the whole pack. Raises as ``run``."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that users may give to the engines that declare it.
+
+    Attributes:
+        help: the purpose of the value, in a line.
+        envvar: the environment variable that gives the value where no option does, "" for none. Only the user's own process
+            reads it.
+    """
+
+    help: str
+    envvar: str = ""
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """An engine, or a checker, that takes settings of its users.
+
+    Attributes:
+        settings: the name of an option without dashes (``master`` for ``--master``) -> its setting. Engines that declare the same
+            name share its value.
+    """
+
+    settings: Mapping[str, Setting]
+
+    def configure(self, values: Mapping[str, str]) -> None:
+        """Take values, in each process, before ``check`` and ``open``. A setting without a value keeps its default."""
+
+
+@runtime_checkable
+class Revised(Protocol):
+    """An engine whose author identifies the adapter by a text, ``revision``. The adapter's modules then do not count."""
+
+    revision: str
+
+
+@runtime_checkable
+class Sourced(Protocol):
+    """An engine whose behaviour also depends on files of the user's, ``sources``."""
+
+    sources: Iterable[Path]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The engines of one entry point: ``id:variant`` for each variant, and plain ``id``.
+
+    Attributes:
+        make: variant -> engine; ``make("")`` makes the plain one.
+        variants: variant -> its description.
+        alone: whether there is a plain one.
+        all: whether the variants run by default, too.
+        ports: whether the variants are users' own operators, which exist once they are loaded.
+        seeded: whether the variants are mutants. Only the self-test runs mutants by default. ``make`` then also takes two at once,
+            "one+two".
+    """
+
+    make: Callable[[str], Engine]
+    variants: Mapping[str, str]
+    alone: bool = True
+    all: bool = False
+    ports: bool = False
+    seeded: bool = False
+
+
+@dataclass
+class EngineInfo:
+    """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter`` identifies
+    the source of its adapter. ``packs`` is how many packs it ran, of how many."""
+
+    id: str
+    title: str
+    capabilities: Capabilities
+    environment: dict[str, str] = field(default_factory=dict)
+    evidence: dict[Feature, str] = field(default_factory=dict)
+    failure: str = ""
+    adapter: str = ""
+    packs: tuple[int, int] = (0, 0)
+    lacks: str = ""

@@ -1,0 +1,53 @@
+"""Features: what a case or a guarantee may need of an engine, and how an engine offers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Feature(Enum):
+    """What a case or a guarantee may need of an engine."""
+
+    SEVERAL_BUNDLES = "several bundles"
+    WATERMARK = "a watermark driven between bundles"
+    FIXED_WINDOWS = "fixed windows"
+    COALESCED = "an advance that does not settle before the next bundle"
+    PARTITIONS = "a number of partitions to choose"
+    RESTART = "a restart from the checkpoint"
+    RETRY = "a failed attempt that is retried within the job"
+    RESUME = "a failed job that resumes from its checkpoint"
+    PROCESSING_TIME = "processing time driven between bundles"
+    EVENT_TIMERS = "event-time timers"
+    PROCESSING_TIMERS = "processing-time timers"
+    TTL = "a time to live of state"
+    INITIAL_STATE = "state that a job starts with"
+    INSPECTION = "stored state read from outside the job"
+    LATE_COUNTER = "a counter of rows dropped as late"
+    VALUE = "value state"
+    NULL = "a null as a value of state"
+    BAG = "bag state"
+    MAP = "map state"
+    SET = "set state"
+    COMBINING = "combining state"
+    EMISSIONS = "any number of emissions per call"
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, or gives the
+    reason for the lack and the version that showed it."""
+
+    how: str
+    note: str = ""
+
+
+NATIVE = Support("native")
+
+
+def emulated(note: str) -> Support:
+    return Support("emulated", note)
+
+
+def unsupported(reason: str) -> Support:
+    return Support("unsupported", reason)

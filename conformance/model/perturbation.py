@@ -1,0 +1,135 @@
+"""Perturbations: named pure functions from a schedule to a twin of it.
+
+Each function takes a source of randomness and returns None where it has nothing to change. No perturbation makes an on-time event
+late: an event meets the same watermark as before or an earlier one. The translation of a twin's trace into the terms of its
+base (steps, keys, times) follows from the two schedules: see ``equivalence.Correspondence``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from conformance.model import event_changes, timeline_changes
+from conformance.model.case import Case
+from conformance.model.feature import Feature
+from conformance.model.program import Program
+from conformance.model.schedule import Schedule
+from conformance.model.values import digest
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One way to make a twin.
+
+    Attributes:
+        apply: the function.
+        needs: features that every twin needs.
+        keeps_timeline: whether a twin can share a pack with its base. If not, all cases of a timeline are perturbed in the same
+            place, so that their twins share a pack.
+        sparse: whether neighbours of the same program would hide the effect. A pack then has at most one case of a program.
+    """
+
+    id: str
+    title: str
+    apply: Callable[[Schedule, Random], Schedule | None]
+    needs: frozenset[Feature] = frozenset()
+    keeps_timeline: bool = True
+    sparse: bool = False
+
+    def twin(self, case: Case, seed: int) -> Case | None:
+        """The perturbed twin of a case, the same for the same seed; None where the perturbation changes nothing."""
+        chosen_by = case.digest if self.keeps_timeline else digest(Schedule(case.schedule.timeline).to_json())
+        schedule = self.apply(case.schedule, Random(f"{seed}/{self.id}/{chosen_by}"))
+        if schedule is None or (schedule == case.schedule and self is not ALONE):
+            return None
+        return Case(case.scenario, case.program, schedule, self.id, case.id)
+
+
+def _alone(schedule: Schedule, random: Random) -> Schedule:
+    """The same schedule, to be run beside other neighbours."""
+    return schedule
+
+
+SEVERAL = frozenset({Feature.SEVERAL_BUNDLES})
+
+REORDER_KEY = Perturbation("reorder-key", "reorder each key within its bundle", event_changes.reorder_key)
+INTERLEAVE = Perturbation("interleave", "interleave the keys of a bundle anew", event_changes.interleave)
+REVERSE = Perturbation("reverse", "reverse each bundle", event_changes.reverse)
+REORDER_ACROSS = Perturbation("reorder-across", "reorder across bundles", event_changes.reorder_across, SEVERAL)
+SPLIT = Perturbation("split", "split bundles", event_changes.split, SEVERAL)
+MERGE = Perturbation("merge", "merge bundles", event_changes.merge, SEVERAL)
+SINGLES = Perturbation("singles", "one element per bundle", event_changes.singles, SEVERAL)
+RENAME = Perturbation("rename", "rename the keys", event_changes.rename)
+REDELIVER = Perturbation("redeliver", "deliver some elements again", event_changes.redeliver)
+
+
+def _with_own_timeline(
+    id: str, title: str, apply: Callable[[Schedule, Random], Schedule | None], *needs: Feature
+) -> Perturbation:
+    return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False)
+
+
+FINER = _with_own_timeline("finer", "finer watermark steps", timeline_changes.finer, Feature.WATERMARK)
+COARSER = _with_own_timeline("coarser", "coarser watermark steps", timeline_changes.coarser, Feature.WATERMARK)
+COALESCE = _with_own_timeline(
+    "coalesce", "coalesce an advance with a bundle", timeline_changes.coalesce, Feature.COALESCED
+)
+SHIFT_TIMES = _with_own_timeline("shift", "shift all times by a week", timeline_changes.shift)
+REPARTITION = _with_own_timeline(
+    "repartition", "another partition count", timeline_changes.repartition, Feature.PARTITIONS
+)
+RESTART = _with_own_timeline("restart", "restart from the checkpoint", timeline_changes.restart, Feature.RESTART)
+RETRY = _with_own_timeline(
+    "retry", "a failed attempt at a bundle is retried", timeline_changes.failing(resume=False), Feature.RETRY
+)
+RESUME = _with_own_timeline(
+    "resume", "the job fails in a bundle and resumes", timeline_changes.failing(resume=True), Feature.RESUME
+)
+
+ALONE = Perturbation("alone", "without neighbours of its program", _alone, sparse=True)
+UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
+EMPTY_BUNDLE = Perturbation(
+    "empty-bundle",
+    "an empty bundle is added",
+    timeline_changes.empty_bundle,
+    SEVERAL,
+    keeps_timeline=False,
+    sparse=True,
+)
+
+REORDERINGS = (REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS)
+BUNDLINGS = (SPLIT, MERGE, SINGLES, EMPTY_BUNDLE)
+WATERMARKINGS = (FINER, COARSER, COALESCE)
+RECOVERIES = (RESTART, RETRY, RESUME)
+RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
+
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    *REORDERINGS,
+    *BUNDLINGS,
+    *WATERMARKINGS,
+    *RECOVERIES,
+    *RENAMINGS,
+    REDELIVER,
+)
+
+
+def possible(program: Program, perturbation: Perturbation) -> bool:
+    """Whether a case of the program can have a twin of this perturbation.
+
+    A program in processing time has one bundle before each wait, and its timelines are fixed. A job that starts with state can be
+    restarted besides. Neither has cases without neighbours.
+    """
+    if not (program.waits or program.initial):
+        return True
+    if perturbation is RESTART:
+        return not program.waits
+    of_one_bundle = perturbation.keeps_timeline and not perturbation.sparse
+    return of_one_bundle and not (program.waits and Feature.SEVERAL_BUNDLES in perturbation.needs)
+
+
+RARE = frozenset({Feature.COALESCED, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME})
+"""Features that only some of the engines with a driven watermark have."""
+
+BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}

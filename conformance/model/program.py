@@ -1,0 +1,244 @@
+"""The neutral stateful program: declared cells, named timers, windowing, and the two callbacks.
+
+An engine's adapter gives a program the engine's own state and timers behind the small protocols below. A program sees
+nothing else: no watermark, no clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Protocol
+
+from conformance.model.schedule import Event
+from conformance.model.values import Json
+
+
+class InvalidProgram(ValueError):
+    """A program whose declarations break a rule; the message is one sentence."""
+
+
+class Cell(Enum):
+    """The kinds of state cell that programs may declare."""
+
+    VALUE = "value"
+    BAG = "bag"
+    MAP = "map"
+    SET = "set"
+    COMBINING = "combining"  # a running sum of numbers
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalWindow:
+    """One window for all time."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWindows:
+    """Windows [start, start + size) aligned to the epoch; both lengths in ms."""
+
+    size: int
+    allowed_lateness: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size <= 0 or self.allowed_lateness < 0:
+            raise InvalidProgram(f"a window's size is above 0 ms and its allowed lateness not below: {self}")
+
+    def start(self, event_time: int) -> int:
+        return event_time - event_time % self.size
+
+    def expiry(self, event_time: int) -> int:
+        """The watermark (ms) from which on the window of ``event_time`` is closed for good."""
+        return self.start(event_time) + self.size + self.allowed_lateness
+
+
+Windowing = GlobalWindow | FixedWindows
+
+
+class ValueCell(Protocol):
+    def get(self, default: Json = None) -> Json: ...
+    def set(self, value: Json) -> None: ...
+    def clear(self) -> None: ...
+
+
+class BagCell(Protocol):
+    def add(self, value: Json) -> None: ...
+    def set(self, values: list[Json]) -> None: ...
+    def get(self) -> list[Json]: ...
+    def clear(self) -> None: ...
+
+
+class MapCell(Protocol):
+    def get(self, key: str, default: Json = None) -> Json: ...
+    def put(self, key: str, value: Json) -> None: ...
+    def remove(self, key: str) -> None: ...
+    def items(self) -> list[tuple[str, Json]]: ...
+    def clear(self) -> None: ...
+
+
+class SetCell(Protocol):
+    def add(self, value: str) -> None: ...
+    def get(self) -> list[str]: ...
+    def clear(self) -> None: ...
+
+
+class CombiningCell(Protocol):
+    def add(self, value: int) -> None: ...
+    def get(self) -> int: ...
+    def clear(self) -> None: ...
+
+
+class State:
+    """A program's cells for the current key (and window), one attribute each."""
+
+    def __init__(self, cells: Mapping[str, Any]) -> None:
+        self.__dict__.update(cells)
+
+    def __getattr__(self, name: str) -> Any:
+        known = ", ".join(sorted(self.__dict__)) or "none"
+        raise AttributeError(f"the program declares no state cell {name!r} (declared: {known})")
+
+
+class Timers(Protocol):
+    """A program's timers. A timer's name and tag identify it: setting it again moves it. ``set`` takes an event time (ms since
+    the epoch), ``set_after`` a processing time (ms from now)."""
+
+    def set(self, name: str, time: int, tag: str = "") -> None: ...
+    def set_after(self, name: str, ms: int, tag: str = "") -> None: ...
+    def clear(self, name: str, tag: str = "") -> None: ...
+
+
+NO_TIME = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A timer that fired. ``time`` is the event time (ms) that the timer was set for. A timer in processing time has NO_TIME,
+    because no program sees that clock."""
+
+    name: str
+    tag: str
+    key: str
+    time: int
+
+
+Emit = Callable[..., None]
+"""``emit(value, event_time=None)``: put out a JSON value for the current key."""
+
+
+class Program:
+    """Base of the neutral programs. Subclasses declare, and override the callbacks.
+
+    Attributes:
+        cells: cell name -> kind.
+        ttl: cell -> how long (ms of processing time) an entry lives: a value, each element of a bag, each entry of a map. A new
+            write starts the time again.
+        timers: the names of its timers.
+        processing_time: whether its timers are in processing time, not in event time.
+        windowing: one global window, or fixed windows.
+        labels: fields of emitted objects whose values a key's elements may get in any order (an index).
+        times: fields of emitted objects that hold times (ms). They shift with all times.
+        parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place uses
+            the same numbers.
+        initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the key's first
+            element.
+        inspected: whether the cells are read from outside the job when the last step is done. The content of each cell comes out in
+            that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a map as an object.
+            An empty cell gives nothing.
+        timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
+    """
+
+    cells: ClassVar[Mapping[str, Cell]] = {}
+    ttl: ClassVar[Mapping[str, int]] = {}
+    timers: ClassVar[tuple[str, ...]] = ()
+    processing_time: ClassVar[bool] = False
+    windowing: ClassVar[Windowing] = GlobalWindow()
+    labels: ClassVar[tuple[str, ...]] = ()
+    times: ClassVar[tuple[str, ...]] = ()
+    parameters: ClassVar[Mapping[str, int]] = {}
+    initial: ClassVar[bool] = False
+    inspected: ClassVar[bool] = False
+    timer_chain: ClassVar[int] = 0
+
+    def __init_subclass__(cls) -> None:
+        for name, kind in cls.cells.items():
+            if not name.isidentifier():
+                raise InvalidProgram(f"{cls.__name__}: a state cell's name is a Python identifier, not {name!r}")
+            if not isinstance(kind, Cell):
+                raise InvalidProgram(f"{cls.__name__}: the state cell {name!r} is of the unknown kind {kind!r}")
+        for name, ms in cls.ttl.items():
+            if cls.cells.get(name) not in (Cell.VALUE, Cell.BAG, Cell.MAP) or type(ms) is not int or ms <= 0:
+                raise InvalidProgram(
+                    f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
+                )
+        for name in cls.timers:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
+        if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
+            raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
+        readable = {Cell.VALUE, Cell.BAG, Cell.MAP}
+        if cls.inspected and (
+            cls.ttl or cls.windowing != GlobalWindow() or not readable.issuperset(cls.cells.values())
+        ):
+            raise InvalidProgram(
+                f"{cls.__name__}: what is inspected is values, bags and maps without a TTL, in the global window"
+            )
+
+    @property
+    def waits(self) -> bool:
+        """Whether the program depends on processing time: its schedules then have waits."""
+        return bool(self.ttl) or self.processing_time
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        raise NotImplementedError
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        raise NotImplementedError
+
+    def on_initial(self, event: Event, state: State) -> None:
+        raise NotImplementedError
+
+
+def by_processing_time(programs: Iterable[Program]) -> bool:
+    """Whether a pack of these programs depends on processing time. Such programs have timelines of their own."""
+    return any(program.waits for program in programs)
+
+
+class EngineFault(Exception):
+    """An engine's own call (a state read, a timer registration) failed inside a program's callback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output of a callback: a value, or the program's exception in one line."""
+
+    value: Json
+    event_time: int | None = None
+    error: str | None = None
+
+
+def call(
+    callback: Callable[[Any, State, Timers, Emit], None], subject: Event | Timer, state: State, timers: Timers
+) -> list[Output]:
+    """Run one callback. A program's own exception becomes an error output. An engine's exception passes through."""
+    out: list[Output] = []
+
+    def emit(value: Json, event_time: int | None = None) -> None:
+        out.append(Output(json.loads(json.dumps(value)), event_time))  # a copy, and refused if it is not JSON
+
+    try:
+        callback(subject, state, timers, emit)
+    except EngineFault:
+        raise
+    except Exception as error:
+        out.append(Output(None, None, f"{type(error).__name__}: {error}".splitlines()[0]))
+    return out
+
+
+def check_timer(declared: Iterable[str], name: str) -> None:
+    """Refuse a timer that the program did not declare."""
+    if name not in declared:
+        known = ", ".join(sorted(declared)) or "none"
+        raise KeyError(f"the program declares no timer {name!r} (declared: {known})")

@@ -1,0 +1,25 @@
+"""Reading users' files: a file that cannot be read is refused in a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def text_of(path: Path, refused: type[ValueError]) -> str:
+    """The text of a file. Raises ``refused`` where the file cannot be read or is not text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise refused(f"cannot read {path}: {error}") from None
+
+
+def json_of(path: Path, refused: type[ValueError]) -> Any:
+    """The value in a JSON file. Raises ``refused`` where the file cannot be read or is not JSON."""
+    try:
+        return json.loads(text_of(path, refused))
+    except refused:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise refused(f"{path} is not JSON: {error}") from None

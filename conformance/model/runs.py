@@ -1,0 +1,66 @@
+"""Packs of cases, and the result of one engine run of a pack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from conformance.model.case import Case
+from conformance.model.schedule import (
+    Event,
+    InvalidSchedule,
+    Step,
+)
+from conformance.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """Rows of one bundle over all cases of a pack: handed in, received by programs, reported as late by the engine."""
+
+    step: int
+    delivered: int
+    received: int
+    reported_late: int | None
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Cases that share one timeline and one engine run, kept apart by key."""
+
+    cases: tuple[Case, ...]
+
+    def __post_init__(self) -> None:
+        if len({case.schedule.timeline for case in self.cases}) != 1:
+            raise InvalidSchedule("the cases of a pack share one timeline")
+        if len({case.id for case in self.cases}) != len(self.cases):
+            raise InvalidSchedule("the cases of a pack have ids of their own")
+
+    @property
+    def timeline(self) -> tuple[Step, ...]:
+        return self.cases[0].schedule.timeline
+
+    def bundle(self, step: int) -> Iterator[tuple[Case, Event]]:
+        """The rows of one bundle: case after case, each case's events in order."""
+        for case in self.cases:
+            for bundle in case.schedule.bundles:
+                if bundle.id == step:
+                    yield from ((case, event) for event in bundle.events)
+
+
+@dataclass(frozen=True)
+class PackRun:
+    """The result of one engine run.
+
+    Attributes:
+        traces: case id -> trace.
+        counts: the engine's row counts, one per bundle.
+        untouched: cases (ids) that say nothing. Either a failed attempt did not reach them: none of their keys had written state
+            in it. Or two releases answer them differently without any restart.
+        notes: "scenario/program" -> remark on how the program was run, for its cells.
+    """
+
+    traces: Mapping[str, Trace] = field(default_factory=dict)
+    counts: tuple[StepCount, ...] = ()
+    untouched: frozenset[str] = frozenset()
+    notes: Mapping[str, str] = field(default_factory=dict)

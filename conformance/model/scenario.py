@@ -1,0 +1,265 @@
+"""Guarantees: named claims that a user relies on, and the predicates that decide them.
+
+A predicate looks at one run of one case (its input and its output) and yields once for every occasion that puts
+the claim to the test: True where the claim stood, a sentence where it did not. A case that makes a predicate yield nothing
+does not exercise it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+from conformance.model.case import Case, program_ref
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import Perturbation
+from conformance.model.program import Program
+from conformance.model.runs import PackRun
+from conformance.model.schedule import Arrival
+from conformance.model.trace import Emission, Trace
+from conformance.model.values import Json
+
+Finding = bool | str
+"""True: the claim stood. A sentence: the claim failed, in this way."""
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who makes the claim: a document with a short quote, or this project ("ours")."""
+
+    document: str
+    quote: str = ""
+    url: str = ""
+
+
+OURS = Source("ours")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One case and its output, with the views that predicates ask for."""
+
+    case: Case
+    trace: Trace
+
+    @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        return self.case.schedule.arrivals
+
+    @cached_property
+    def on_time(self) -> tuple[Arrival, ...]:
+        return tuple(a for a in self.arrivals if a.on_time)
+
+    @cached_property
+    def arrivals_by_key(self) -> Mapping[str, list[Arrival]]:
+        found: dict[str, list[Arrival]] = {}
+        for arrival in self.arrivals:
+            found.setdefault(arrival.event.key, []).append(arrival)
+        return found
+
+    @cached_property
+    def emissions(self) -> tuple[Emission, ...]:
+        return self.trace.judged
+
+    @cached_property
+    def told(self) -> Mapping[str, tuple[Emission, ...]]:
+        """Key -> its emissions, in order, for the keys whose elements are all on time and all named in the field ``id`` of some
+        emission. An API that puts out one row a call leaves elements out."""
+        named = {value["id"] for value in self.values("id")}
+        return {
+            key: self.of_key(key)
+            for key, arrivals in self.arrivals_by_key.items()
+            if all(a.on_time and a.event.id in named for a in arrivals)
+        }
+
+    def of_key(self, key: str) -> tuple[Emission, ...]:
+        return self.trace.by_key.get(key, ())
+
+    def values(self, kind: str) -> list[dict[str, Json]]:
+        """The emitted objects that have the field ``kind``, in order."""
+        return [e.value for e in self.emissions if isinstance(e.value, dict) and kind in e.value]
+
+    def tagged(self, kind: str) -> list[tuple[Emission, Json]]:
+        """(emission, its field ``kind``) of every emitted object that has the field."""
+        return [(e, e.value[kind]) for e in self.emissions if isinstance(e.value, dict) and kind in e.value]
+
+    def interval(self, step: int) -> int:
+        return self.case.schedule.intervals[step]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A claim about one program of a scenario.
+
+    Exactly one of the four decides it:
+        predicate: decides it from one case and its trace.
+        complete: this program's output is all that the reference puts out on on-time input, once, under its key. Every program
+            of a scenario has such a guarantee, which the scenario adds.
+        same_under: the case and its twin under each of these perturbations are alike up to ``alike``.
+        accounting: decides it from the engine's own row counts of a whole pack (or of a case that runs alone).
+
+    Attributes:
+        claim: the sentence, in words a user would say.
+        program: the name of the scenario's program it speaks of.
+        needs: features without which the claim cannot be put to the test.
+        id: what files call the guarantee. By default made of the claim; an id that is given stays when the claim is reworded.
+        formerly: ids that the guarantee had. Stored witnesses of these ids are witnesses of it.
+    """
+
+    claim: str
+    program: str
+    predicate: Callable[[Observation], Iterator[Finding]] | None = None
+    same_under: tuple[Perturbation, ...] = ()
+    alike: Equivalence = Equivalence.IDENTICAL
+    accounting: Callable[[PackRun], Iterator[Finding]] | None = None
+    source: Source = OURS
+    needs: frozenset[Feature] = frozenset()
+    id: str = ""
+    formerly: tuple[str, ...] = ()
+    complete: Program | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", self.id or slug(self.claim))
+        if sum(map(bool, (self.predicate, self.same_under, self.accounting, self.complete))) != 1:
+            raise ValueError(f"guarantee {self.claim!r}: give exactly one of predicate, same_under and accounting")
+
+    @property
+    def opposite(self) -> Guarantee:
+        """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against the opposite. The
+        opposite has no cell. It lets a documented claim that this guarantee contradicts have a witness."""
+        assert self.predicate
+        return replace(
+            self,
+            claim=f"not: {self.claim}",
+            predicate=partial(_contrary, self.predicate),
+            source=OURS,
+            id=opposite_of(self.id),
+            formerly=tuple(map(opposite_of, self.formerly)),
+        )
+
+    @property
+    def is_opposite(self) -> bool:
+        """Whether this is the opposite of another guarantee."""
+        return isinstance(self.predicate, partial) and self.predicate.func is _contrary
+
+
+def opposite_of(guarantee: str) -> str:
+    """The id of the opposite of a guarantee, by its id."""
+    return f"not-{guarantee}"
+
+
+def _contrary(predicate: Callable[[Observation], Iterator[Finding]], seen: Observation) -> Iterator[Finding]:
+    for finding in predicate(seen):
+        yield "the contrary was put to the test, and stood" if finding is True else True
+
+
+def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[str, Equivalence]:
+    """An entry of ``Scenario.stable_under`` for several perturbations."""
+    return {perturbation.id: up_to for perturbation in perturbations}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The inputs of one program.
+
+    Attributes:
+        offsets: distances (ms) that matter to the program: an event is drawn at such a distance from the watermark
+            or from an earlier event. 0 is at it.
+        on_time: keep every event after the watermark, hence on time under every reading.
+        keys: how many keys a case may have; a case draws its own number up to that.
+        names: families of names for keys, each of at least ``keys`` names; a case takes its keys from one of them.
+        values: the event values to draw from.
+        events: the most events in a case.
+    """
+
+    offsets: tuple[int, ...]
+    on_time: bool = True
+    keys: int = 3
+    names: tuple[tuple[str, ...], ...] = (tuple("abcdefgh"),)
+    values: tuple[Json, ...] = (None,)
+    events: int = 8
+
+    def __post_init__(self) -> None:
+        if few := [family for family in self.names if len(set(family)) < self.keys]:
+            raise ValueError(f"a family of {len(set(few[0]))} names cannot name {self.keys} keys")
+
+    def __contains__(self, case: Case) -> bool:
+        """Whether a case's events are on time where that is asked for."""
+        return not self.on_time or all(arrival.on_time for arrival in case.schedule.arrivals)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An engine-neutral specification: programs, the inputs to try them on, and what users rely on.
+
+    Attributes:
+        name: words; its slug is the scenario's id.
+        programs: name -> program. A guarantee names the one that it speaks of.
+        domain: name -> the inputs to draw for that program.
+        stable_under: name -> perturbation id -> the equivalence up to which the program promises to be stable under it (see
+            ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no promise.
+        complete: each program has a guarantee that its output is complete.
+    """
+
+    name: str
+    summary: str
+    programs: Mapping[str, Program]
+    domain: Mapping[str, Domain]
+    guarantees: tuple[Guarantee, ...]
+    stable_under: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        for guarantee in self.guarantees:
+            if guarantee.program not in self.programs:
+                raise ValueError(
+                    f"scenario {self.name!r}: {guarantee.claim!r} speaks of {guarantee.program!r}, not a program of it"
+                )
+        if set(self.domain) != set(self.programs):
+            raise ValueError(f"scenario {self.name!r}: every program has a domain of inputs, and only programs have")
+        there = {guarantee.program for guarantee in self.guarantees if guarantee.complete}
+        added = [completeness(name, self) for name in self.programs if self.complete and name not in there]
+        object.__setattr__(self, "guarantees", (*self.guarantees, *added))
+        ids = [name for guarantee in self.guarantees for name in (guarantee.id, *guarantee.formerly)]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"scenario {self.name!r}: two guarantees make the same claim, or have the same id")
+
+    @property
+    def id(self) -> str:
+        return slug(self.name)
+
+    @property
+    def askable(self) -> dict[str, Guarantee]:
+        """Id, of now or formerly -> guarantee that a witness may speak against: each guarantee, and the opposite of each one with a
+        predicate."""
+        opposites = [guarantee.opposite for guarantee in self.guarantees if guarantee.predicate]
+        return {name: asked for asked in (*opposites, *self.guarantees) for name in (*asked.formerly, asked.id)}
+
+
+def completeness(program: str, scenario: Scenario) -> Guarantee:
+    """The guarantee that a program's output is complete: so lost, doubled, foreign and garbled output is minded in every program."""
+    which = f" ({program})" if len(scenario.programs) > 1 else ""
+    claim = f"no output is lost, doubled or under another key{which}"
+    return Guarantee(claim, program, complete=scenario.programs[program])
+
+
+def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
+    return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
+
+
+def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
+    """What is to be put to the test, each given as the (scenario, program, perturbation) of its cases: a relation under each of its
+    perturbations by itself, another guarantee on cases as drawn, which have the perturbation ""."""
+    return [
+        frozenset({(s.id, guarantee.program, perturbation)})
+        for s in scenarios
+        for guarantee in s.guarantees
+        for perturbation in ([p.id for p in guarantee.same_under] or [""])
+    ]

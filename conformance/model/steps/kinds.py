@@ -1,0 +1,263 @@
+"""The kinds of step that a schedule is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from conformance.model.feature import Feature
+from conformance.model.steps.step import Event, Place, Step
+from conformance.model.values import Json
+
+SLACK = 6_000
+"""On an engine with a wall clock, the processing time (ms) that may pass beyond a schedule's waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance(Step):
+    """The event-time watermark moves up to ``watermark`` (ms) and the engine settles: all due timers and windows fire.
+
+    A ``coalesced`` advance does not settle before the next bundle, which always follows. The watermark before the advance still
+    filters that bundle. Due timers and windows fire after the bundle.
+    """
+
+    key: ClassVar[str] = "advance"
+    moves_time: ClassVar[bool] = True
+
+    watermark: int
+    coalesced: bool = False
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.COALESCED} if self.coalesced else ())
+
+    @property
+    def label(self) -> str:
+        return "advance, coalesced" if self.coalesced else "advance"
+
+    def told(self, origin: int) -> str:
+        settles = " (the next bundle comes before the engine settles)" if self.coalesced else ""
+        return f"watermark moves to {self.watermark - origin:+d}{settles}"
+
+    @property
+    def circumstance(self) -> str:
+        return "coalesced advance" if self.coalesced else ""
+
+    @property
+    def binds_next(self) -> bool:
+        return self.coalesced
+
+    def shifted(self, by: int) -> Advance:
+        return replace(self, watermark=self.watermark + by)
+
+    def validate(self, place: Place) -> None:
+        if type(self.watermark) is not int or self.watermark < 0:
+            raise self.refused(f"a watermark is a whole number of ms since the epoch, not {self.watermark!r}")
+        if self.watermark <= place.watermark:
+            raise self.refused(f"the watermark goes from {place.watermark} to {self.watermark} ms; it may only rise")
+        if self.coalesced and (place.watermark < 0 or not isinstance(place.after, Deliver)):
+            raise self.refused("a coalesced advance is not the first and has a bundle right after it")
+
+    def to_json(self) -> Json:
+        return {"advance": self.watermark, "id": self.id} | ({"coalesced": True} if self.coalesced else {})
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> Advance:
+        return cls(data["id"], data["advance"], data.get("coalesced", False))
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver(Step):
+    """One bundle, in order: a Spark micro-batch, a Beam bundle. An ``initial`` step is the state that the job starts with, one
+    element a key. Only ``Partitions`` may come before it."""
+
+    key: ClassVar[str] = "deliver"
+
+    events: tuple[Event, ...] = ()
+    initial: bool = False
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.INITIAL_STATE} if self.initial else ())
+
+    @property
+    def label(self) -> str:
+        if self.initial:
+            return "initial state"
+        return "bundle" if self.events else "empty bundle"
+
+    def told(self, origin: int) -> str:
+        return f"{'initial state' if self.initial else 'bundle'} of {len(self.events)}"
+
+    @property
+    def setup(self) -> int:
+        return 1 if self.initial else -1
+
+    @property
+    def skeleton(self) -> Deliver:
+        return replace(self, events=())
+
+    def shifted(self, by: int) -> Deliver:
+        return replace(self, events=tuple(replace(event, event_time=event.event_time + by) for event in self.events))
+
+    def validate(self, place: Place) -> None:
+        if self.initial and place.begun:
+            raise self.refused("initial state comes before all bundles and advances")
+        for event in self.events:
+            if type(event.event_time) is not int or event.event_time < 0:
+                raise self.refused(
+                    f"the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not before the epoch"
+                )
+            if not isinstance(event.key, str) or not isinstance(event.id, str):
+                raise self.refused(f"an event's id and key are strings, not {event.id!r} and {event.key!r}")
+        if self.initial and len({event.key for event in self.events}) < len(self.events):
+            raise self.refused("a key has one element of initial state")
+
+    def to_json(self) -> Json:
+        events = [[e.id, e.key, e.value, e.event_time] for e in self.events]
+        return {"deliver": events, "id": self.id} | ({"initial": True} if self.initial else {})
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> Deliver:
+        return cls(data["id"], tuple(Event(*event) for event in data["deliver"]), data.get("initial", False))
+
+
+@dataclass(frozen=True, slots=True)
+class Restart(Step):
+    """The job stops and resumes from its checkpoint. A restart never follows a coalesced advance, because the advance has not
+    settled."""
+
+    key: ClassVar[str] = "restart"
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.RESTART})
+
+    def told(self, origin: int) -> str:
+        return "the job stops and resumes from its checkpoint"
+
+    @property
+    def circumstance(self) -> str:
+        return "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class FailOnce(Step):
+    """The first attempt at the next bundle fails after state was written. The job tries the bundle again. With ``resume`` the job
+    fails instead, and another job resumes from the checkpoint."""
+
+    key: ClassVar[str] = "fail_once"
+
+    resume: bool = False
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.RESUME if self.resume else Feature.RETRY})
+
+    @property
+    def label(self) -> str:
+        return "next fails, resumed" if self.resume else "next fails once"
+
+    def told(self, origin: int) -> str:
+        how = "the job resumes from its checkpoint" if self.resume else "it is retried"
+        return f"the first attempt at the next bundle fails after state was written; {how}"
+
+    @property
+    def circumstance(self) -> str:
+        return "job resumed" if self.resume else "attempt retried"
+
+    @property
+    def binds_next(self) -> bool:
+        return True
+
+    def validate(self, place: Place) -> None:
+        if not isinstance(place.after, Deliver):
+            raise self.refused("what fails once is the bundle right after it, and there is none")
+
+    def to_json(self) -> Json:
+        return {"fail_once": "resume" if self.resume else "retry", "id": self.id}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> FailOnce:
+        return cls(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions(Step):
+    """The job keeps its state in ``count`` partitions. Only the first step may be of this kind."""
+
+    key: ClassVar[str] = "partitions"
+
+    count: int
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.PARTITIONS})
+
+    @property
+    def label(self) -> str:
+        return f"{self.count} partitions"
+
+    def told(self, origin: int) -> str:
+        return f"the job starts with {self.count} partitions"
+
+    @property
+    def circumstance(self) -> str:
+        return "repartitioned"
+
+    @property
+    def setup(self) -> int:
+        return 0
+
+    def validate(self, place: Place) -> None:
+        if place.begun or type(self.count) is not int or self.count < 1:
+            raise self.refused(f"the number of partitions is above 0 and comes first: {self.count!r}")
+
+    def to_json(self) -> Json:
+        return {"partitions": self.count, "id": self.id}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> Partitions:
+        return cls(data["id"], data["partitions"])
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Step):
+    """Processing time passes, at least ``ms``. All waits of a schedule together take less than ``SLACK`` longer, from the first
+    bundle to the last. Due timers fire."""
+
+    key: ClassVar[str] = "wait"
+    moves_time: ClassVar[bool] = True
+
+    ms: int
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.PROCESSING_TIME})
+
+    @property
+    def label(self) -> str:
+        return f"wait {self.ms / 1000:g} s"
+
+    def told(self, origin: int) -> str:
+        return f"{self.ms} ms of processing time pass"
+
+    @property
+    def circumstance(self) -> str:
+        return "processing time passes"
+
+    @property
+    def passes(self) -> int:
+        return self.ms
+
+    def validate(self, place: Place) -> None:
+        if type(self.ms) is not int or self.ms <= 0:
+            raise self.refused(f"a wait is a whole number of ms above 0, not {self.ms!r}")
+
+    def to_json(self) -> Json:
+        return {"wait": self.ms, "id": self.id}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> Wait:
+        return cls(data["id"], data["wait"])

@@ -1,0 +1,104 @@
+"""Changes to the timeline of a schedule: its bundles, advances, times, partitions, restarts and failures.
+
+Each function takes a schedule and a source of randomness, and returns None where it has nothing to change. ``perturbation`` names
+the functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from conformance.model.schedule import Schedule, renumbered
+from conformance.model.steps import Advance, Deliver, FailOnce, Partitions, Restart, Step
+
+SHIFT = 7 * 86_400_000
+"""How far (ms) times are shifted: a week, a multiple of every window length that divides a day or a week."""
+
+PARTITIONS = 5
+"""The other partition count. No adapter runs it by default."""
+
+
+def _inserted(schedule: Schedule, place: int, step: Step) -> Schedule:
+    return renumbered([*schedule.steps[:place], step, *schedule.steps[place:]])
+
+
+def empty_bundle(schedule: Schedule, random: Random) -> Schedule:
+    """One more bundle, an empty one."""
+    return _inserted(schedule, random.randrange(1, len(schedule.steps)), Deliver(0))
+
+
+def finer(schedule: Schedule, random: Random) -> Schedule | None:
+    """An advance in two steps, with no bundle between them."""
+    wide = [
+        (place, before.watermark, after.watermark)
+        for place, after in enumerate(schedule.steps)
+        for before in [_advance_before(schedule, place)]
+        if isinstance(after, Advance) and before and after.watermark - before.watermark > 1
+    ]
+    if not wide:
+        return None
+    place, low, high = random.choice(wide)
+    return _inserted(schedule, place, Advance(0, random.randrange(low + 1, high)))
+
+
+def _advance_before(schedule: Schedule, place: int) -> Advance | None:
+    return next((step for step in reversed(schedule.steps[:place]) if isinstance(step, Advance)), None)
+
+
+def coarser(schedule: Schedule, random: Random) -> Schedule | None:
+    """Leave out an advance between bundles. The next advance moves the watermark past it."""
+    between = schedule.advances[1:-1]
+    if not between:
+        return None
+    left_out = random.choice(between)
+    return renumbered([step for step in schedule.steps if step is not left_out])
+
+
+def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
+    """Do not let the engine settle after an advance, before the next bundle."""
+    places = [
+        place
+        for place, (step, after) in enumerate(itertools.pairwise(schedule.steps))
+        if place and isinstance(step, Advance) and isinstance(after, Deliver)
+    ]
+    if not places:
+        return None
+    chosen = random.choice(places)
+    return Schedule(
+        tuple(
+            replace(step, coalesced=True) if place == chosen and isinstance(step, Advance) else step
+            for place, step in enumerate(schedule.steps)
+        )
+    )
+
+
+def shift(schedule: Schedule, random: Random) -> Schedule:
+    """Every time and watermark SHIFT later."""
+    return Schedule(tuple(step.shifted(SHIFT) for step in schedule.steps))
+
+
+def repartition(schedule: Schedule, random: Random) -> Schedule:
+    """State in another number of partitions, from the start."""
+    return _inserted(schedule, 0, Partitions(0, PARTITIONS))
+
+
+def restart(schedule: Schedule, random: Random) -> Schedule:
+    """Restart anywhere after the first bundle. The job must keep its state, its timers and its watermark."""
+    bundles = (n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial)
+    first = next(bundles, 0)
+    return _inserted(schedule, random.randrange(first + 1, len(schedule.steps)), Restart(0))
+
+
+def failing(resume: bool) -> Callable[[Schedule, Random], Schedule | None]:
+    def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
+        """Let the first attempt at a bundle fail. A bundle that finds state of earlier bundles is preferred. A case whose chosen
+        bundle is empty has no twin."""
+        if not schedule.bundles:
+            return None
+        bundle = random.choice(schedule.bundles[1:] or schedule.bundles)
+        return _inserted(schedule, schedule.steps.index(bundle), FailOnce(0, resume)) if bundle.events else None
+
+    return fail_once

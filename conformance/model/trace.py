@@ -1,0 +1,64 @@
+"""Emissions and traces: the output of one case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.model.values import Json
+
+DRAIN = -1
+"""The step of emissions after the last step of a schedule (Beam's end of stream). They are recorded and never judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """One output of a program. ``step`` is the id of the step that it came out in. Within a key, a trace has the order of output.
+    ``error`` is the exception that stopped the program, in one line."""
+
+    key: str
+    value: Json
+    step: int
+    event_time: int | None = None
+    error: str | None = None
+
+    def to_json(self) -> Json:
+        return [self.key, self.value, self.step, self.event_time, self.error]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The emissions of one case, in order of step and, within a key and step, in order of output."""
+
+    emissions: tuple[Emission, ...]
+
+    @classmethod
+    def collect(cls, emissions: Iterable[Emission]) -> Trace:
+        """Order by step and key. One key in one step keeps its order of output. A program's exception ends its case."""
+        ordered = sorted(emissions, key=lambda e: (e.step == DRAIN, e.step, e.key))
+        stopped = next((i for i, e in enumerate(ordered) if e.error), None)
+        return cls(tuple(ordered if stopped is None else ordered[: stopped + 1]))
+
+    @cached_property
+    def judged(self) -> tuple[Emission, ...]:
+        """The emissions of the schedule's own steps, without those of DRAIN."""
+        return tuple(e for e in self.emissions if e.step != DRAIN)
+
+    @property
+    def error(self) -> str | None:
+        return self.emissions[-1].error if self.emissions else None
+
+    @cached_property
+    def by_key(self) -> Mapping[str, tuple[Emission, ...]]:
+        found: dict[str, list[Emission]] = {}
+        for emission in self.judged:
+            found.setdefault(emission.key, []).append(emission)
+        return {key: tuple(emissions) for key, emissions in found.items()}
+
+    def to_json(self) -> Json:
+        return [e.to_json() for e in self.emissions]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Trace:
+        return cls(tuple(Emission(*emission) for emission in data))

@@ -1,0 +1,28 @@
+"""JSON values: one spelling of each, and digests that identify them by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+Json = Any
+"""A value that JSON can carry: None, bool, int, float, str, list or dict of such."""
+
+
+def canonical(value: Json) -> str:
+    """One spelling per JSON value: sorted object keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: Json) -> str:
+    """Twelve hex digits that identify a JSON value by its content."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:12]
+
+
+def spelled(key: str) -> str:
+    """A key as messages show it: on one line, in ASCII so that no two characters look alike, without the middle of a long one."""
+    if re.fullmatch(r"[\w.-]{1,40}", key, re.ASCII):
+        return key
+    return ascii(key) if len(key) <= 40 else f"{ascii(key[:10])[:-1]}…{ascii(key[-10:])[1:]} ({len(key)} characters)"

@@ -1,0 +1,201 @@
+"""The digest of an engine's adapter: of the statements of its own modules.
+
+A confirmation of a witness is valid as long as the adapter does the same. The digest covers the statements of the adapter's
+modules, without comments, blank lines and docstrings. No module is imported for it. Imports, also inside functions, lead from
+module to module within the packages that engines come from. ``conformance`` is not one of these packages.
+
+A module that decides how much is run, and not what an engine does, says ``ADAPTER = False`` at its top level. The digest leaves it
+out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
+from inspect import getsourcefile
+from pathlib import Path
+from typing import Any
+
+from conformance.model.engine import Engine, Revised, Sourced
+from conformance.model.values import digest
+from conformance.plugins.points import registered
+
+LEFT_OUT = "ADAPTER"
+"""A module that sets this name to False at its top level does not belong to an adapter."""
+
+
+def adapter_digest(engine: Engine) -> str:
+    """Twelve hex digits that identify an engine's adapter.
+
+    The digest covers the modules of the engine's class, of its base classes and of its entry point; all modules that these import;
+    the Java files beside them that they name; and the files that the engine lists in ``sources``. If the engine has a
+    ``revision``, a text, the digest covers that text in place of the modules.
+    """
+    sources = {path.name: _Source.of(path) for path in (engine.sources if isinstance(engine, Sourced) else ())}
+    parts = {name: source.digest for name, source in sources.items()}
+    if isinstance(engine, Revised):
+        return digest(parts | {"revision": engine.revision})
+    begun = {kind.__module__: _file_of(kind) for kind in type(engine).__mro__}
+    begun |= {point.module: None for point in _registered() if point.name == re.split("[:@]", engine.id)[0]}
+    packages = frozenset(map(_top, [type(engine).__module__, *(point.module for point in _registered())])) - {
+        "conformance"
+    }
+    for module, path in _closure(begun, list(sources.values()), packages).items():
+        source = _Source.of(path)
+        parts[module] = source.digest
+        parts |= {java.name: _digest_of_java(java.read_text("utf-8")) for java in _java_beside(path, source)}
+    return digest(parts)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A source file: a digest of its statements, and the names in it.
+
+    Attributes:
+        imports: (level, module, name) of each import; level and name are 0 and "" for ``import module``.
+        texts: the string constants in the file, without docstrings.
+        left_out: whether the file says ``ADAPTER = False``.
+    """
+
+    digest: str
+    imports: tuple[tuple[int, str, str], ...] = ()
+    texts: frozenset[str] = frozenset()
+    left_out: bool = False
+
+    @classmethod
+    def of(cls, path: Path) -> _Source:
+        text = path.read_text(encoding="utf-8")
+        return _parsed(text) if path.suffix == ".py" else cls(digest(text))
+
+
+@cache
+def _parsed(text: str) -> _Source:
+    tree = ast.parse(text)
+    nodes = list(_walk(tree))
+    imports: list[tuple[int, str, str]] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            imports += [(0, alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imports += [(node.level, node.module or "", alias.name) for alias in node.names]
+    texts = frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    left_out = any(ast.unparse(statement) == f"{LEFT_OUT} = False" for statement in tree.body)
+    return _Source(digest(_told(tree)), tuple(imports), texts, left_out)
+
+
+def _parts(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """The non-empty fields of a node, without string constants that are whole statements: these do nothing."""
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            value = [part for part in value if not _is_docstring(part)]
+        if value not in (None, []):
+            yield name, value
+
+
+def _is_docstring(node: Any) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _told(node: Any) -> Any:
+    """A node of a syntax tree as plain data. ``ast.dump`` would give another text in each version of Python."""
+    if isinstance(node, ast.AST):
+        return [type(node).__name__, {name: _told(value) for name, value in _parts(node)}]
+    if isinstance(node, list):
+        return [_told(part) for part in node]
+    return repr(node)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for _, value in _parts(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield from _walk(part)
+
+
+def _closure(begun: dict[str, Path | None], sources: Iterable[_Source], packages: frozenset[str]) -> dict[str, Path]:
+    """Module -> file, for all modules within the packages that imports lead to from some modules and files."""
+    found: dict[str, Path] = {}
+    named = (module for source in sources for module in _named(source, "", False, packages))
+    waiting = {module: path for module, path in begun.items() if _top(module) in packages}
+    waiting |= {module: None for module in named if module not in waiting}
+    while waiting:
+        module, path = waiting.popitem()
+        path = path or _file_in(module)
+        if module in found or path is None or (source := _Source.of(path)).left_out:
+            continue
+        found[module] = path
+        waiting |= dict.fromkeys(_named(source, module, path.name == "__init__.py", packages))
+    return dict(sorted(found.items()))
+
+
+def _named(source: _Source, module: str, is_package: bool, packages: frozenset[str]) -> Iterator[str]:
+    """The imported names that may be modules, and the packages around them and around the importing module."""
+    names = {module}
+    for level, base, name in source.imports:
+        if level:
+            above = module.split(".")[: len(module.split(".")) - level + is_package]
+            base = ".".join([*above, base] if base else above)
+        names |= {base, f"{base}.{name}"} if name else {base}
+    for name in names:
+        if _top(name) in packages:
+            parts = name.split(".")
+            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+
+
+@cache
+def _registered() -> tuple[EntryPoint, ...]:
+    return tuple(registered("engines").values())
+
+
+def _top(module: str) -> str:
+    """The top-level package of a module."""
+    return module.partition(".")[0]
+
+
+def _file_of(kind: type) -> Path | None:
+    try:
+        source = getsourcefile(kind)
+    except (TypeError, OSError):
+        return None
+    return Path(source) if source else None
+
+
+@cache
+def _file_in(module: str) -> Path | None:
+    """The file of a module, without importing the module; None if there is no such module or it has no source."""
+    top, *rest = module.split(".")
+    try:
+        spec = find_spec(top)
+    except ValueError:  # a module made by hand has no spec
+        return None
+    if spec is None:
+        return None
+    if not rest:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+    for folder in spec.submodule_search_locations or ():
+        path = Path(folder, *rest)
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
+def _java_beside(path: Path, source: _Source) -> list[Path]:
+    """The Java files in a module's folder that a string constant of the module names, by file or by class."""
+    words = {word for text in source.texts for word in re.findall(r"\w+", text)}
+    return [java for java in sorted(path.parent.glob("*.java")) if java.stem in words]
+
+
+JAVA = re.compile(r'//[^\n]*|/\*.*?\*/|\s+|("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|\w+|.)', re.DOTALL)
+"""A comment, white space, or (in the group) a word, a string or a sign of Java."""
+
+
+@cache
+def _digest_of_java(text: str) -> str:
+    return digest([sign for sign in JAVA.findall(text) if sign])

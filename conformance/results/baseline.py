@@ -1,0 +1,296 @@
+"""Baselines: results reduced to the data that later runs are compared with, one line for each guarantee on an engine,
+for git.
+
+A comparison pairs the same engines in different versions: an engine ``NAME@VERSION`` is called NAME if that is
+unambiguous.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.model.reading import text_of
+from conformance.results.earlier import FIRST, SECOND
+from conformance.results.record import RunRecord
+from conformance.results.results import Results, UnreadableResults
+from conformance.results.signature import signature
+
+SCHEMA, SCHEMA_1 = "conformance/baseline/2", "conformance/baseline/1"
+"""The first schema. It recorded nothing about the run: no scope, packs, failures or stored witnesses."""
+
+Place = tuple[str, str, str, str]
+"""(engine, scenario, guarantee, perturbation), or with a program in place of the guarantee."""
+
+
+class UnreadableBaseline(ValueError):
+    """A file that is neither a baseline of this version nor results; the message says what is wrong with it."""
+
+
+class UnfitBaseline(ValueError):
+    """Results that must not become a baseline; the message says why."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a cell. All fields but ``verdict`` and ``cases`` belong to violated cells.
+
+    Attributes:
+        signature: how the guarantee failed.
+        violations: number of cases that speak against the guarantee, 0 if unknown.
+        intermittent: "k/n" if the witness fails in only k of n runs alone.
+    """
+
+    verdict: Verdict
+    cases: int = 0
+    witness: str = ""
+    signature: str = ""
+    violations: int = 0
+    intermittent: str = ""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The share of the drawn cases and packs that a run asked engines for.
+
+    Attributes:
+        brief: whether it was a first look, or one side of an upgrade: a failing case runs alone once.
+        share: the fraction of the selected packs that slow engines ran.
+        all_packs: whether slow engines ran all packs instead of a selection.
+        partial: whether the run was cut short.
+    """
+
+    brief: bool = False
+    share: float = 1.0
+    all_packs: bool = False
+    partial: bool = False
+
+    @classmethod
+    def of(cls, run: RunRecord) -> Scope:
+        """The scope of a run's record. A record of an earlier version lacks some fields, and counts as a full run."""
+        found = {name: getattr(run, name, None) for name in ("brief", "share", "all_packs", "partial")}
+        return cls(**{name: value for name, value in found.items() if value is not None})
+
+    @property
+    def flaws(self) -> list[str]:
+        """The ways in which the scope falls short of a full run, in words."""
+        found = ["was cut short"] if self.partial else []
+        found += ["was brief"] if self.brief else []
+        return [*found, f"asked slow engines {self.share:.0%} of the packs"] if self.share < 1 else found
+
+    def comparable(self, other: Scope) -> bool:
+        """Whether the results of two runs can be compared: neither run was cut short, and both were asked the same
+        amount."""
+        return not (self.partial or other.partial) and (self.brief, self.share) == (other.brief, other.share)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The results of a run, without the evidence.
+
+    Attributes:
+        harness, cases_digest: values that both sides of a comparison must share.
+        engines: engine -> its versions, the framework first.
+        cells: the standing of each cell.
+        alike: by program: the strongest equivalences that every pair of twins showed.
+        scope: how much was asked.
+        stored_witnesses: identifies the stored witnesses that were replayed, "" where that is not known.
+        packs: engine -> number of packs that it ran. An engine whose number is unknown is left out.
+        failures: engine -> why it did not run, or not to its end; also those that gave no cells at all.
+    """
+
+    harness: str
+    cases_digest: str
+    engines: Mapping[str, Mapping[str, str]]
+    cells: Mapping[Place, Standing]
+    alike: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)
+    scope: Scope = Scope()
+    stored_witnesses: str = ""
+    packs: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, results: Results) -> Baseline:
+        results = results.in_short()
+        engines = dict.fromkeys(results.engines)
+        return cls(
+            results.run.harness,
+            results.run.cases_digest,
+            {engine: dict(results.environment[engine].versions) for engine in engines},
+            {(c.engine, c.scenario, c.guarantee, c.perturbation): _standing(c, results) for c in results.cells},
+            {
+                (s.engine, s.scenario, s.program, s.perturbation): tuple(how.value for how in s.observed)
+                for s in results.stability
+                if s.pairs and s.engine in engines
+            },
+            Scope.of(results.run),
+            results.run.stored_witnesses,
+            {engine: found.packs.run for engine, found in results.environment.items() if found.packs.drawn},
+            {engine: found.failure for engine, found in results.environment.items() if found.failure},
+        )
+
+    def updated(self, newer: Baseline) -> Baseline:
+        """A copy in which the engines of ``newer`` replace the engines of the same names."""
+
+        def kept(mine: Mapping[Place, Any], other: Mapping[Place, Any]) -> dict[Place, Any]:
+            return {place: found for place, found in mine.items() if place[0] not in newer.engines} | dict(other)
+
+        def beside(mine: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: found for name, found in mine.items() if name not in newer.engines} | dict(other)
+
+        return replace(
+            newer,
+            engines={**self.engines, **newer.engines},
+            cells=kept(self.cells, newer.cells),
+            alike=kept(self.alike, newer.alike),
+            packs=beside(self.packs, newer.packs),
+            failures=beside(self.failures, newer.failures),
+        )
+
+    def check_fit(self, before: Baseline | None = None) -> None:
+        """Whether it may become a baseline, in place of its engines in ``before`` where that is given.
+
+        Raises:
+            UnfitBaseline: the run was not a full one, an engine failed, or its results have fewer scenarios than ``before`` has.
+        """
+        if self.scope.flaws:
+            raise UnfitBaseline(f"a baseline is of a full run; this run {' and '.join(self.scope.flaws)}")
+        if self.failures:
+            engine, why = next(iter(self.failures.items()))
+            raise UnfitBaseline(f"{engine} failed, so that there is nothing to compare with: {why}")
+        there = {place[:2] for place in self.cells}
+        for engine, scenario, *_ in before.cells if before else ():
+            if engine in self.engines and (engine, scenario) not in there:
+                raise UnfitBaseline(
+                    f"{engine} was not asked about {scenario}, which the baseline has: "
+                    "run all of its scenarios, or write a new baseline"
+                )
+
+    def without(self, engines: Collection[str]) -> Baseline:
+        """A copy without these engines, as if they had taken no part."""
+        return replace(
+            self,
+            engines={name: versions for name, versions in self.engines.items() if name not in engines},
+            cells={place: standing for place, standing in self.cells.items() if place[0] not in engines},
+            alike={place: found for place, found in self.alike.items() if place[0] not in engines},
+            packs={name: found for name, found in self.packs.items() if name not in engines},
+            failures={name: found for name, found in self.failures.items() if name not in engines},
+        )
+
+    def write(self, path: Path) -> None:
+        """Writes the baseline sorted, with one line for each guarantee on an engine. A baseline that was read in the
+        first schema is written unchanged."""
+        of_run = {
+            "run": asdict(self.scope) | {"stored_witnesses": self.stored_witnesses},
+            "packs": dict(sorted(self.packs.items())),
+            "failures": dict(sorted(self.failures.items())),
+        }
+        known = self.stored_witnesses or self.packs or self.failures or self.scope != Scope()
+        head = {
+            "schema": SCHEMA if known else SCHEMA_1,
+            "harness": self.harness,
+            "cases": self.cases_digest,
+            **(of_run if known else {}),
+            "engines": {name: dict(self.engines[name]) for name in sorted(self.engines)},
+        }
+        lines = [json.dumps(head, ensure_ascii=False), *_lines("guarantee", self.cells, _to_json)]
+        lines += _lines("program", self.alike, list)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Baseline:
+        """Reads a baseline from its own file, or from results.
+
+        Raises:
+            UnreadableBaseline: it is neither, or of a run that was cut short.
+        """
+        text = text_of(path, UnreadableBaseline)
+        if any(f'"{schema}"' in text[:300] for schema in (FIRST, SECOND)):
+            try:
+                results = Results.read(path)
+            except UnreadableResults as error:
+                raise UnreadableBaseline(str(error)) from None
+            if results.run.partial:
+                raise UnreadableBaseline(f"{path} is of a run that was cut short: run it again to its end")
+            return cls.of(results)
+        try:
+            head, *lines = map(json.loads, text.splitlines())
+            if not isinstance(head, dict) or head.get("schema") not in (SCHEMA, SCHEMA_1):
+                raise UnreadableBaseline(f"{path} is neither a baseline of this version nor results")
+            cells, alike = dict[Place, Standing](), dict[Place, tuple[str, ...]]()
+            for line in lines:
+                for perturbation, found in line["under"].items():
+                    if "guarantee" in line:
+                        cells[line["engine"], line["scenario"], line["guarantee"], perturbation] = _from_json(found)
+                    else:
+                        alike[line["engine"], line["scenario"], line["program"], perturbation] = tuple(found)
+            run = dict(head["run"] if head["schema"] == SCHEMA else {})
+            return cls(
+                str(head["harness"]),
+                str(head["cases"]),
+                dict(head["engines"]),
+                cells,
+                alike,
+                stored_witnesses=str(run.pop("stored_witnesses", "")),
+                scope=Scope(**run),
+                packs=dict(head.get("packs", {})),
+                failures=dict(head.get("failures", {})),
+            )
+        except UnreadableBaseline:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UnreadableBaseline(f"{path} is neither a whole baseline nor results: {error!r}") from None
+
+    @property
+    def able(self) -> frozenset[str]:
+        """The engines with at least one cell that is not unsupported."""
+        return frozenset(engine for (engine, *_), s in self.cells.items() if s.verdict is not Verdict.UNSUPPORTED)
+
+    def counts(self) -> dict[str, Counter[Verdict]]:
+        """Number of cells of an engine by verdict."""
+        found = {name: Counter[Verdict]() for name in self.engines}
+        for (engine, *_), standing in self.cells.items():
+            found[engine][standing.verdict] += 1
+        return found
+
+    def version(self, engine: str) -> str:
+        """The version of an engine's framework, "" if it has none."""
+        name, number = next(iter(self.engines[engine].items()), ("", ""))
+        return "" if name == "python" else number
+
+
+def _standing(cell: MatrixCell, results: Results) -> Standing:
+    if cell.verdict is not Verdict.VIOLATED:
+        return Standing(cell.verdict, cell.cases)
+    message = results.witnesses[cell.witness].message if cell.witness else cell.reason
+    return Standing(cell.verdict, cell.cases, cell.witness, signature(message), cell.violations, cell.intermittent)
+
+
+def _to_json(standing: Standing) -> list[Any]:
+    found: list[Any] = [standing.verdict.value, standing.cases]
+    if standing.verdict is not Verdict.VIOLATED:
+        return found
+    how_often = [standing.violations, standing.intermittent] if standing.violations or standing.intermittent else []
+    return [*found, standing.witness, standing.signature, *how_often]
+
+
+def _from_json(found: list[Any]) -> Standing:
+    """A violated cell of the first schema has no number of violations, and does not say whether it was intermittent."""
+    verdict, cases, *rest = found
+    given = [*rest, *("", "", 0, "")[len(rest) :]]
+    witness, told, violations, intermittent = given
+    return Standing(Verdict(verdict), int(cases), str(witness), str(told), int(violations), str(intermittent))
+
+
+def _lines(what: str, found: Mapping[Place, Any], told: Any) -> Iterator[str]:
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for engine, scenario, name, perturbation in sorted(found):
+        row = rows.setdefault((engine, scenario, name), {})
+        row[perturbation] = told(found[engine, scenario, name, perturbation])
+    for (engine, scenario, name), under in rows.items():
+        yield json.dumps({"engine": engine, "scenario": scenario, what: name, "under": under}, ensure_ascii=False)

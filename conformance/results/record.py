@@ -1,0 +1,247 @@
+"""The records in results of a run, its engines and scenarios, and the replayed stored witnesses.
+
+``from_json`` takes data that ``results.schema.json`` describes. ``Results.read`` checks the data against the schema
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+
+from conformance.model.engine import EngineInfo
+from conformance.model.scenario import Scenario
+from conformance.model.values import Json
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What was run.
+
+    Attributes:
+        harness: the version of this harness.
+        seed: None where the cases came from a file.
+        wanted: cases asked for per guarantee.
+        cases: distinct cases, twins included.
+        cases_digest: identifies the file of cases.
+        timelines: number of timelines of the cases.
+        partial: whether the run was cut short.
+        brief: whether the run was a first look (``--quick``): stored witnesses replayed in packs, new ones run alone
+            once.
+        share: fraction of the selected packs that slow engines ran.
+        all_packs: whether slow engines ran all packs.
+        stored_witnesses: identifies the stored witnesses that were replayed.
+        scenarios, engines: the requested ids.
+    """
+
+    harness: str = ""
+    seed: int | None = None
+    wanted: int = 0
+    cases: int = 0
+    cases_digest: str = ""
+    timelines: int = 0
+    partial: bool = False
+    brief: bool = False
+    share: float = 1.0
+    all_packs: bool = False
+    stored_witnesses: str = ""
+    scenarios: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        found = asdict(self)
+        options = {name: list(found.pop(name)) for name in ("scenarios", "engines")}
+        return found | {"options": options}
+
+    @property
+    def shortened(self) -> list[str]:
+        """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
+        found = ["cut short: the results are partial"] if self.partial else []
+        found += ["brief: a first look"] if self.brief else []
+        return [*found, f"slow engines ran {self.share:.0%} of their packs"] if self.share < 1 else found
+
+    @classmethod
+    def from_json(cls, data: Json) -> RunRecord:
+        known = {f.name for f in fields(cls)}
+        options = data["options"]
+        return cls(
+            **{name: value for name, value in data.items() if name in known},
+            scenarios=tuple(options["scenarios"]),
+            engines=tuple(options["engines"]),
+        )
+
+
+@dataclass(frozen=True)
+class FeatureRecord:
+    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` says by what means, or why
+    not. ``evidence`` is the engine's answer to a request for the feature."""
+
+    how: str
+    note: str = ""
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class LatenessRecord:
+    """When an engine's operator refuses a row as late, in words."""
+
+    global_window: str = ""
+    fixed_windows: str = ""
+
+    def to_json(self) -> Json:
+        return {"global window": self.global_window, "fixed windows": self.fixed_windows}
+
+    @classmethod
+    def from_json(cls, data: Json) -> LatenessRecord:
+        return cls(data["global window"], data["fixed windows"])
+
+
+@dataclass(frozen=True)
+class PacksRecord:
+    """Number of packs that an engine ran, and number of packs that were drawn. A slow engine runs a selection."""
+
+    run: int = 0
+    drawn: int = 0
+
+
+@dataclass(frozen=True)
+class EngineRecord:
+    """An engine as the run met it.
+
+    Attributes:
+        shown_as: the column of the matrix that the engine is shown in; native operators of one framework share one.
+        native_operator: what the engine runs in place of programs, "" where it runs programs.
+        versions: name -> version, the framework first; a setting's name has a dot.
+        features: by the name of the feature.
+        failure: why the engine did not run, or not to its end; "" if it did.
+    """
+
+    title: str = ""
+    shown_as: str = ""
+    native_operator: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    lateness: LatenessRecord = LatenessRecord()
+    features: Mapping[str, FeatureRecord] = field(default_factory=dict)
+    packs: PacksRecord = PacksRecord()
+    failure: str = ""
+
+    @classmethod
+    def of(cls, info: EngineInfo) -> EngineRecord:
+        can = info.capabilities
+        operator = can.native_operator
+        base, at, versions = info.id.partition("@")
+        family = base.partition(":")[0] + at + versions
+        return cls(
+            title=info.title,
+            shown_as=family if operator and not operator.compared else info.id,
+            native_operator=operator.words if operator else "",
+            versions=info.environment,
+            lateness=LatenessRecord(can.lateness.global_window.value, can.lateness.fixed_windows.value),
+            features={
+                feature.value: FeatureRecord(support.how, support.note, info.evidence.get(feature, ""))
+                for feature, support in can.features.items()
+            },
+            packs=PacksRecord(*info.packs),
+            failure=info.failure,
+        )
+
+    @property
+    def framework(self) -> tuple[str, str] | None:
+        """The name and the version of the engine's framework, None where it has none."""
+        first = next(iter(self.versions.items()), None)
+        return None if first and first[0] == "python" else first
+
+    def failed(self, why: str) -> EngineRecord:
+        """A copy with this failure, unless the engine has an earlier failure."""
+        return replace(self, failure=self.failure or why)
+
+    def to_json(self) -> Json:
+        return {
+            "title": self.title,
+            "shown_as": self.shown_as,
+            "native_operator": self.native_operator,
+            "versions": dict(self.versions),
+            "lateness": self.lateness.to_json(),
+            "features": {name: asdict(feature) for name, feature in self.features.items()},
+            "packs": asdict(self.packs),
+            "failure": self.failure,
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> EngineRecord:
+        return cls(
+            title=data["title"],
+            shown_as=data["shown_as"],
+            native_operator=data["native_operator"],
+            versions=data["versions"],
+            lateness=LatenessRecord.from_json(data["lateness"]),
+            features={
+                name: FeatureRecord(found["how"], found["note"], found["evidence"])
+                for name, found in data["features"].items()
+            },
+            packs=PacksRecord(data["packs"]["run"], data["packs"]["drawn"]),
+            failure=data["failure"],
+        )
+
+
+@dataclass(frozen=True)
+class GuaranteeRecord:
+    """A guarantee in words. ``program`` is the one that the guarantee is about; ``source`` is the document that claims it, with its
+    ``quote`` and ``url``; both are "" where there is none."""
+
+    claim: str
+    program: str = ""
+    source: str = ""
+    quote: str = ""
+    url: str = ""
+
+    @classmethod
+    def from_json(cls, data: Json) -> GuaranteeRecord:
+        return cls(data["claim"], data["program"], data["source"], data["quote"], data["url"])
+
+
+@dataclass(frozen=True)
+class ScenarioRecord:
+    """A scenario in words; its guarantees by id."""
+
+    name: str
+    summary: str = ""
+    guarantees: Mapping[str, GuaranteeRecord] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> ScenarioRecord:
+        guarantees = {
+            g.id: GuaranteeRecord(g.claim, g.program, g.source.document, g.source.quote, g.source.url)
+            for g in scenario.guarantees
+        }
+        return cls(scenario.name, scenario.summary, guarantees)
+
+    def to_json(self) -> Json:
+        guarantees = {name: asdict(guarantee) for name, guarantee in self.guarantees.items()}
+        return {"name": self.name, "summary": self.summary, "guarantees": guarantees}
+
+    @classmethod
+    def from_json(cls, data: Json) -> ScenarioRecord:
+        guarantees = {name: GuaranteeRecord.from_json(found) for name, found in data["guarantees"].items()}
+        return cls(data["name"], data["summary"], guarantees)
+
+
+@dataclass(frozen=True)
+class ReplayRecord:
+    """The answer of an engine to a stored witness (an id). ``answer`` is one of the answers of
+    ``conformance.confirmation.replay``."""
+
+    witness: str
+    engine: str
+    scenario: str
+    guarantee: str
+    answer: str
+    message: str = ""
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Json) -> ReplayRecord:
+        names = ("witness", "engine", "scenario", "guarantee", "answer", "message")
+        return cls(*(data[name] for name in names))

@@ -1,0 +1,49 @@
+"""Reports: renderings of results, ours and third parties' alike. The entry points ``conformance.reports`` register them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+from conformance.plugins.registry import UnknownName
+from conformance.results.results import Results
+
+GROUP = "conformance.reports"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A rendering of results as a file.
+
+    Attributes:
+        render: the results of one or several runs, oldest first -> the text of the file.
+        file: the name of the file that a run writes beside its results, "" for none.
+    """
+
+    render: Callable[[Sequence[Results]], str]
+    file: str = ""
+
+
+def report_names() -> list[str]:
+    """The names of the registered reports, in order. No report is loaded."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load_report(name: str) -> Report:
+    """The report of a name. An entry point names a ``Report``, or a function that renders.
+
+    Raises:
+        UnknownName: there is no such report.
+    """
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in points:
+        raise UnknownName(f"unknown report {name!r}; there are: {', '.join(report_names())}")
+    found: Any = points[name].load()
+    return found if isinstance(found, Report) else Report(found)
+
+
+def run_reports() -> list[Report]:
+    """The reports that a run writes."""
+    return [report for report in map(load_report, report_names()) if report.file]

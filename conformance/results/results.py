@@ -1,0 +1,212 @@
+"""Results: what a run found, as one file that every report reads.
+
+``results.schema.json`` beside this module fixes the form of the file. Files of earlier versions can be read, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from conformance.judgement.agreement import Agreement
+from conformance.judgement.cell import Folded, MatrixCell
+from conformance.judgement.stability import Stability
+from conformance.judgement.verdict import fold
+from conformance.model.engine import bare
+from conformance.model.reading import json_of
+from conformance.model.schedule import InvalidSchedule
+from conformance.model.values import Json
+from conformance.results.earlier import SECOND as SCHEMA
+from conformance.results.earlier import upgraded
+from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
+from conformance.results.witness import UnreadableWitness, Witness
+
+
+class UnreadableResults(ValueError):
+    """A file is not a results file that this version can read. The message says what is wrong with it."""
+
+
+@dataclass
+class Results:
+    """The findings of a run.
+
+    Attributes:
+        environment: id -> engine, for the engines that ran.
+        scenarios: id -> scenario.
+        stability: per program, perturbation and engine, the equivalences up to which the output is stable.
+        agreements: per program, the equivalences up to which two engines agree, and each engine and the reference.
+        replays: the answers of the stored witnesses.
+        witnesses: id -> witness.
+        timing: seconds and counts, for people. No report reads it, so it has no class. Two runs of one seed may differ in it.
+    """
+
+    run: RunRecord
+    environment: dict[str, EngineRecord]
+    scenarios: dict[str, ScenarioRecord]
+    cells: list[MatrixCell]
+    stability: list[Stability] = field(default_factory=list)
+    agreements: list[Agreement] = field(default_factory=list)
+    replays: list[ReplayRecord] = field(default_factory=list)
+    witnesses: dict[str, Witness] = field(default_factory=dict)
+    timing: dict[str, Json] = field(default_factory=dict)
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that gave cells, in the order of the run."""
+        with_cells = {cell.engine for cell in self.cells}
+        return [engine for engine in self.environment if engine in with_cells]
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """Column of the matrix -> the engines in it: one engine, or all engines of a framework that run a native operator."""
+        found: dict[str, list[str]] = {}
+        for engine in self.engines:
+            found.setdefault(self.environment[engine].shown_as, []).append(engine)
+        return found
+
+    def in_short(self) -> Results:
+        """The results with NAME in place of NAME@VERSION wherever no two engines then have one name. Comparisons of runs of several
+        versions use this form. A witness keeps the name of the engine that it was found on."""
+        alike = Counter(map(bare, self.environment))
+        names = {engine: bare(engine) if alike[bare(engine)] == 1 else engine for engine in self.environment}
+        if all(name == engine for engine, name in names.items()):
+            return self
+
+        def renamed(engine: str, record: EngineRecord) -> EngineRecord:
+            return replace(record, shown_as=bare(record.shown_as)) if names[engine] == bare(engine) else record
+
+        return replace(
+            self,
+            environment={names[engine]: renamed(engine, record) for engine, record in self.environment.items()},
+            cells=[replace(cell, engine=names[cell.engine]) for cell in self.cells],
+            stability=[replace(found, engine=names.get(found.engine, found.engine)) for found in self.stability],
+            agreements=[found.renamed(names) for found in self.agreements],
+            replays=[replace(found, engine=names.get(found.engine, found.engine)) for found in self.replays],
+        )
+
+    def folded(self) -> dict[tuple[str, str], dict[str, Folded]]:
+        """(scenario, guarantee) -> engine -> one row over all perturbations."""
+        groups: dict[tuple[str, str], dict[str, list[MatrixCell]]] = {}
+        for cell in self.cells:
+            groups.setdefault(cell.row, {}).setdefault(cell.engine, []).append(cell)
+        return {row: {engine: fold(cells) for engine, cells in found.items()} for row, found in groups.items()}
+
+    def of(self, row: tuple[str, str], engine: str) -> list[MatrixCell]:
+        return [cell for cell in self.cells if cell.row == row and cell.engine == engine]
+
+    def to_json(self) -> dict[str, Json]:
+        """The content of the file, in the form of ``results.schema.json``."""
+        return {
+            "schema": SCHEMA,
+            "run": self.run.to_json(),
+            "environment": {engine: record.to_json() for engine, record in self.environment.items()},
+            "scenarios": {scenario: record.to_json() for scenario, record in self.scenarios.items()},
+            "cells": [cell.to_json() for cell in self.cells],
+            "stability": [found.to_json() for found in self.stability],
+            "agreements": [found.to_json() for found in self.agreements],
+            "replays": [found.to_json() for found in self.replays],
+            "witnesses": {name: witness.to_json() for name, witness in self.witnesses.items()},
+            "timing": self.timing,
+        }
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Results:
+        """The results in a file, of this version or of an earlier one.
+
+        Raises:
+            UnreadableResults: the file is not a results file.
+        """
+        return cls.from_json(json_of(path, UnreadableResults), str(path))
+
+    @classmethod
+    def from_json(cls, data: Json, name: str = "results") -> Results:
+        """Results from the output of ``to_json``, of this or an earlier version. Messages use ``name``. Raises UnreadableResults."""
+        try:
+            data = upgraded(data)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UnreadableResults(f"{name} is not a whole results file of an earlier version: {error!r}") from None
+        found = data.get("schema") if isinstance(data, dict) else None
+        if found != SCHEMA:
+            raise UnreadableResults(
+                f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})"
+            )
+        try:
+            jsonschema.validate(data, schema())
+        except jsonschema.ValidationError as error:
+            where = "/".join(str(part) for part in error.absolute_path)
+            raise UnreadableResults(
+                f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
+            ) from None
+        if wrong := next(_wrong(data), None):
+            raise UnreadableResults(f"{name} is not a valid results file: {wrong}")
+        try:
+            return cls(
+                RunRecord.from_json(data["run"]),
+                {engine: EngineRecord.from_json(found) for engine, found in data["environment"].items()},
+                {scenario: ScenarioRecord.from_json(found) for scenario, found in data["scenarios"].items()},
+                [MatrixCell.from_json(cell) for cell in data["cells"]],
+                [Stability.from_json(found) for found in data["stability"]],
+                [Agreement.from_json(found) for found in data["agreements"]],
+                [ReplayRecord.from_json(found) for found in data["replays"]],
+                {key: _witness(key, found, name) for key, found in data["witnesses"].items()},
+                data["timing"],
+            )
+        except InvalidSchedule as error:
+            raise UnreadableResults(f"{name} is not a valid results file: {error}") from None
+
+
+def _witness(key: str, data: Json, name: str) -> Witness:
+    """The witness with this id. Raises UnreadableResults."""
+    try:
+        found = Witness.from_json(data, "it")
+        if found.id != key:
+            raise UnreadableWitness("it is another's")
+    except UnreadableWitness as error:
+        raise UnreadableResults(f"{name} is not a valid results file: witness {key}: {error}") from None
+    return found
+
+
+def _wrong(data: Mapping[str, Any]) -> Iterator[str]:
+    """The contradictions between parts of the file."""
+    guarantees = {(scenario, g) for scenario, texts in data["scenarios"].items() for g in texts["guarantees"]}
+    seen = set()
+    for cell in data["cells"]:
+        place = cell["engine"], cell["scenario"], cell["guarantee"], cell["perturbation"]
+        if place in seen:
+            yield f"it has the cell {'/'.join(place)} twice"
+        seen.add(place)
+        if place[1:3] not in guarantees:
+            yield f"it speaks of the guarantee {cell['scenario']}/{cell['guarantee']}, which it does not have"
+        if cell["engine"] not in data["environment"]:
+            yield f"it speaks of the engine {cell['engine']}, which it does not have"
+        if cell["verdict"] == "holds" and not cell["cases"]:
+            yield f"the cell {'/'.join(place)} holds without a case"
+        if cell["witness"]:
+            witness = data["witnesses"].get(cell["witness"])
+            if witness is None:
+                yield f"it speaks of the witness {cell['witness']}, which it does not have"
+            elif (witness.get("scenario"), witness.get("guarantee")) != place[1:3]:
+                yield f"the witness {cell['witness']} is not of the cell {'/'.join(place)}"
+    for found in (*data["stability"], *data["agreements"]):
+        if found["scenario"] not in data["scenarios"]:
+            yield f"it speaks of the scenario {found['scenario']}, which it does not have"
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a results file."""
+    loaded: dict[str, Any] = json.loads(
+        files("conformance.results").joinpath("results.schema.json").read_text(encoding="utf-8")
+    )
+    return loaded

@@ -1,0 +1,239 @@
+"""Cases, traces and check results as Arrow tables, in files and on the way to other processes.
+
+Schedules and emissions are JSON text. All other values are typed fields. A case and its twins are one family. Checks look at a
+family together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import feather
+
+from conformance.judgement.batches import Checked
+from conformance.judgement.evidence import Against, Evidence, Runs, Traces
+from conformance.judgement.stability import Stability, StabilityGrade
+from conformance.model.case import Case
+from conformance.model.equivalence import Equivalence
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.schedule import Schedule
+from conformance.model.trace import Trace
+from conformance.model.values import canonical
+
+TEXT, WHOLE = pa.string(), pa.int64()
+
+CASES = pa.schema(
+    [(name, TEXT) for name in ("id", "family", "scenario", "program", "schedule", "perturbation", "base")]
+)
+
+TRACES = pa.schema(
+    [
+        ("case", TEXT),
+        ("family", TEXT),
+        ("pack", WHOLE),
+        ("emissions", TEXT),
+        ("untouched", pa.bool_()),
+        ("lost", TEXT),
+        ("fault", TEXT),
+    ]
+)
+"""An engine's trace of each case that it got. ``emissions`` is null if it gave no answer; then ``lost`` or ``fault`` says why. The
+metadata of the schema have the row counts of packs, and remarks (``COUNTS``, ``NOTES``)."""
+
+COUNTS, NOTES = b"conformance.counts", b"conformance.notes"
+
+CHECKS = pa.schema(
+    [
+        *((name, TEXT) for name in ("kind", "scenario", "about", "perturbation", "outcome", "case", "base", "message")),
+        *((name, WHOLE) for name in ("count", "inapplicable", "refuted")),
+    ]
+)
+"""Check results. A row of kind EVIDENCE is about a guarantee (``about``). Each case that put the guarantee to the test has a row
+(STOOD), and a second one if it speaks against the guarantee (AGAINST). Each FAULT and LOST has a row. One row counts the INAPPLICABLE
+cases. A row of kind GRADE is about a program's pairs of twins at an equivalence (``outcome``): how many counted, how many did not,
+how many were refuted, and the smallest refuted one."""
+
+EVIDENCE, GRADE = "evidence", "grade"
+STOOD, AGAINST, INAPPLICABLE, FAULT, LOST = "stood", "against", "inapplicable", "fault", "lost"
+
+
+def family(case: Case) -> str:
+    return case.base or case.id
+
+
+def case_table(cases: Iterable[Case]) -> pa.Table:
+    rows = [
+        (c.id, family(c), c.scenario, c.program, canonical(c.schedule.to_json()), c.perturbation, c.base) for c in cases
+    ]
+    return _table(rows, CASES)
+
+
+def cases_of(table: pa.Table) -> list[Case]:
+    """The cases of a table.
+
+    Raises:
+        InvalidSchedule: a schedule breaks a rule of the model.
+    """
+    names = ("scenario", "program", "schedule", "perturbation", "base")
+    columns = (table.column(name).to_pylist() for name in names)
+    return [Case(s, p, Schedule.from_json(json.loads(text)), *twin) for s, p, text, *twin in zip(*columns, strict=True)]
+
+
+def run_table(cases: Iterable[Case], runs: Runs) -> pa.Table:
+    """The table of an engine's traces of these cases."""
+    packs = {case.id: number for number, (pack, _) in enumerate(runs.packs) for case in pack.cases}
+    rows = []
+    for case in cases:
+        trace = runs.traces.get(case.id)
+        emissions = None if trace is None else json.dumps(trace.to_json(), separators=(",", ":"), ensure_ascii=False)
+        lost, fault = runs.lost.get(case.id), runs.faults.get(case.id)
+        touched = case.id not in runs.untouched
+        rows.append((case.id, family(case), packs.get(case.id), emissions, not touched, lost, fault))
+    counts = [[[c.step, c.delivered, c.received, c.reported_late] for c in run.counts] for _, run in runs.packs]
+    metadata = {COUNTS: json.dumps(counts), NOTES: json.dumps(dict(sorted(runs.notes.items())))}
+    return _table(rows, TRACES.with_metadata(metadata))
+
+
+def runs_of(table: pa.Table, cases: Mapping[str, Case]) -> Runs:
+    """The runs in a table, or in some of its rows. ``cases`` is id -> case."""
+    runs = Runs()
+    packs: dict[int, list[Case]] = {}
+    for row in zip(*(table.column(name).to_pylist() for name in TRACES.names), strict=True):
+        case, _, pack, emissions, untouched, lost, fault = row
+        if emissions is not None:
+            runs.traces[case] = Trace.from_json(json.loads(emissions))
+        if pack is not None:
+            packs.setdefault(pack, []).append(cases[case])
+        if untouched:
+            runs.untouched.add(case)
+        if lost is not None:
+            runs.lost[case] = lost
+        if fault is not None:
+            runs.faults[case] = fault
+    metadata = table.schema.metadata
+    counts = json.loads(metadata[COUNTS])
+    for pack, members in sorted(packs.items()):
+        run = PackRun({}, tuple(StepCount(*count) for count in counts[pack]))
+        runs.packs.append((Pack(tuple(members)), run))
+    runs.notes = json.loads(metadata[NOTES])
+    return runs
+
+
+def pack_run_table(pack: Pack, run: PackRun) -> pa.Table:
+    """The table of the run of one pack."""
+    runs = Runs()
+    runs.add(pack, run)
+    return run_table(pack.cases, runs)
+
+
+def pack_run_of(table: pa.Table, pack: Pack) -> PackRun:
+    """The run of one pack."""
+    runs = runs_of(table, {case.id: case for case in pack.cases})
+    ((_, run),) = runs.packs
+    return replace(run, traces=runs.traces, untouched=frozenset(runs.untouched), notes=runs.notes)
+
+
+def traces_of(table: pa.Table) -> dict[str, Trace]:
+    """The traces of a table by case id."""
+    given = zip(table.column("case").to_pylist(), table.column("emissions").to_pylist(), strict=True)
+    return {case: Trace.from_json(json.loads(emissions)) for case, emissions in given if emissions is not None}
+
+
+def check_table(checked: Checked) -> pa.Table:
+    rows: list[tuple[Any, ...]] = []
+    for (scenario, guarantee, perturbation), evidence in checked.evidence.items():
+        start = (EVIDENCE, scenario, guarantee, perturbation)
+        rows += [(*start, STOOD, case.id, "", "", 1, 0, 0) for case in evidence.exercised]
+        rows += [
+            (*start, AGAINST, a.case.id, a.base.id if a.base else "", a.message, 1, 0, 0) for a in evidence.against
+        ]
+        rows += [(*start, FAULT, "", "", text, 1, 0, 0) for text in evidence.faults]
+        rows += [(*start, LOST, "", "", text, 1, 0, 0) for text in evidence.lost]
+        rows.append((*start, INAPPLICABLE, "", "", "", evidence.inapplicable, 0, 0))
+    for stability in checked.stabilities:
+        for grade in stability.grades:
+            base, twin = (case.id for case in grade.smallest) if grade.smallest else ("", "")
+            counted = grade.counted, grade.inapplicable, grade.refuted
+            start = (GRADE, stability.scenario, stability.program, stability.perturbation)
+            rows.append((*start, grade.equivalence.value, twin, base, "", *counted))
+    return _table(rows, CHECKS)
+
+
+def checked_of(table: pa.Table, asked: Iterable[Stability], cases: Mapping[str, Case], traces: Traces) -> Checked:
+    """The findings in a table of check results, or in several tables put together. The order of rows does not count.
+
+    Args:
+        asked: the stabilities that the engine was asked for.
+        cases: id -> case, for the cases in the table.
+        traces: case id -> trace.
+    """
+    found = Checked()
+    grades: dict[tuple[str, str, str], list[StabilityGrade]] = {}
+    order = [(name, "ascending") for name in ("kind", "scenario", "about", "perturbation", "outcome", "case")]
+    table = table.sort_by(order)
+    for row in zip(*(table.column(name).to_pylist() for name in CHECKS.names), strict=True):
+        kind, scenario, about, perturbation, outcome, case, base, message, count, inapplicable, refuted = row
+        key = (scenario, about, perturbation)
+        if kind == GRADE:
+            pair = (cases[base], cases[case]) if case else None
+            grades.setdefault(key, []).append(StabilityGrade(Equivalence(outcome), count, inapplicable, refuted, pair))
+            continue
+        evidence = found.evidence.setdefault(key, Evidence())
+        if outcome == STOOD:
+            evidence.exercised.append(cases[case])
+        elif outcome == AGAINST:
+            evidence.against.append(Against(cases[case], message, cases[base] if base else None))
+        elif outcome == INAPPLICABLE:
+            evidence.inapplicable += count
+        else:
+            (evidence.faults if outcome == FAULT else evidence.lost).append(message)
+    found.stabilities = [s if s.unsupported else s.with_grades(grades.get(s.place, ()), traces) for s in asked]
+    return found
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file. If there is no folder for it, make one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path)
+
+
+def read(path: Path) -> pa.Table:
+    """The table in a Parquet file, or in a folder of such files.
+
+    Raises:
+        OSError: there is no such file.
+        pa.ArrowInvalid: the file is not a Parquet file.
+    """
+    return pq.read_table(path)
+
+
+def metadata(path: Path) -> dict[bytes, bytes]:
+    """The metadata of a Parquet file of traces: row counts of packs, and remarks."""
+    found: dict[bytes, bytes] = pq.read_schema(path).metadata
+    return {name: found[name] for name in (COUNTS, NOTES)}
+
+
+def count(path: Path) -> int:
+    """The number of rows in a Parquet file."""
+    rows: int = pq.read_metadata(path).num_rows
+    return rows
+
+
+def send(path: Path, table: pa.Table) -> None:
+    """Write a table for another process of this run."""
+    feather.write_feather(table, path, compression="uncompressed")
+
+
+def receive(path: Path) -> pa.Table:
+    return feather.read_table(path, memory_map=False)
+
+
+def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns: Iterator[Any] = zip(*rows, strict=True) if rows else iter([()] * len(schema))
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)

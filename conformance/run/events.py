@@ -1,0 +1,65 @@
+"""Events: a run sends them to its observers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.judgement.cell import MatrixCell
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    cases: int
+    timelines: int
+
+
+@dataclass(frozen=True)
+class WitnessUnknown:
+    """A stored witness is not replayed: its scenario does not exist, or the scenario has no such guarantee of such a
+    program."""
+
+    witness: str
+    scenario: str
+    program: str
+    guarantee: str
+
+
+@dataclass(frozen=True)
+class BatchBegun:
+    """``packs`` packs of a batch are about to run, out of all that were drawn."""
+
+    engine: str
+    batch: int
+    batches: int
+    packs: int
+    drawn: int
+
+
+@dataclass(frozen=True)
+class PackDone:
+    engine: str
+
+
+@dataclass(frozen=True)
+class Confirming:
+    engine: str
+    cells: int
+
+
+@dataclass(frozen=True)
+class CellDone:
+    cell: MatrixCell
+
+
+@dataclass(frozen=True)
+class EngineDone:
+    """An engine's turn is over. ``failure`` is empty for an engine that ran to its end. ``available`` is False for an
+    engine that never started."""
+
+    engine: str
+    seconds: float
+    failure: str
+    available: bool
+
+
+Event = RunStarted | WitnessUnknown | BatchBegun | PackDone | Confirming | CellDone | EngineDone

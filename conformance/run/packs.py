@@ -1,0 +1,173 @@
+"""Runs the packs of a batch: selects the packs of an engine, runs a failed pack again (without a case, in halves or in
+a fresh process), and reports the failures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from conformance.execution.host import EngineDown, NoAnswer
+from conformance.execution.packing import chosen, halves, packs_of
+from conformance.execution.watched import GivenUp, Watched
+from conformance.judgement.evidence import Runs
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import CannotRun, Capabilities, NotDriven
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.scenario import Scenario, asked_by, programs_of
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The selection of the packs of a batch for an engine.
+
+    Attributes:
+        packs: the packs that the engine runs.
+        drawn: number of packs in the batch.
+    """
+
+    packs: tuple[Pack, ...]
+    drawn: int
+
+    @property
+    def cases(self) -> list[Case]:
+        return [case for pack in self.packs for case in pack.cases]
+
+
+def choice_of(
+    cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
+) -> Choice:
+    """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
+    the engine's capabilities say how many, and the engine takes this ``share`` of them."""
+    programs: Mapping[str, Program] = programs_of(scenarios)
+    mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
+    drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+    most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
+    return Choice(tuple(drawn if all_packs else chosen(drawn, most, asked_by(scenarios))), len(drawn))
+
+
+@dataclass
+class Given:
+    """The results of packs, and the failure of the engine's process, "" if it did not fail."""
+
+    runs: Runs = field(default_factory=Runs)
+    failure: str = ""
+
+    def add(self, other: Given) -> None:
+        self.runs.merge(other.runs)
+        self.failure = self.failure or other.failure
+
+
+AGAIN = 2
+"""Number of retries of a failed pack: first in a fresh query, then in a fresh process."""
+
+
+class Processes:
+    """The processes that an engine's packs run in. Several threads may use one ``Processes`` at a time.
+
+    Args:
+        engine: the engine in its process.
+        restart: starts the engine again after its process has ended.
+        beside: starts the engine in another process beside the first. Both raise CannotRun.
+    """
+
+    def __init__(
+        self,
+        engine: Watched,
+        restart: Callable[[], Watched] | None = None,
+        beside: Callable[[], Watched] | None = None,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._engine, self._restart, self._beside, self.interrupted = engine, restart, beside, interrupted
+        self._fresh: Watched | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def given_up(self) -> str:
+        """The reason why the engine gets no more packs, "" while it gets packs."""
+        return self._engine.given_up
+
+    def living(self) -> Watched:
+        """The engine, restarted if its process has ended."""
+        with self._lock:
+            if not self._engine.alive and self._restart and not (self.interrupted() or self.given_up):
+                with suppress(CannotRun):  # the pack is then lost, and its cause is the end of the process
+                    self._engine = self._restart()
+            return self._engine
+
+    def again(self, failed: Watched, error: EngineDown, times: int) -> Watched | None:
+        """The process for another run of a pack that failed for the time ``times``. None if another run cannot help:
+        the engine hung, or is given up."""
+        if times > AGAIN or self.interrupted() or not self._restart or isinstance(error, (NoAnswer, GivenUp)):
+            return None
+        if not failed.alive:
+            return engine if (engine := self.living()).alive else None
+        return failed if times < AGAIN else self._other()
+
+    def _other(self) -> Watched | None:
+        with self._lock:
+            if (self._fresh is None or not self._fresh.alive) and self._beside:
+                with suppress(CannotRun):
+                    self._fresh = self._beside()
+            return self._fresh if self._fresh and self._fresh.alive else None
+
+
+def run_packs(processes: Processes, packs: tuple[Pack, ...], parallel: int, done: Callable[[], None]) -> Given:
+    """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack."""
+
+    def run(pack: Pack) -> Given:
+        given = run_pack(processes, pack)
+        done()
+        return given
+
+    total = Given()
+    with ThreadPoolExecutor(max_workers=parallel) as pool:
+        for given in pool.map(run, packs):
+            total.add(given)
+    total.failure = processes.given_up or total.failure
+    return total
+
+
+def run_pack(processes: Processes, pack: Pack) -> Given:
+    """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
+    slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process.
+    Cases without an answer are lost, or have a fault if the schedule was not driven."""
+    given, failed = Given(), 0
+    engine: Watched | None = processes.living()
+    while engine and pack.cases:
+        try:
+            run = engine.run(pack)
+            if _too_slow(pack, run) and len(smaller := halves(pack)) > 1:
+                for half in smaller:
+                    given.add(run_pack(processes, half))
+            else:
+                given.runs.add(pack, run)
+            break
+        except NotDriven as error:
+            given.runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
+            break
+        except EngineDown as error:
+            cause = "interrupted" if processes.interrupted() else str(error)
+            guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
+            if not guilty or not engine.alive:
+                failed += 1
+                if other := processes.again(engine, error, failed):
+                    engine = other
+                    continue
+                given.runs.lost |= {case.id: cause for case in pack.cases}
+                given.failure = cause
+                break
+            given.runs.lost[guilty[0].id] = cause
+            left = tuple(case for case in pack.cases if case is not guilty[0])
+            if not left:
+                break
+            pack = Pack(left)
+    return given
+
+
+def _too_slow(pack: Pack, run: PackRun) -> bool:
+    """Whether a pack says nothing because more processing time passed than the schedule waited for."""
+    return pack.cases[0].schedule.waits and all(case.id in run.untouched for case in pack.cases)

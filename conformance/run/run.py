@@ -1,0 +1,129 @@
+"""One run: generates or reads the cases, gives every engine its turn, and combines the results.
+
+The run reports its progress as events and prints nothing. Engines run in processes of their own, in parallel queues.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from importlib.metadata import version
+
+from conformance.judgement.agreement import Agreement
+from conformance.model.values import digest as digest_of
+from conformance.plugins.registry import load_scenarios
+from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
+from conformance.results.results import Results
+from conformance.results.store import Store
+from conformance.results.witness import stored_witnesses
+from conformance.run.checks import Checks, agreements_of
+from conformance.run.drawing import Drawing, Drawn
+from conformance.run.events import Event, RunStarted, WitnessUnknown
+from conformance.run.hosts import Hosts
+from conformance.run.options import Options
+from conformance.run.queues import Cases, queues, run_queue
+from conformance.run.turn import EngineOutcome, Shared, Turn
+
+__all__ = ["Options", "Run"]
+
+
+class Run:
+    """One run, from options to results."""
+
+    def __init__(self, options: Options, on_event: Callable[[Event], None] = lambda event: None) -> None:
+        self.options, self.on_event = options, on_event
+        self.store = Store(options.out)
+        self.hosts = Hosts(options.out / "logs", options.timeout)
+        self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
+        there = [scenario.id for scenario in load_scenarios()]
+        stored = stored_witnesses(options.witnesses, options.scenarios, there)
+        self.stored, self._unknown = stored.asked, stored.unknown
+        self._drawing = Drawing(options, self.store)
+
+    def execute(self) -> Results:
+        """Runs everything that the options ask for.
+
+        Raises:
+            UnusableCases: the file of cases is of no use.
+            KeyboardInterrupt: the run was stopped before any result existed.
+        """
+        options = self.options
+        started = time.monotonic()
+        (options.out / "logs").mkdir(parents=True, exist_ok=True)
+        for witness in self._unknown:
+            self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))
+        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event)
+        turns = {name: Turn(name, shared) for name in options.engines}
+        in_queues = [[turns[info.id] for info in queue] for queue in queues(turn.info for turn in turns.values())]
+        cases = Cases()
+        try:
+            with ThreadPoolExecutor(max_workers=len(in_queues)) as pool:
+                jobs = [pool.submit(run_queue, queue, self.hosts, cases) for queue in in_queues]
+                try:
+                    drawn = self._drawing.execute()
+                    seconds = time.monotonic() - started
+                    self.on_event(RunStarted(drawn.cases, len(drawn.timelines)))
+                    cases.tell(there=True)
+                except BaseException:
+                    cases.tell(there=False)
+                    self.interrupt()
+                    raise
+                try:
+                    wait(jobs)
+                except KeyboardInterrupt:
+                    self.interrupt()
+                for job in jobs:
+                    job.result()
+        finally:
+            self.hosts.close_all()
+        return self._results([turn.outcome for turn in turns.values()], drawn, seconds, started)
+
+    def stop(self, *_: object) -> None:
+        """A signal handler: raises KeyboardInterrupt, with a delay while cases are generated."""
+        self._drawing.stop()
+
+    def interrupt(self) -> None:
+        """Ends the run early: engines stop at once, the results so far are judged, and the results are partial."""
+        self.hosts.interrupt()
+
+    def _agreements(self, outcomes: list[EngineOutcome]) -> list[Agreement]:
+        compared = [
+            o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.native_operator) or i.compared)
+        ]
+        return agreements_of(self.options.scenarios, compared, self.store, self.checks)
+
+    def _results(self, outcomes: list[EngineOutcome], drawn: Drawn, drawing: float, started: float) -> Results:
+        options = self.options
+        witnesses = {name: w for outcome in outcomes for name, w in sorted(outcome.witnesses.items())}
+        return Results(
+            run=RunRecord(
+                harness=version("conformance"),
+                seed=None if options.cases_from else options.seed,
+                wanted=options.wanted,
+                cases=drawn.cases,
+                cases_digest=str(drawn.digest),
+                timelines=len(drawn.timelines),
+                partial=self.hosts.interrupted,
+                brief=options.brief,
+                share=options.share,
+                all_packs=options.all_packs,
+                stored_witnesses=digest_of([witness.to_json() for witness in self.stored]),
+                scenarios=tuple(s.id for s in options.scenarios),
+                engines=options.engines,
+            ),
+            environment={outcome.info.id: EngineRecord.of(outcome.info) for outcome in outcomes},
+            scenarios={scenario.id: ScenarioRecord.of(scenario) for scenario in options.scenarios},
+            cells=[cell for outcome in outcomes for cell in outcome.cells],
+            stability=[stability for outcome in outcomes for stability in outcome.stabilities],
+            witnesses=witnesses,
+            agreements=self._agreements(outcomes),
+            replays=[replay.record for outcome in outcomes for replay in outcome.replays],
+            timing={
+                "cpus": os.cpu_count(),
+                "drawing": round(drawing, 2),
+                "seconds": round(time.monotonic() - started, 2),
+                "engines": {o.info.id: {k: round(v, 2) for k, v in o.seconds.items()} | o.effort for o in outcomes},
+            },
+        )

@@ -1,0 +1,242 @@
+"""One engine's turn: start the engine, replay its stored witnesses, run its packs, judge the results, and confirm the
+violations."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
+from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, with_replays
+from conformance.confirmation.targets import Violation
+from conformance.execution.host import EngineDown
+from conformance.execution.watched import FirstRuns, Watched
+from conformance.judgement.batches import Judgement, cells_asked
+from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.judgement.contradiction import contradictions
+from conformance.judgement.evidence import Runs
+from conformance.judgement.stability import Stability
+from conformance.judgement.verdict import broken, replayed_once
+from conformance.model.case import Case
+from conformance.model.engine import CannotRun, EngineInfo, bare
+from conformance.model.runs import Pack
+from conformance.plugins.adapter import adapter_digest
+from conformance.plugins.registry import load_engine
+from conformance.results import tables
+from conformance.results.claims import opposed
+from conformance.results.store import Store, file_name
+from conformance.results.witness import Witness
+from conformance.run.checks import Checks
+from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
+from conformance.run.hosts import Hosts
+from conformance.run.options import Options
+from conformance.run.packs import Processes, choice_of, run_packs
+
+T = TypeVar("T")
+
+
+@dataclass
+class EngineOutcome:
+    """The results of one engine. ``answered`` says whether the engine gave any trace, ``available`` whether the engine
+    could start."""
+
+    info: EngineInfo
+    cells: list[MatrixCell] = field(default_factory=list)
+    stabilities: list[Stability] = field(default_factory=list)
+    witnesses: dict[str, Witness] = field(default_factory=dict)
+    replays: list[Replay] = field(default_factory=list)
+    answered: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    effort: dict[str, int] = field(default_factory=dict)
+    available: bool = True
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Data that all engines of a run share. ``stored`` holds the stored witnesses."""
+
+    options: Options
+    store: Store
+    checks: Checks
+    hosts: Hosts
+    stored: list[Witness]
+    on_event: Callable[[Event], None]
+
+
+class Turn:
+    """One engine of a run. A defect of the harness in one turn becomes errors in that engine's cells, and the other
+    engines keep their results."""
+
+    def __init__(self, name: str, shared: Shared) -> None:
+        engine = load_engine(name)
+        self.info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
+        self.outcome = EngineOutcome(self.info)
+        self._first_runs = FirstRuns()
+        self._run, self._options, self._store = shared, shared.options, shared.store
+
+    def begin(self) -> Watched | None:
+        """Starts the engine and replays its stored witnesses. None if the engine cannot start."""
+        return self._guarded(self._begin)
+
+    def open(self) -> Watched | None:
+        """Starts the engine. None if the engine cannot start."""
+        return self._guarded(self._open)
+
+    def run(self, engine: Watched) -> None:
+        """Runs, judges and confirms all batches of cases."""
+        self._guarded(partial(self._run_batches, engine))
+
+    def _guarded(self, do: Callable[[], T]) -> T | None:
+        try:
+            return do()
+        except Exception as error:
+            self._broken(error)
+            return None
+
+    def _broken(self, error: Exception) -> None:
+        info = self.info
+        log = self._options.out / "logs" / f"{file_name(info.id)}-harness.log"
+        log.write_text(traceback.format_exc(), encoding="utf-8")
+        info.failure = f"the harness failed: {type(error).__name__}: {error}; the full log is in {log}"
+        asked = cells_asked(self._options.scenarios, info)
+        self.outcome.cells = [broken(*place, info, info.failure) for place in asked]
+        self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=True))
+
+    def _begin(self) -> Watched | None:
+        info, outcome, started = self.info, self.outcome, time.monotonic()
+        if not (engine := self._open()):
+            return None
+        outcome.seconds["start"] = time.monotonic() - started
+        stored = [] if info.lacks else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        packed = {w.id for w in stored if self._options.brief or confirmed_here(w, info)}
+        outcome.replays = replay_all(engine, stored, self._options.scenarios, info.capabilities, packed)
+        outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
+        return engine
+
+    def _open(self) -> Watched | None:
+        info, hosts = self.info, self._run.hosts
+        try:
+            engine = hosts.open(info)
+        except CannotRun as error:
+            self.outcome.available = False
+            info.failure = "interrupted" if hosts.interrupted else str(error)
+            self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+            return None
+        info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
+        return Watched(engine, self._first_runs)
+
+    def _run_batches(self, engine: Watched) -> None:
+        info, outcome, started = self.info, self.outcome, time.monotonic()
+        outcome.seconds |= {"packs": 0.0, "checks": 0.0}
+        judgement = Judgement(self._options.scenarios, info)
+        for batch in () if info.lacks else self._store.batches:
+            begun = time.monotonic()
+            cases, runs = self._run_batch(engine, batch)
+            outcome.answered |= bool(runs.traces)
+            ran = time.monotonic()
+            self._check_batch(batch, cases, runs, judgement)
+            outcome.seconds["packs"] += ran - begun
+            outcome.seconds["checks"] += time.monotonic() - ran
+        self._conclude(judgement, engine)
+        if not info.lacks:
+            self._store.write_engine(info, self._options.engines.index(info.id))
+        before = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
+        outcome.seconds["all"] = before + time.monotonic() - started
+        self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
+
+    def _run_batch(self, engine: Watched, batch: int) -> tuple[list[Case], Runs]:
+        """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
+        info, options, on_event = self.info, self._options, self._run.on_event
+        cases = self._store.read_cases(batch)
+        choice = choice_of(cases, info.capabilities, options.scenarios, options.share, options.all_packs)
+        info.packs = info.packs[0] + len(choice.packs), info.packs[1] + choice.drawn
+        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(choice.packs), choice.drawn))
+        hosts = self._run.hosts
+        processes = Processes(
+            engine,
+            restart=lambda: Watched(hosts.open(info), self._first_runs),
+            beside=lambda: Watched(hosts.open_beside(info), self._first_runs),
+            interrupted=lambda: hosts.interrupted,
+        )
+        given = run_packs(processes, choice.packs, info.capabilities.parallel, done=lambda: on_event(PackDone(info.id)))
+        info.failure = info.failure or given.failure
+        tables.write(self._store.traces(info.id, batch), tables.run_table(choice.cases, given.runs))
+        return choice.cases, given.runs
+
+    def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
+        info, checks = self.info, self._run.checks
+        try:
+            checked = checks.check(info, batch, cases, runs)
+        except EngineDown as error:
+            info.failure = info.failure or f"not checked on {checks.checker}, but here: {error}"
+            checked = checks.check_here(info, batch, cases, runs)
+        judgement.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
+
+    def _conclude(self, judgement: Judgement, engine: Watched) -> None:
+        """Makes cells from the results of all batches, and confirms the violated cells."""
+        outcome, replays, on_event = self.outcome, self.outcome.replays, self._run.on_event
+        violations: list[Violation] = []
+        cells: list[MatrixCell] = []
+        for judged, guarantee, against in judgement.cells():
+            cell = with_replays(judged, replays)
+            cells.append(cell)
+            if cell.verdict is Verdict.VIOLATED:
+                violations.append(Violation(cell, guarantee, tuple(against) if cell is judged else ()))
+        violations += self._contradicting(cells)
+        outcome.stabilities = list(judgement.stabilities())
+        on_event(Confirming(self.info.id, len(violations)))
+        started = time.monotonic()
+        confirmer = self._confirmer(engine)
+        confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
+        by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
+        outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
+        still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
+        if self._options.brief:
+            resting = {name for name, witness in still.items() if not confirmed_here(witness, self.info)}
+            outcome.cells = [
+                replayed_once(cell) if cell.verdict is Verdict.VIOLATED and cell.witness in resting else cell
+                for cell in outcome.cells
+            ]
+        outcome.witnesses = still | confirmer.witnesses
+        outcome.seconds["witnesses"] = time.monotonic() - started
+        outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
+        for cell in outcome.cells:
+            on_event(CellDone(cell))
+
+    def _confirmer(self, engine: Watched) -> Confirmer:
+        info, checks, brief = self.info, self._run.checks, self._options.brief
+        return Confirmer(
+            info,
+            self._options.scenarios,
+            reference=checks.reference(info.capabilities.lateness),
+            specified=checks.reference(None),
+            start=lambda: engine if brief and engine.alive else self._run.hosts.open_again(info),
+            alone=1 if brief else RUNS_ALONE,
+            pack_of=self._pack_of,
+        )
+
+    def _pack_of(self, case: Case) -> Pack | None:
+        """The pack in which the engine ran this case, whatever the case's origin."""
+        can, options = self.info.capabilities, self._options
+        for batch in self._store.batches:
+            cases = self._store.read_cases(batch)
+            for pack in choice_of(cases, can, options.scenarios, options.share, options.all_packs).packs:
+                if any(member.digest == case.digest for member in pack.cases):
+                    return pack
+        return None
+
+    def _contradicting(self, cells: list[MatrixCell]) -> list[Violation]:
+        """The guarantees that need a witness against their opposites because they hold: see ``contradictions``."""
+        info, store = self.info, self._store
+        found = contradictions(
+            self._options.scenarios,
+            opposed(info.id),
+            cells,
+            lambda: (store.read_batch(info.id, batch) for batch in store.batches),
+            self._run.checks.reference(info.capabilities.lateness),
+        )
+        return [Violation(*violation) for violation in found]

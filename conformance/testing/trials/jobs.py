@@ -1,0 +1,117 @@
+"""Trials of a job's fate: restarts, failures, partitions, initial state, state read from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.model.schedule import Schedule, renumbered
+from conformance.model.steps import Advance, Deliver, Event, FailOnce, Partitions, Restart
+from conformance.testing.calls import Calls, T
+from conformance.testing.trials.trial import (
+    BUNDLE,
+    CELLS,
+    END,
+    ONE,
+    Trial,
+    case_of,
+    timeline_of,
+    write,
+)
+
+
+def _over(timeline: Schedule, about: str, mend: str, failing: bool = False) -> Trial:
+    """State and timers over the steps that a timeline has between its bundles."""
+    found = {
+        f"{cell} state over {about}": case_of(
+            cell,
+            timeline,
+            [("a", write(cell, 1)), ("b", write(cell, 5))],
+            [("a", write(cell, 2))],
+            [("a", write(cell, 3))],
+        )
+        for cell in CELLS
+    }
+    reached = tuple(found)
+    first: Calls = [["timers", "set", "one", T + 8_000], ["timers", "set", "two", T + 9_000]]
+    then: Calls = [["timers", "set", "one", T + 5_000], ["timers", "set", "two", T + 7_000, "t"]]
+    found[f"timers over {about}"] = case_of(
+        "timed",
+        timeline,
+        [("a", [*first, ["timers", "set", "one", T + 8_500, "c"]])],
+        [("a", [*then, ["timers", "clear", "one", "c"]])],
+    )
+    seen: Calls = [["event", "seen"]]
+    found[f"elements over {about}"] = case_of("plain", timeline, [("a", seen)], [("b", seen)])
+    if not failing:
+        return Trial(about, found, mend)
+    idle = {
+        f"{cell} state of a case without the bundle of {about}": case_of(cell, timeline, [("a", write(cell, 1))])
+        for cell in CELLS
+    }
+    return Trial(about, found | idle, mend, reached=reached, idle=tuple(idle))
+
+
+def recoveries() -> Iterator[Trial]:
+    yield _over(
+        timeline_of(BUNDLE, Restart(0), BUNDLE, Restart(0), BUNDLE),
+        "a restart",
+        "take up state and timers from the checkpoint, and nothing else",
+    )
+    timeline = timeline_of(BUNDLE, Advance(0, T + 6_000), Restart(0), Advance(0, T + 20_000))
+    timers: Calls = [["timers", "set", "one", T + 5_000], ["timers", "set", "two", T + 9_000]]
+    yield Trial(
+        "a restart behind an advance",
+        {"timers that have fired, and that have not": case_of("timed", timeline, [("a", timers)])},
+        "take up state and timers from the checkpoint, and nothing else",
+    )
+    for resume, about in ((False, "a retry"), (True, "a resume")):
+        yield _over(
+            timeline_of(BUNDLE, FailOnce(0, resume), BUNDLE, BUNDLE),
+            about,
+            "leave nothing of the attempt that failed: state, timers, output",
+            failing=True,
+        )
+
+
+def partitions(count: int, words: str) -> Trial:
+    timeline = renumbered([Partitions(0, count), *timeline_of(BUNDLE, BUNDLE).steps])
+    keys = [f"k{n}" for n in range(12)]
+    found = {
+        f"{cell} state in {words}": case_of(cell, timeline, *[[(k, write(cell, n)) for k in keys] for n in (1, 2)])
+        for cell in CELLS
+    }
+    timer: Calls = [["timers", "set", "one", T + 5_000]]
+    found[f"timers in {words}"] = case_of("timed", timeline, [(key, timer) for key in keys])
+    found[f"elements in {words}"] = case_of("plain", timeline, [(key, [["event", "seen"]]) for key in keys])
+    return Trial(words, found, "keep each key's state in one of as many partitions as the first step says")
+
+
+def initial_state() -> Trial:
+    timeline = renumbered([Deliver(0, initial=True), Advance(0, T), BUNDLE, BUNDLE, Advance(0, END)])
+    read: Calls = [["value", "get"]]
+    rows = [Event("i1", "a", 7, 1), Event("i2", "b", 8, 1)]
+    return Trial(
+        "initial state",
+        {"initial state": case_of("begun", timeline, rows, [("a", read), ("c", read)], [("b", read)])},
+        "hand each element of the initial state to on_initial before the first element of its key, and put nothing out for it",
+    )
+
+
+def inspection() -> Trial:
+    writes: Calls = [
+        ["value", "set", 7],
+        ["bag", "add", 2],
+        ["bag", "add", 1],
+        ["map", "put", "x", 3],
+        ["map", "put", "y", 4],
+    ]
+    clears: Calls = [["value", "clear"], ["bag", "clear"], ["map", "remove", "x"]]
+    return Trial(
+        "inspection",
+        {
+            "stored state that is read from outside": case_of(
+                "inspected", ONE, [("a", writes), ("b", [*writes, *clears])]
+            ),
+        },
+        'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": value}, by key and cell',
+    )
