@@ -9,29 +9,20 @@ from __future__ import annotations
 import copy
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.engine import NATIVE, Capabilities, Feature, Lateness, LatenessProfile
-from conformance.model import (
-    Advance,
-    Case,
-    Deliver,
-    Emission,
-    Event,
-    FailOnce,
-    Json,
-    Pack,
-    PackRun,
-    Restart,
-    Step,
-    StepCount,
-    Trace,
-    Wait,
-    program_ref,
-)
-from conformance.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import Capabilities, NotDriven
+from conformance.model.feature import NATIVE, Feature
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
+from conformance.model.trace import Emission, Trace
+from conformance.model.values import Json
+from engines.reference_cells import CELLS, EXPIRING
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
@@ -42,134 +33,6 @@ Scope = tuple[str, int]
 
 TimerId = tuple[str, int, str, str]
 """A timer: its key, the start of its window, its name and its tag."""
-
-
-class Value:
-    def __init__(self, cells: dict[str, Json], name: str) -> None:
-        self._cells, self._name = cells, name
-
-    def get(self, default: Json = None) -> Json:
-        return copy.deepcopy(self._cells.get(self._name, default))
-
-    def set(self, value: Json) -> None:
-        self._cells[self._name] = copy.deepcopy(value)
-
-    def clear(self) -> None:
-        self._cells.pop(self._name, None)
-
-
-class Bag(Value):
-    def add(self, value: Json) -> None:
-        self.set([*self._all(), value])
-
-    def get(self, default: Json = None) -> Json:
-        return self._all()
-
-    def _all(self) -> list[Json]:
-        found: list[Json] = super().get([])
-        return found
-
-
-class Set(Bag):
-    def add(self, value: str) -> None:
-        if value not in self._all():
-            super().add(value)
-
-
-class Map(Value):
-    def put(self, key: str, value: Json) -> None:
-        self.set(self._all() | {key: value})
-
-    def get(self, key: str, default: Json = None) -> Json:  # type: ignore[override]
-        return self._all().get(key, default)
-
-    def remove(self, key: str) -> None:
-        self.set({k: v for k, v in self._all().items() if k != key})
-
-    def items(self) -> list[tuple[str, Json]]:
-        return sorted(self._all().items())
-
-    def _all(self) -> dict[str, Json]:
-        found: dict[str, Json] = super().get({})
-        return found
-
-
-class Combining(Value):
-    def add(self, value: int) -> None:
-        self.set(self.get() + value)
-
-    def get(self, default: Json = None) -> Json:
-        return super().get(0)
-
-
-class ExpiringValue(Value):
-    """A value with a TTL (ms): gone when so much processing time has passed since it was written."""
-
-    def __init__(self, cells: dict[str, Json], name: str, now: int, ttl: int) -> None:
-        super().__init__(cells, name)
-        self._now, self._ttl = now, ttl
-
-    def alive(self, written: int) -> bool:
-        return self._now < written + self._ttl
-
-    def get(self, default: Json = None) -> Json:
-        stored = super().get()
-        return stored["value"] if stored and self.alive(stored["at"]) else default
-
-    def set(self, value: Json) -> None:
-        super().set({"value": value, "at": self._now})
-
-
-class ExpiringBag(ExpiringValue, Bag):
-    """Each element has a TTL of its own."""
-
-    def get(self, default: Json = None) -> Json:
-        return [stored["value"] for stored in self._all() if self.alive(stored["at"])]
-
-    def add(self, value: Json) -> None:
-        Value.set(self, [*self._all(), {"value": value, "at": self._now}])
-
-    def set(self, value: Json) -> None:
-        Value.set(self, [{"value": each, "at": self._now} for each in value])
-
-    def _all(self) -> list[Json]:
-        found: list[Json] = Value.get(self, [])
-        return found
-
-
-class ExpiringMap(ExpiringValue, Map):
-    """Each entry has a TTL of its own."""
-
-    def put(self, key: str, value: Json) -> None:
-        Value.set(self, self._all() | {key: {"value": value, "at": self._now}})
-
-    def get(self, key: str, default: Json = None) -> Json:  # type: ignore[override]
-        return dict(self.items()).get(key, default)
-
-    def remove(self, key: str) -> None:
-        Value.set(self, {k: v for k, v in self._all().items() if k != key})
-
-    def items(self) -> list[tuple[str, Json]]:
-        return sorted((key, stored["value"]) for key, stored in self._all().items() if self.alive(stored["at"]))
-
-    def _all(self) -> dict[str, Json]:
-        found: dict[str, Json] = Value.get(self, {})
-        return found
-
-
-EXPIRING: Mapping[Cell, type[ExpiringValue]] = {
-    Cell.VALUE: ExpiringValue,
-    Cell.BAG: ExpiringBag,
-    Cell.MAP: ExpiringMap,
-}
-
-CELLS: Mapping[Cell, type[Value]] = {
-    Cell.VALUE: Value,
-    Cell.BAG: Bag,
-    Cell.SET: Set,
-    Cell.MAP: Map,
-    Cell.COMBINING: Combining,
-}
 
 
 class CaseTimers:
@@ -204,6 +67,7 @@ class CaseRun:
 
     def __init__(self, case: Case, program: Program, lateness: LatenessProfile) -> None:
         self.case, self.program, self.lateness = case, program, lateness
+        self.pack = Pack((case,))  # the cases of the same run, which the reference never looks at
         self.watermark = 0
         self.settled = 0  # the watermark that the late filter goes by
         self.now = 0  # processing time
@@ -233,6 +97,8 @@ class CaseRun:
                 self.restart()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
+            elif not isinstance(step, Partitions):  # the reference keeps all state in one place
+                raise NotDriven(f"the reference has nothing for {step}")
 
     def start(self, events: Iterable[Event]) -> None:
         """Begin with state."""
@@ -257,7 +123,7 @@ class CaseRun:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
-        """Try ``bundle``, fail behind its last event, and go back; the job itself goes on, or (``resume``) another does."""
+        """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another one."""
         before = Checkpoint(copy.deepcopy(self.state), dict(self.timers), list(self.emissions))
         self.step = bundle.id
         self.attempt(bundle)
@@ -273,7 +139,7 @@ class CaseRun:
         self.settle()
 
     def attempt(self, bundle: Deliver) -> int:
-        """Process what is not late of a bundle; how many events that were."""
+        """Process the events of a bundle that are not late. Returns how many they were."""
         accepted = [event for event in self.arrange(bundle.events) if not self.refuses(event)]
         for event in accepted:
             self.process(event)
@@ -314,7 +180,7 @@ class CaseRun:
         self.timers.pop(timer, None)
 
     def due(self) -> list[tuple[int, TimerId]]:
-        """(time, timer) of what the watermark, or the clock, has reached, earliest first."""
+        """(time, timer) of the timers that the watermark, or the processing time, has reached, earliest first."""
         reached = self.now if self.program.processing_time else self.watermark
         return sorted((time, timer) for timer, time in self.timers.items() if time <= reached)
 
@@ -346,6 +212,16 @@ class CaseRun:
         self.emissions += [Emission(key, o.value, self.step, o.event_time, o.error) for o in outputs]
 
 
+class TimersOfAnInstantReversed(CaseRun):
+    """Another order that the specification allows."""
+
+    def due(self) -> list[tuple[int, TimerId]]:
+        found = super().due()
+        found.reverse()
+        found.sort(key=lambda due: due[0])
+        return found
+
+
 class Reference:
     """The engine that runs cases on ``case_run``, which a mutant replaces."""
 
@@ -356,9 +232,17 @@ class Reference:
     def __init__(self, lateness: LatenessProfile = SPECIFIED) -> None:
         self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness)
 
+    def with_timers_of_an_instant_reversed(self) -> Reference:
+        """The same engine, but of several timers that are due at one time it fires the last one first."""
+        other = type(self)(self.capabilities.lateness)
+        other.case_run = TimersOfAnInstantReversed
+        return other
+
     def reading(self, lateness: LatenessProfile) -> Reference:
-        """The same engine with another reading of *late*."""
-        return type(self)(lateness)
+        """The same engine, with its seeded bugs if it has any, and another reading of *late*."""
+        found = copy.copy(self)
+        found.capabilities = replace(self.capabilities, lateness=lateness)
+        return found
 
     def check(self) -> None:
         pass
@@ -380,6 +264,7 @@ class Reference:
         for case in pack.cases:
             program = programs[program_ref(case.scenario, case.program)]
             run = self.case_run(case, program, self.capabilities.lateness)
+            run.pack = pack
             run.run()
             traces[case.id] = Trace.collect(run.emissions)
             counts += run.counts

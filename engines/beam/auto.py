@@ -1,9 +1,10 @@
 """beam-auto: a stateful DoFn over bounded input on plain ``DirectRunner``, as users write it.
 
-It is a switch: Prism first, FnApiRunner for what Prism is not trusted with, such as combining state (Beam 2.77.0).
+DirectRunner chooses a runner: Prism first, FnApiRunner for pipelines that Prism is not trusted with, such as those with combining
+state (Beam 2.77.0).
 
-Each program has a pipeline of its own, because the switch looks at the whole pipeline; which runner it took is told by
-the class of the result.
+Each program has a pipeline of its own, because the choice goes by the whole pipeline. The class of the result tells which runner it
+was.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engine import CannotRun, Capabilities, Feature, Lateness, LatenessProfile, unsupported
-from conformance.model import Pack, PackRun
-from conformance.program import Program
+from conformance.model.engine import CannotRun, Capabilities
+from conformance.model.feature import Feature, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
 from engines.beam import environment, prism_binary, prism_server
 from engines.beam.direct import STATE
 
@@ -27,7 +30,7 @@ CAPABILITIES = Capabilities(
         **STATE,
         Feature.SEVERAL_BUNDLES: unsupported("DirectRunner runs a bounded input as one bundle (Beam 2.77.0)"),
         Feature.WATERMARK: unsupported(
-            "DirectRunner takes the bundle-based runner for a TestStream, which is the column beam-direct (Beam 2.77.0)"
+            "DirectRunner takes the bundle-based runner for a TestStream, which is the engine beam-direct (Beam 2.77.0)"
         ),
         Feature.RETRY: unsupported("Prism and FnApiRunner end the job at a bundle's first failure (Beam 2.77.0)"),
     },
@@ -36,14 +39,13 @@ CAPABILITIES = Capabilities(
 )
 
 NO_PRISM = "no-binary-of-prism"
-"""A place without a binary: Beam 2.77.0 gives up on it at once, and downloads one where no place is named."""
+"""A place without a binary of Prism. Beam 2.77.0 gives up on it at once; where no place is named, it downloads a binary."""
 
 
-class BeamAuto:
+class BeamAuto(environment.OfBeam):
     id = "beam-auto"
     title = "Beam DirectRunner (Python, bounded)"
     capabilities = CAPABILITIES
-    package = "apache-beam"
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None
@@ -68,10 +70,10 @@ class BeamAuto:
         )
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam import probes
+        from engines.beam import answers
 
         options = self._options()
-        evidence: dict[Feature, str] = self._within(lambda: probes.of_direct_runner(options))
+        evidence: dict[Feature, str] = self._within(lambda: answers.of_direct_runner(options))
         return evidence
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -95,26 +97,10 @@ class BeamAuto:
             results[0].wait_until_finish()
 
         self._within(run)
-        return f"ran on {ran_on(results[0])}"
+        return f"ran on {environment.ran_on(results[0])}"
 
     def _options(self) -> list[str]:
         return self._server.options() if self._server else [f"--prism_location={NO_PRISM}"]
 
     def _within(self, call: Callable[[], Any]) -> Any:
         return self._server.within(call) if self._server else call()
-
-
-def ran_on(result: Any) -> str:
-    """The runner that a result of DirectRunner is from. Its only portable runner is Prism (Beam 2.77.0)."""
-    from apache_beam.runners.direct.direct_runner import DirectPipelineResult
-    from apache_beam.runners.portability.fn_api_runner.fn_runner import RunnerResult
-    from apache_beam.runners.portability.portable_runner import PipelineResult
-
-    runners = {
-        DirectPipelineResult: "BundleBasedDirectRunner",
-        RunnerResult: "FnApiRunner",
-        PipelineResult: "PrismRunner",
-    }
-    return runners.get(
-        type(result), f"a runner whose result is a {type(result).__module__}.{type(result).__qualname__}"
-    )

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import apache_beam as beam
 
-from conformance.engine import NotDriven
-from conformance.model import Emission, Pack, PackRun, StepCount, Trace, program_ref
-from conformance.program import Program
+from conformance.model.case import program_ref
+from conformance.model.engine import NotDriven
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.trace import Emission
 from engines.beam import pipeline as shared
 from engines.beam import sink
+from engines.beam.collecting import collected
 from engines.beam.sink import Kind
 
 Finish = Callable[[Callable[[beam.Pipeline], None]], str]
@@ -30,8 +34,10 @@ def run(pack: Pack, groups: Iterable[Mapping[str, Program]], finish: Finish) -> 
     Raises:
         NotDriven: the schedule is not of one bundle, or its elements did not come in as it has them.
     """
-    if len(pack.clock) != 3:
-        raise NotDriven(f"a schedule of {len(pack.clock)} steps cannot be driven on bounded input; it takes one bundle")
+    if len(pack.timeline) != 3:
+        raise NotDriven(
+            f"a schedule of {len(pack.timeline)} steps cannot be driven on bounded input; it takes one bundle"
+        )
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     notes: dict[str, str] = {}
     for group in groups:
@@ -42,25 +48,22 @@ def run(pack: Pack, groups: Iterable[Mapping[str, Program]], finish: Finish) -> 
         notes |= dict.fromkeys(group, note) if note else {}
         for case, emission in _emissions(cases, seen):
             emissions[case].append(emission)
-    bundle = pack.clock[1].id
-    rows = sum(1 for _ in pack.bundle(bundle))
-    counts = (StepCount(bundle, rows, rows, None),)
-    return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts, notes=notes)
+    return replace(collected(pack, emissions), notes=notes)
 
 
 def _build(pack: Pack, programs: Mapping[str, Program], pipeline: beam.Pipeline) -> None:
     (windowing,) = {program.windowing for program in programs.values()}
-    bundle = pack.clock[1].id
+    bundle = pack.timeline[1].id
     rows = [shared.element(case, event, bundle) for case, event in pack.bundle(bundle)]
     created = pipeline | beam.Create([(row.value, row.timestamp) for row in rows], reshuffle=False)
     elements = created | beam.MapTuple(beam.window.TimestampedValue) | shared.typed()
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    shared.run_programs(elements, windowing, programs) | "see outputs" >> beam.ParDo(sink.Outputs())
+    shared.Branch(elements, windowing, programs).run_programs() | "see outputs" >> beam.ParDo(sink.Outputs())
 
 
 def _emissions(pack: Pack, seen: sink.Collected) -> Iterator[tuple[str, Emission]]:
     """(case, emission) of everything that came out, in order."""
-    _, bundle, end = (step.id for step in pack.clock)
+    _, bundle, end = (step.id for step in pack.timeline)
     wanted = [(case.id, event.id) for case, event in pack.bundle(bundle)]
     rows = [(element[0][1], element[1][1]) for element in seen.of(Kind.INPUT)]
     if rows != wanted:

@@ -1,4 +1,4 @@
-"""A TestStream whose elements are whole steps, for Prism: what takes them apart, and what shows the watermark."""
+"""A TestStream for Prism: each element is a whole step, which the pipeline takes apart; timers show where the watermark is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.window import TimestampedValue
 from apache_beam.utils.timestamp import Timestamp
 
-from conformance.model import Advance, Pack
-from conformance.program import Program
+from conformance.model.program import Program
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance
 from engines.beam import pipeline as shared
 from engines.beam import sink
 from engines.beam.checkpointing import SelfCheckpointing
@@ -25,8 +26,8 @@ START = -1
 
 
 def marks(pack: Pack) -> list[int]:
-    """The times (ms) of those timers: each watermark, to be reached, and the next millisecond, not to be."""
-    watermarks = [step.watermark for step in pack.clock if isinstance(step, Advance)]
+    """The times (ms) of those timers: each watermark, which is to be reached, and the millisecond after it, which is not."""
+    watermarks = [step.watermark for step in pack.timeline if isinstance(step, Advance)]
     return sorted({*watermarks, *(watermark + 1 for watermark in watermarks)})
 
 
@@ -35,7 +36,7 @@ def stream(pack: Pack) -> TestStream:
     events = TestStream(coder=FastPrimitivesCoder())
     events.add_elements([_carrier(START, marks(pack), 0)])
     watermark = 0
-    for step in pack.clock:
+    for step in pack.timeline:
         if isinstance(step, Advance):
             watermark = step.watermark
             events.advance_watermark_to(Timestamp(micros=watermark * 1000))
@@ -58,9 +59,8 @@ def build(pipeline: beam.Pipeline, pack: Pack, programs: Mapping[str, Program]) 
     keyed | "show the watermark" >> beam.ParDo(ShowWatermark())
     elements = steps | "take apart" >> beam.ParDo(TakeApart()).with_output_types(shared.ELEMENT)
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    for windowing, programs_of_it in shared.by_windowing(programs).items():
-        output = shared.run_programs(elements, windowing, programs_of_it)
-        output | f"see {windowing}" >> beam.ParDo(sink.Outputs())
+    for branch in shared.branches(elements, programs):
+        branch.run_programs() | f"see {branch.windowing}" >> beam.ParDo(sink.Outputs())
 
 
 def _same(element: Any) -> Any:

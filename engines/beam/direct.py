@@ -13,22 +13,22 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from conformance.engine import (
-    NATIVE,
-    Capabilities,
-    Feature,
-    Lateness,
-    LatenessProfile,
-    NotDriven,
-    emulated,
-    unsupported,
-)
-from conformance.model import DRAIN, Advance, Deliver, Emission, FailOnce, Pack, PackRun, StepCount, Trace, Wait
-from conformance.program import Program, Windowing
+from conformance.model.engine import Capabilities, NotDriven
+from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.schedule import Advance, Deliver, FailOnce, Wait
+from conformance.model.trace import DRAIN, Emission
 from engines.beam import environment
+from engines.beam.collecting import collected
 from engines.budgets import BEAM_DIRECT
+from engines.failing import SENTINEL, untouched
+
+if TYPE_CHECKING:
+    from engines.beam.pipeline import Branch
 
 STATE = {
     Feature.VALUE: NATIVE,
@@ -74,15 +74,14 @@ TICK = 1
 
 def moments(pack: Pack) -> dict[int, int]:
     """Step -> the processing time (ms) at which it is made."""
-    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in pack.clock)
-    return dict(zip((step.id for step in pack.clock), itertools.accumulate(lasts), strict=True))
+    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in pack.timeline)
+    return dict(zip((step.id for step in pack.timeline), itertools.accumulate(lasts), strict=True))
 
 
-class BeamDirect:
+class BeamDirect(environment.OfBeam):
     id = "beam-direct"
     title = "Beam DirectRunner (Python, bundle-based)"
     capabilities = CAPABILITIES
-    package = "apache-beam"
 
     def check(self) -> None:
         environment.check()
@@ -97,12 +96,12 @@ class BeamDirect:
         return environment.environment("BundleBasedDirectRunner")
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam import probes
+        from engines.beam import answers
 
         return {
-            **probes.of_local_runners(),
-            Feature.LATE_COUNTER: probes.counters_after_a_late_element(probes.bundle_based()),
-            Feature.COALESCED: probes.an_advance_before_a_bundle(probes.bundle_based()),
+            **answers.of_local_runners(),
+            Feature.LATE_COUNTER: answers.counters_after_a_late_element(answers.bundle_based()),
+            Feature.COALESCED: answers.an_advance_before_a_bundle(answers.bundle_based()),
         }
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -124,33 +123,17 @@ class BeamDirect:
             pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=PipelineOptions(["--streaming"]))
             elements = pipeline | "schedule" >> _stream(pack) | shared.typed()
             elements | "time inputs" >> PairWithTiming() | "see inputs" >> beam.ParDo(sink.Inputs())
-            for windowing, programs_of_it in shared.by_windowing(mine).items():
-                output = self.apply(elements, windowing, programs_of_it)
-                output | f"time {windowing}" >> PairWithTiming() | f"see {windowing}" >> beam.ParDo(sink.Outputs())
+            for branch in shared.branches(elements, mine):
+                timed = self.apply(branch) | f"time {branch.windowing}" >> PairWithTiming()
+                timed | f"see {branch.windowing}" >> beam.ParDo(sink.Outputs())
             pipeline.run(test_runner_api=False).wait_until_finish()
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
-        return replace(
-            _collect(pack, seen.of(sink.Kind.OUTPUT), steps), untouched=_untouched(pack, dofn.attempts.failed)
-        )
+        found = _collect(pack, seen.of(sink.Kind.OUTPUT), steps)
+        return replace(found, untouched=untouched(pack, dofn.attempts.failed.values()))
 
-    def apply(self, elements: Any, windowing: Windowing, programs: Mapping[str, Program]) -> Any:
-        """What the programs of one windowing put out."""
-        from engines.beam import pipeline as shared
-
-        return shared.run_programs(elements, windowing, programs)
-
-
-def _untouched(pack: Pack, failed: Mapping[tuple[int, int], set[str]]) -> frozenset[str]:
-    """The cases that had written no state in the attempt that failed.
-
-    Raises:
-        NotDriven: nothing failed although it was asked for.
-    """
-    if not any(isinstance(step, FailOnce) for step in pack.clock):
-        return frozenset()
-    if not failed:
-        raise NotDriven("an attempt was to fail, and none did")
-    return frozenset(case.id for case in pack.cases) - frozenset().union(*failed.values())
+    def apply(self, branch: Branch) -> Any:
+        """What comes out of a branch."""
+        return branch.run_programs()
 
 
 def _stream(pack: Pack) -> Any:
@@ -165,7 +148,7 @@ def _stream(pack: Pack) -> Any:
     stream = TestStream(coder=FastPrimitivesCoder())
     watermark, now, fails = 0, 0, False
     made = moments(pack)
-    for step in pack.clock:
+    for step in pack.timeline:
         stream.advance_processing_time((made[step.id] - now) / 1000)
         now = made[step.id]
         if isinstance(step, Advance):
@@ -194,8 +177,6 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
     Raises:
         NotDriven: a step had another watermark or another number of elements, or was not reached in its turn.
     """
-    from engines.beam.dofn import SENTINEL
-
     steps = {moment: step for step, moment in moments(pack).items()}
     timed: dict[int, list[tuple[Any, int]]] = {moment: [] for moment in steps}
     for element, timing in inputs:
@@ -204,9 +185,9 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
             raise NotDriven(f"an element came in at {moment} ms of processing time, which is no step's")
         timed[moment].append((element, timing.watermark.micros // 1000))
     watermark = None
-    for moment, clock_step in zip(steps, pack.clock, strict=True):
-        step = clock_step.id
-        watermark = clock_step.watermark if isinstance(clock_step, Advance) else watermark
+    for moment, timeline_step in zip(steps, pack.timeline, strict=True):
+        step = timeline_step.id
+        watermark = timeline_step.watermark if isinstance(timeline_step, Advance) else watermark
         wanted = [(case.id, event.id) for case, event in pack.bundle(step)]
         events = [element for element, _ in timed[moment] if element[0] != HEARTBEAT and element[0][0] != SENTINEL]
         rows = [(element[0][1], element[1][1]) for element in events]
@@ -221,17 +202,20 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
 
 
 def _collect(pack: Pack, outputs: list[tuple[Any, Any]], steps: dict[int, int]) -> PackRun:
-    """Traces from the timed outputs: the step of an output is that of its moment, and for an event's also the event's."""
+    """Traces from the timed outputs. An output belongs to the step of its moment: that of the event that caused it, or a later one where
+    the runner held it back.
+
+    Raises:
+        NotDriven: an output came before the step of its event.
+    """
     last = max(steps)
-    end = max(step.watermark for step in pack.clock if isinstance(step, Advance))
+    end = max(step.watermark for step in pack.timeline if isinstance(step, Advance))
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     for (_, case, key, caused_in, output), timing in outputs:
         moment = _moment(timing)
         ended = moment == last and timing.watermark.micros // 1000 > end
         step = DRAIN if ended else steps[moment]
-        if caused_in not in (None, step):
+        if caused_in is not None and step != DRAIN and step < caused_in:
             raise NotDriven(f"an element of step {caused_in} gave its output in step {step}")
         emissions[case].append(Emission(key, output.value, step, output.event_time, output.error))
-    bundles = [step.id for step in pack.clock if isinstance(step, Deliver)]
-    counts = tuple(StepCount(step, n := sum(1 for _ in pack.bundle(step)), n, None) for step in bundles)
-    return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts)
+    return collected(pack, emissions)

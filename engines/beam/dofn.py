@@ -18,8 +18,7 @@ from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.utils.timestamp import Timestamp
 
-from conformance.model import Event, Json
-from conformance.program import (
+from conformance.model.program import (
     NO_TIME,
     Cell,
     EngineFault,
@@ -31,15 +30,13 @@ from conformance.program import (
     call,
     check_timer,
 )
+from conformance.model.schedule import Event
+from conformance.model.values import Json
 from engines.beam import sink
+from engines.failing import INJECTED, SENTINEL
 
 Key = tuple[str, str, str]
 """(program, case, key): what state is kept by."""
-
-SENTINEL = "\U0010ffff"
-"""The program name of the element that makes the first attempt at its bundle fail; it comes last."""
-
-INJECTED = "this failure was asked for"
 
 Emitted = tuple[str, str, str, int | None, Output]
 """(program, case, key, step of the event that caused it or None for a timer's, what was put out)."""
@@ -54,13 +51,23 @@ class Attempts:
     touched: set[str] = field(default_factory=set)
     failed: dict[tuple[int, int], set[str]] = field(default_factory=dict)
 
+    def fail_first(self, step: int, dofn: int) -> None:
+        """Fail the attempt at hand at the bundle of a step, if it is the DoFn's first.
+
+        Raises:
+            RuntimeError: it is.
+        """
+        if (step, dofn) not in self.failed:
+            self.failed[step, dofn] = set(self.touched)
+            raise RuntimeError(INJECTED)
+
 
 moments: dict[int, int] = {}
 """Step -> the processing time (ms) of TestStream's clock in it, which a DoFn cannot read (Beam 2.77.0); of the pipeline that runs in this
 process."""
 
 attempts = Attempts()
-"""Of the pipeline that runs in this process; the adapter renews it."""
+"""The attempts of the pipeline that runs in this process. The adapter clears them before each pipeline."""
 
 
 def guarded(method: Callable[..., Any], *arguments: Any) -> Any:
@@ -218,9 +225,7 @@ def build(programs: Mapping[str, Program]) -> Any:
     def process(self: Any, element: Any, **given: Any) -> Iterator[Emitted]:
         key, (step, event_id, value) = element
         if key[0] == SENTINEL:
-            if (step, number) not in attempts.failed:
-                attempts.failed[step, number] = set(attempts.touched)
-                raise RuntimeError(INJECTED)
+            attempts.fail_first(step, number)
             return iter(())
         sink.note(sink.Kind.HANDED, sink.Handed(number, self.bundle, key, step, event_id))
         event = Event(event_id, key[2], value, given["time_"].micros // 1000)

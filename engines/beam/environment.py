@@ -1,11 +1,27 @@
-"""What the Beam adapters share about the framework: is it there, and which version."""
+"""What the Beam adapters share about the framework: is it there, which version, and which runner a pipeline ran on."""
 
 from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from typing import Any
 
-from conformance.engine import CannotRun
+from packaging.version import Version
+
+from conformance.model.engine import CannotRun
+
+
+class OfBeam:
+    """Base of the Beam engines: what they are installed from."""
+
+    package = "apache-beam"
+    foreign: tuple[str, ...] = ()
+
+    def beside(self, version: Version) -> tuple[str, ...]:
+        return ()
+
+    def lacks(self) -> str:
+        return ""
 
 
 def check() -> None:
@@ -19,3 +35,19 @@ def environment(runner: str) -> dict[str, str]:
     import apache_beam
 
     return {"beam": apache_beam.__version__, "runner": runner, "python": sys.version.split()[0]}
+
+
+def ran_on(result: Any) -> str:
+    """The runner that a result of DirectRunner is from. Its only portable runner is Prism (Beam 2.77.0)."""
+    from apache_beam.runners.direct.direct_runner import DirectPipelineResult
+    from apache_beam.runners.portability.fn_api_runner.fn_runner import RunnerResult
+    from apache_beam.runners.portability.portable_runner import PipelineResult
+
+    runners = {
+        DirectPipelineResult: "BundleBasedDirectRunner",
+        RunnerResult: "FnApiRunner",
+        PipelineResult: "PrismRunner",
+    }
+    return runners.get(
+        type(result), f"a runner whose result is a {type(result).__module__}.{type(result).__qualname__}"
+    )

@@ -11,9 +11,11 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from conformance.engine import Capabilities, Feature, Lateness, LatenessProfile, unsupported
-from conformance.model import Pack, PackRun
-from conformance.program import Program
+from conformance.model.engine import Capabilities
+from conformance.model.feature import Feature, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
 from engines.beam import environment
 from engines.beam.direct import STATE
 
@@ -34,11 +36,10 @@ CAPABILITIES = Capabilities(
 )
 
 
-class BeamFnApi:
+class BeamFnApi(environment.OfBeam):
     id = "beam-fnapi"
     title = "Beam FnApiRunner (Python, bounded)"
     capabilities = CAPABILITIES
-    package = "apache-beam"
 
     def check(self) -> None:
         environment.check()
@@ -55,17 +56,17 @@ class BeamFnApi:
     def evidence(self) -> dict[Feature, str]:
         from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 
-        from engines.beam import probes
+        from engines.beam import answers
 
-        refused = probes.test_stream_on_fn_api_runner()
+        refused = answers.test_stream_on_fn_api_runner()
         return {
-            Feature.SEVERAL_BUNDLES: probes.a_source_of_two_bundles_on_fn_api_runner(),
+            Feature.SEVERAL_BUNDLES: answers.a_source_of_two_bundles_on_fn_api_runner(),
             Feature.WATERMARK: refused,
             Feature.COALESCED: refused,
             Feature.PROCESSING_TIME: refused,
-            Feature.RETRY: probes.a_failing_bundle({"runner": FnApiRunner()}),
-            **probes.of_local_runners(),
-            Feature.LATE_COUNTER: probes.counters_after_bounded_input({"runner": FnApiRunner()}),
+            Feature.RETRY: answers.a_failing_bundle({"runner": FnApiRunner()}),
+            **answers.of_local_runners(),
+            Feature.LATE_COUNTER: answers.counters_after_bounded_input({"runner": FnApiRunner()}),
         }
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:

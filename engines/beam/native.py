@@ -6,39 +6,19 @@ does not say which of several equal elements came out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from conformance.engine import (
-    Capabilities,
-    Family,
-    Feature,
-    Idiom,
-    Lateness,
-    LatenessProfile,
-    unsupported,
-)
-from conformance.program import Cell, Program, Windowing
+from conformance.model.engine import Capabilities, Family, NativeOperator
+from conformance.model.feature import Feature, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Cell, Program
 from engines.beam.direct import CAPABILITIES, BeamDirect
+from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 
-HORIZON = 10
-"""For how long (s) the program of dedup within watermark knows an id."""
-
-GAP = 10
-"""The gap (s) of the sessions of session timeout."""
-
-SIZE = 10
-"""The size (s) of the windows of windowed counting, sliding windows and batching per key."""
-
-SLIDE = 5
-"""How long (s) after one of the sliding windows the next one begins."""
-
-ALLOWED = 5
-"""The lateness (s) that the second program of windowed counting allows."""
-
-BATCH = 3
-"""The size of the batches of batching per key."""
+if TYPE_CHECKING:
+    from engines.beam.pipeline import Branch
 
 NO_PROGRAM = unsupported("a transform of Beam's own (2.77.0) runs no program")
 
@@ -54,7 +34,7 @@ FEATURES = {
 }
 
 
-def count(elements: Any) -> Any:
+def count(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
@@ -68,34 +48,37 @@ def count(elements: Any) -> Any:
     return elements | every_element | beam.combiners.Count.PerKey() | beam.ParDo(outputs.Counts())
 
 
-def deduplicate(elements: Any) -> Any:
+def deduplicate(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms.deduplicate import DeduplicatePerKey
 
     from engines.beam import native_outputs as outputs
 
-    return elements | DeduplicatePerKey(event_time_duration=HORIZON) | beam.ParDo(outputs.Accepted())
+    horizon = program.parameters["horizon"]
+    return elements | DeduplicatePerKey(event_time_duration=horizon / 1000) | beam.ParDo(outputs.Accepted())
 
 
-def sessions(elements: Any) -> Any:
+def sessions(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import window
 
     from engines.beam import native_outputs as outputs
 
-    return elements | beam.WindowInto(window.Sessions(GAP)) | beam.GroupByKey() | beam.ParDo(outputs.Sessions())
+    into = beam.WindowInto(window.Sessions(program.parameters["gap"] / 1000))
+    return elements | into | beam.GroupByKey() | beam.ParDo(outputs.Sessions())
 
 
-def windows(elements: Any) -> Any:
+def windows(elements: Any, program: Program) -> Any:
     from apache_beam.transforms import window
 
-    return _counts(elements, window.FixedWindows(SIZE))
+    return _counts(elements, window.FixedWindows(windows_of(program).size / 1000))
 
 
-def sliding_windows(elements: Any) -> Any:
+def sliding_windows(elements: Any, program: Program) -> Any:
     from apache_beam.transforms import window
 
-    return _counts(elements, window.SlidingWindows(SIZE, SLIDE))
+    size, slide = (program.parameters[name] / 1000 for name in ("size", "slide"))
+    return _counts(elements, window.SlidingWindows(size, slide))
 
 
 def _counts(elements: Any, windows: Any) -> Any:
@@ -106,76 +89,77 @@ def _counts(elements: Any, windows: Any) -> Any:
     return elements | beam.WindowInto(windows) | beam.combiners.Count.PerKey() | beam.ParDo(outputs.WindowCounts())
 
 
-def revised(elements: Any) -> Any:
+def revised(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
     from engines.beam import native_outputs as outputs
 
     late_too = beam.WindowInto(
-        window.FixedWindows(SIZE),
+        window.FixedWindows(windows_of(program).size / 1000),
         trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
         accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
-        allowed_lateness=ALLOWED,
+        allowed_lateness=windows_of(program).allowed_lateness / 1000,
     )
     return elements | late_too | beam.combiners.Count.PerKey() | beam.ParDo(outputs.WindowCounts())
 
 
-def batches(elements: Any) -> Any:
+def batches(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import window
 
     from engines.beam import native_outputs as outputs
 
-    batched = elements | beam.WindowInto(window.FixedWindows(SIZE)) | beam.GroupIntoBatches(BATCH)
-    return batched | beam.ParDo(outputs.Batches())
+    into = beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
+    return elements | into | beam.GroupIntoBatches(program.parameters["batch"]) | beam.ParDo(outputs.Batches())
 
 
 @dataclass(frozen=True)
 class Transform:
-    """An idiom as Beam runs it. ``lateness`` is what it is documented to refuse."""
+    """A native operator as Beam runs it: ``apply`` puts it on elements, with the parameters of the program that it does the job of.
+    ``lateness`` is what it is documented to refuse."""
 
-    idiom: Idiom
-    apply: Callable[[Any], Any]
+    native_operator: NativeOperator
+    apply: Callable[[Any, Program], Any]
     lateness: Lateness = Lateness.NEVER
 
 
 TRANSFORMS = {
     "count": Transform(
-        Idiom("per-key-counting/count", "Count.PerKey(), fired at every element, accumulating"),
+        NativeOperator("per-key-counting/count", "Count.PerKey(), fired at every element, accumulating"),
         count,
     ),
     "deduplicate": Transform(
-        Idiom(
+        NativeOperator(
             "dedup-within-watermark/dedup",
             "DeduplicatePerKey(event_time_duration)",
-            {"state-for-an-old-id-goes-away-when-its-horizon-has-passed": "nothing comes out when it forgets an id"},
+            FORGETS_SILENTLY,
         ),
         deduplicate,
     ),
     "sessions": Transform(
-        Idiom(
+        NativeOperator(
             "session-timeout/sessions",
             "Sessions and GroupByKey()",
-            {"a-timer-that-was-cleared-does-not-fire": "it has no timers to see"},
+            NO_TIMERS,
         ),
         sessions,
         Lateness.WINDOW_EXPIRED,
     ),
     "windows": Transform(
-        Idiom("windowed-counting/windows", "FixedWindows and Count.PerKey()"), windows, Lateness.WINDOW_EXPIRED
+        NativeOperator("windowed-counting/windows", "FixedWindows and Count.PerKey()"), windows, Lateness.WINDOW_EXPIRED
     ),
     "sliding-windows": Transform(
-        Idiom("sliding-windows/windows", "SlidingWindows and Count.PerKey()"),
+        NativeOperator("sliding-windows/windows", "SlidingWindows and Count.PerKey()"),
         sliding_windows,
         Lateness.WINDOW_EXPIRED,
     ),
     "late-windows": Transform(
-        Idiom("windowed-counting/revised", "FixedWindows with allowed lateness and Count.PerKey()"),
+        NativeOperator("windowed-counting/revised", "FixedWindows with allowed lateness and Count.PerKey()"),
         revised,
         Lateness.WINDOW_EXPIRED,
     ),
-    "batches": Transform(Idiom("batching-per-key/batches", "GroupIntoBatches()"), batches),
+    "batches": Transform(NativeOperator("batching-per-key/batches", "GroupIntoBatches()"), batches),
 }
 """By variant."""
 
@@ -183,21 +167,22 @@ TRANSFORMS = {
 class BeamNative(BeamDirect):
     def __init__(self, variant: str) -> None:
         self._transform = transform = TRANSFORMS[variant]
-        self.id, self.title = f"beam-native:{variant}", f"Beam {transform.idiom.words}"
+        self.id, self.title = f"beam-native:{variant}", f"Beam {transform.native_operator.words}"
         self.capabilities = Capabilities(
             FEATURES,
             LatenessProfile(transform.lateness, transform.lateness),
             largest_pack=CAPABILITIES.largest_pack,
             host="beam-native",
-            idiom=transform.idiom,
+            native_operator=transform.native_operator,
         )
 
-    def apply(self, elements: Any, windowing: Windowing, programs: Mapping[str, Program]) -> Any:
-        from engines.beam import pipeline
-
-        return self._transform.apply(pipeline.elements_of(elements, windowing, programs))
+    def apply(self, branch: Branch) -> Any:
+        return self._transform.apply(branch.own, branch.programs[self._transform.native_operator.program])
 
 
 FAMILY = Family(
-    BeamNative, {variant: transform.idiom.words for variant, transform in TRANSFORMS.items()}, alone=False, all=True
+    BeamNative,
+    {variant: transform.native_operator.words for variant, transform in TRANSFORMS.items()},
+    alone=False,
+    all=True,
 )

@@ -1,4 +1,4 @@
-"""What Beam's own transforms put out, as emissions. The step of what an element did not cause itself is left to the timing."""
+"""Outputs of Beam's own transforms as emissions. An output that no single element caused has no step here: the timing tells it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import apache_beam as beam
 
-from conformance.model import Json
-from conformance.program import Output
+from conformance.model.program import Output
+from conformance.model.values import Json
 from engines.beam.dofn import Emitted, Key
 
 

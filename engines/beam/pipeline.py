@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.transforms import trigger, window
 from apache_beam.utils.timestamp import Duration, Timestamp
 
-from conformance.model import Case, Event, Pack, program_ref
-from conformance.program import FixedWindows, Program, Windowing
+from conformance.model.case import Case, program_ref
+from conformance.model.program import FixedWindows, Program, Windowing
+from conformance.model.runs import Pack
+from conformance.model.schedule import Event
 from engines.beam import dofn
+from engines.failing import SENTINEL
 
 ELEMENT = tuple[tuple[str, str, str], typing.Any]
 
@@ -24,7 +28,7 @@ def element(case: Case, event: Event, step: int) -> window.TimestampedValue:
 
 def sentinel(step: int, watermark: int) -> window.TimestampedValue:
     """The element that makes the first attempt at the bundle ``step`` fail."""
-    return window.TimestampedValue(((dofn.SENTINEL, "", ""), (step, "", None)), Timestamp(micros=watermark * 1000))
+    return window.TimestampedValue(((SENTINEL, "", ""), (step, "", None)), Timestamp(micros=watermark * 1000))
 
 
 def typed() -> Any:
@@ -54,30 +58,46 @@ def programs_of(pack: Pack, programs: Mapping[str, Program]) -> dict[str, Progra
 
 
 def by_windowing(programs: Mapping[str, Program]) -> dict[Windowing, dict[str, Program]]:
+    """Windowing -> its programs by name."""
     found: dict[Windowing, dict[str, Program]] = {}
     for name, program in programs.items():
         found.setdefault(program.windowing, {})[name] = program
     return found
 
 
-def run_programs(elements: Any, windowing: Windowing, programs: Mapping[str, Program]) -> Any:
-    """The emissions of programs of one windowing on those of the elements that are for them."""
-    return run_dofn(elements, windowing, programs, dofn.build(programs))
+@dataclass(frozen=True)
+class Branch:
+    """The part of a pipeline that runs the programs of one windowing.
+
+    Attributes:
+        elements: the collection of the elements of all programs.
+        windowing: that of these programs.
+        programs: "scenario/program" -> the program.
+    """
+
+    elements: Any
+    windowing: Windowing
+    programs: Mapping[str, Program]
+
+    @property
+    def own(self) -> Any:
+        """Those of the elements that are for these programs."""
+        among = beam.Filter(_Among(frozenset(self.programs))).with_output_types(ELEMENT)
+        return self.elements | f"for {self.windowing}" >> among
+
+    def run_programs(self) -> Any:
+        """The emissions of the programs."""
+        return self.run(dofn.build(self.programs))
+
+    def run(self, stateful: Any) -> Any:
+        """What a DoFn in the place of the programs puts out."""
+        windowed = self.own | f"into {self.windowing}" >> window_into(self.windowing)
+        return windowed | f"programs of {self.windowing}" >> beam.ParDo(stateful).with_output_types(typing.Any)
 
 
-def run_dofn(elements: Any, windowing: Windowing, programs: Iterable[str], stateful: Any) -> Any:
-    """What a DoFn in the place of these programs puts out."""
-    return (
-        elements_of(elements, windowing, programs)
-        | f"into {windowing}" >> window_into(windowing)
-        | f"programs of {windowing}" >> beam.ParDo(stateful).with_output_types(typing.Any)
-    )
-
-
-def elements_of(elements: Any, windowing: Windowing, programs: Iterable[str]) -> Any:
-    """Those of the elements that are for these programs."""
-    among = beam.Filter(_Among(frozenset(programs))).with_output_types(ELEMENT)
-    return elements | f"for {windowing}" >> among
+def branches(elements: Any, programs: Mapping[str, Program]) -> list[Branch]:
+    """A branch for each windowing of the programs."""
+    return [Branch(elements, windowing, mine) for windowing, mine in by_windowing(programs).items()]
 
 
 class _Among:
@@ -87,4 +107,4 @@ class _Among:
         self._programs = programs
 
     def __call__(self, element: Any) -> bool:
-        return element[0][0] in self._programs or element[0][0] == dofn.SENTINEL
+        return element[0][0] in self._programs or element[0][0] == SENTINEL

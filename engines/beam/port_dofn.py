@@ -19,10 +19,11 @@ import apache_beam as beam
 from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 
-from conformance.model import Event
-from conformance.port import BeamPort
-from conformance.program import Output
-from engines.beam.dofn import INJECTED, SENTINEL, Emitted, Key, attempts, with_defaults
+from conformance.model.program import Output
+from conformance.model.schedule import Event
+from engines.beam.dofn import Emitted, Key, attempts, with_defaults
+from engines.beam.port_side import BeamPort
+from engines.failing import SENTINEL
 
 PARAM = type(beam.DoFn.KeyParam)
 HANDED = (
@@ -69,9 +70,7 @@ def build(ref: str, port: BeamPort) -> Any:
             return _rebuild, (number,)
 
         def sentinel(self, step: int) -> None:
-            if (step, number) not in attempts.failed:
-                attempts.failed[step, number] = set(attempts.touched)
-                raise RuntimeError(INJECTED)
+            attempts.fail_first(step, number)
 
     first, given = _parameters(user.process, specs, "process")
     own = {parameter: default for parameter, default in given.items() if default is not beam.DoFn.ElementParam}

@@ -18,19 +18,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engine import (
-    NATIVE,
-    Capabilities,
-    Feature,
-    Lateness,
-    LatenessProfile,
-    NotDriven,
-    emulated,
-    unsupported,
-)
-from conformance.model import DRAIN, Advance, Deliver, Emission, Pack, PackRun, Step, StepCount, Trace
-from conformance.program import Program
+from conformance.model.engine import Capabilities, NotDriven
+from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.schedule import Advance, Step
+from conformance.model.trace import DRAIN, Emission
 from engines.beam import environment, prism_binary, prism_server
+from engines.beam.collecting import collected
 from engines.beam.direct import STATE
 from engines.budgets import BEAM_PRISM
 
@@ -50,11 +46,10 @@ CAPABILITIES = Capabilities(
 )
 
 
-class BeamPrism:
+class BeamPrism(environment.OfBeam):
     id = "beam-prism"
     title = "Beam PrismRunner (Python, TestStream)"
     capabilities = CAPABILITIES
-    package = "apache-beam"
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None
@@ -75,11 +70,11 @@ class BeamPrism:
         return environment.environment("PrismRunner") | prism_server.environment(self._server)
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam import probes
+        from engines.beam import answers
 
         assert self._server
         options = ["--streaming", *self._server.options()]
-        evidence: dict[Feature, str] = self._server.within(lambda: probes.of_prism(options))
+        evidence: dict[Feature, str] = self._server.within(lambda: answers.of_prism(options))
         return evidence
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -108,11 +103,11 @@ def _proved(pack: Pack, seen: Collected) -> PackRun:
     """
     from engines.beam.sink import Kind
 
-    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in pack.clock]:
-        raise NotDriven(f"the schedule has {len(pack.clock)} steps, the heartbeats were {beats}")
+    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in pack.timeline]:
+        raise NotDriven(f"the schedule has {len(pack.timeline)} steps, the heartbeats were {beats}")
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     before = watermark = -1
-    for step, kinds in zip([*pack.clock, None], _between_heartbeats(seen), strict=True):
+    for step, kinds in zip([*pack.timeline, None], _between_heartbeats(seen), strict=True):
         if step:
             before, watermark = watermark, step.watermark if isinstance(step, Advance) else watermark
             _prove(pack, step, before, watermark, kinds)
@@ -122,9 +117,7 @@ def _proved(pack: Pack, seen: Collected) -> PackRun:
         for _, case, key, _, output in kinds[Kind.OUTPUT]:
             emissions[case].append(Emission(key, output.value, number, output.event_time, output.error))
     _prove_handed(pack, seen)
-    bundles = [step.id for step in pack.clock if isinstance(step, Deliver)]
-    counts = tuple(StepCount(step, n := sum(1 for _ in pack.bundle(step)), n, None) for step in bundles)
-    return PackRun({case: Trace.collect(found) for case, found in emissions.items()}, counts)
+    return collected(pack, emissions)
 
 
 def _between_heartbeats(seen: Collected) -> Iterator[dict[Kind, list[Any]]]:
@@ -156,15 +149,15 @@ def _prove(pack: Pack, step: Step, before: int, watermark: int, kinds: Mapping[K
 
 
 def _prove_handed(pack: Pack, seen: Collected) -> None:
-    """Every element reached its program, and did so in its step. Later is Prism's own doing where the key has set a
-    timer: it holds a key's elements behind the timers that are before them in event time (docs/findings.md)."""
+    """Check that every element reached its program in its step; one that reached it twice did so by Prism. An element may come later where its key has set a timer: Prism
+    holds a key's elements behind the timers that are before them in event time (docs/findings.md)."""
     from engines.beam.sink import Kind
 
-    wanted = Counter((case.id, event.id) for step in pack.clock for case, event in pack.bundle(step.id))
+    wanted = Counter((case.id, event.id) for step in pack.timeline for case, event in pack.bundle(step.id))
     handed = Counter((element.key[1], element.event) for element in seen.of(Kind.HANDED))
-    if handed != wanted:
-        raise NotDriven(f"programs were handed {handed.total()} elements, the schedule has {wanted.total()}")
-    steps, with_timers = iter([*(step.id for step in pack.clock), DRAIN]), set()
+    if missing := wanted - handed:
+        raise NotDriven(f"programs were not handed {missing.total()} elements of the {wanted.total()} of the schedule")
+    steps, with_timers = iter([*(step.id for step in pack.timeline), DRAIN]), set()
     now = next(steps)
     for kind, what in seen.seen:
         if kind is Kind.HEARTBEAT:

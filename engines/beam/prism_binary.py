@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from conformance.engine import CannotRun
+from conformance.model.engine import CannotRun
 
 VARIABLE = "CONFORMANCE_PRISM"
 PACKAGE = "github.com/apache/beam/sdks/v2/go/cmd/prism"

@@ -1,4 +1,4 @@
-"""Where pipelines leave what was seen of them, in one order: all their DoFns run in this process (on Prism with the
+"""A record of what the DoFns of a pipeline saw, in one order. All DoFns run in this process (on Prism with the
 environment LOOPBACK, Beam 2.77.0). A separate DoFn behind the stateful one gets committed bundles only on the bundle-based
 runner; one pipeline runs at a time in a process."""
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from conformance.model import Json
-from conformance.program import Cell, EngineFault, check_timer
+from conformance.model.program import Cell, EngineFault, check_timer
+from conformance.model.values import Json
 
 READS = frozenset({"get", "exists", "getValue", "containsKey", "iterator", "keys", "values"})
 """The methods of state variables that write nothing."""

@@ -15,7 +15,7 @@ ALL = (
     "engines.spark.groups_operator",
     "engines.spark.tws_operator",
 )
-"""What takes the longest; a release that lacks one of them does without it."""
+"""The modules that take longest to import. A release that lacks one of them does without it."""
 
 
 def unpacked() -> None:

@@ -25,20 +25,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.engine import NotDriven
-from conformance.model import (
-    Advance,
-    Case,
-    Deliver,
-    Event,
-    FailOnce,
-    Pack,
-    Partitions,
-    Restart,
-    Step,
-    Wait,
-    program_ref,
-)
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import NotDriven
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
 from engines.failing import SENTINEL
 from engines.spark import session
 from engines.spark.operator import HEARTBEAT
@@ -99,12 +89,12 @@ class MicroBatch:
         return self.fails is not None and self.fails.resume
 
 
-def plan(clock: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
-    """The micro-batches of a clock; ``settling`` of them follow each advance that is not coalesced, and each wait."""
+def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
+    """The micro-batches of a timeline; ``settling`` of them follow each advance that is not coalesced, and each wait."""
     batches: list[MicroBatch] = []
     watermark = settled = query = 0
     fails = None
-    for step in clock:
+    for step in timeline:
         if isinstance(step, Restart):
             query += 1
         elif isinstance(step, FailOnce):
@@ -179,7 +169,7 @@ def read_initial(spark: SparkSession, path: Path) -> DataFrame:
 
 def partitions_of(pack: Pack) -> int:
     """How many partitions a pack's state is kept in."""
-    return next((step.count for step in pack.clock if isinstance(step, Partitions)), session.PARTITIONS)
+    return next((step.count for step in pack.timeline if isinstance(step, Partitions)), session.PARTITIONS)
 
 
 def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str, Any]], settling: int = 1) -> None:
@@ -196,7 +186,7 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
     watermarks = {number: millis(p["eventTime"]["watermark"]) for number, p in found.items()}
     wanted_rows = {batch.step: sum(1 for _ in pack.bundle(batch.step)) for batch in batches if batch.bundle}
     wanted_partitions = partitions_of(pack)
-    asked = iter(plan(pack.clock, settling))
+    asked = iter(plan(pack.timeline, settling))
     watermark = 0
     for number, batch in enumerate(batches):
         wanted = next(asked, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.program import Program
+from conformance.model.program import Program
 from engines.spark.groups_operator import GroupsOperator
 from engines.spark.operator import Failure, In, Key, Out, task_attempt
 

@@ -1,4 +1,4 @@
-"""What the columns with one state and one timeout per key share: how they keep cells and timers, and their configurations."""
+"""What the engines with one state and one timeout per key share: how they keep cells and timers, and their configurations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.engine import NATIVE, Feature, Lateness, LatenessProfile, emulated, unsupported
-from conformance.program import Program, by_processing_time
-from engines.spark.column import NO_EMPTY_BATCHES, SparkColumn
+from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program, by_processing_time
+from engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
 
 ONE_STATE = emulated("all cells as JSON in the one state of a key")
 
@@ -27,11 +28,11 @@ VARIANTS = {
     "rocksdb-changelog": "RocksDB with changelog checkpointing",
     "processing-time": "processing-time timeout",
 }
-"""Configurations of these columns. Plain, they have an event-time timeout, and the HDFS-backed store, Spark's default."""
+"""Configurations of these engines. Plain, they have an event-time timeout, and the HDFS-backed store, Spark's default."""
 
 
-class GroupsColumn(SparkColumn):
-    """Base of these columns."""
+class GroupsEngine(SparkEngine):
+    """Base of these engines."""
 
     store = "hdfs"
     chains = False  # one call fires all that are due

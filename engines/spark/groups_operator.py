@@ -14,14 +14,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from conformance.model import Event
-from conformance.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
+from conformance.model.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
+from conformance.model.schedule import Event
 from engines.spark.cells import CELLS, Guarded
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of, millis
 
 
 class GroupsOperator:
-    """Programs on groups; ``timeouts`` is False where the query keeps none."""
+    """Programs on groups."""
 
     def __init__(
         self,

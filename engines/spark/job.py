@@ -11,25 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engine import NotDriven
-from conformance.model import (
-    DRAIN,
-    SLACK,
-    Deliver,
-    Emission,
-    FailOnce,
-    Pack,
-    PackRun,
-    Restart,
-    StepCount,
-    Trace,
-    program_ref,
-)
-from conformance.program import FixedWindows, Program
+from conformance.model.case import program_ref
+from conformance.model.engine import NotDriven
+from conformance.model.program import FixedWindows, Program
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
+from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session, state_reader
 from engines.spark.driving import MicroBatch, Row
-from engines.spark.operator import HEARTBEAT, Failure
+from engines.spark.operator import HEARTBEAT, Failure, OperatorInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,9 +28,8 @@ if TYPE_CHECKING:
 LEFT = "left.json"
 """The file in a job's folder that says what came out before it was handed on."""
 
-Apply = Callable[..., "DataFrame"]
-"""An API's operator on (a stream of input rows, programs, a Failure or None), and on the rows of ``initial`` state where a pack has
-such; it puts out rows of ``operator.OUTPUT``."""
+Apply = Callable[[OperatorInput], "DataFrame"]
+"""An API's operator; it puts out rows of ``operator.OUTPUT``."""
 
 
 class Job:
@@ -66,7 +56,7 @@ class Job:
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
         self.settling = 1 + chain * chains
-        self.batches = driving.plan(pack.clock, self.settling)
+        self.batches = driving.plan(pack.timeline, self.settling)
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
 
@@ -93,7 +83,7 @@ class Job:
     @property
     def _handover(self) -> int:
         """The number of the query that the first restart begins."""
-        steps = list(self.pack.clock)
+        steps = list(self.pack.timeline)
         first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
         if first is None:
             return 0
@@ -114,14 +104,14 @@ class Job:
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
 
     def _stored(self) -> Iterator[tuple[str, Emission]]:
-        """(case, emission) of what is stored in the end and comes out by being read."""
-        last = self.pack.clock[-1].id
+        """(case, emission) of the state that inspected programs have stored in the end."""
+        last = self.pack.timeline[-1].id
         for case, key, cell, held in state_reader.read(self.spark, self.folder / "checkpoint", self.programs):
             yield case, Emission(key, {"cell": cell, "stored": held}, last)
 
     def _too_slow(self) -> frozenset[str]:
-        """All cases where more processing time passed than a schedule with waits leaves room for: what was to be there still may
-        have expired."""
+        """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state that should be
+        alive may have expired."""
         if not any(batch.wait for batch in self.batches):
             return frozenset()
         drift = driving.drift(self.batches, self.folder / "checkpoint")
@@ -130,16 +120,18 @@ class Job:
         print(f"{drift} ms passed beside the waits: more than {SLACK}; the pack says nothing", flush=True)
         return frozenset(case.id for case in self.pack.cases)
 
-    def _initial(self) -> dict[str, DataFrame]:
-        """What the operator is given beside the stream: a query that resumes is given it again, as users do."""
-        step = next((s.id for s in self.pack.clock if isinstance(s, Deliver) and s.initial), None)
+    def _initial(self) -> DataFrame | None:
+        """The rows of initial state, where the pack has any: a query that resumes is given them again, as users do."""
+        step = next((s.id for s in self.pack.timeline if isinstance(s, Deliver) and s.initial), None)
         if step is None:
-            return {}
+            return None
         path = self.folder / "initial" / "rows.parquet"
         rows = _rows(self.pack, step, self.programs)
-        if rows and not path.exists():
+        if not rows:
+            return None
+        if not path.exists():
             driving.write_rows(path, rows)
-        return {"initial": driving.read_initial(self.spark, path)} if rows else {}
+        return driving.read_initial(self.spark, path)
 
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
@@ -153,7 +145,7 @@ class Job:
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
         waits = {number: batch.wait for number, batch in enumerate(self.batches)}
         stream = driving.read_stream(self.spark, self.folder / "input", self.delay)
-        output = self.apply(stream, self.programs, failure, **self._initial())
+        output = self.apply(OperatorInput(stream, self.programs, failure, self._initial()))
         found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode, waits)
         if last and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
@@ -181,28 +173,32 @@ def _collect(
     progress: list[dict[str, Any]],
     stored: Iterable[tuple[str, Emission]],
 ) -> tuple[dict[str, Trace], tuple[StepCount, ...]]:
-    """Traces and counts from output rows. An event's emission carries its step along, a timer's step is its
-    micro-batch's. What an operator of Spark's own makes of heartbeats is left out."""
+    """Traces and counts from output rows. An emission's step is that of the micro-batch that it came out in. A row that comes out twice,
+    or in a later micro-batch than the row that it carries the step of, does so in the trace. What an operator of Spark's own makes of
+    heartbeats is left out.
+
+    Raises:
+        NotDriven: a row came out before its own step, or the rows of a step were read in several partitions.
+    """
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     received = dict.fromkeys((batch.step for batch in batches), 0)
     partitions: dict[int, set[int]] = {}
     seen: set[str] = set()
+    bundles = {batch.step: number for number, batch in enumerate(batches) if batch.bundle}
     for number in sorted(rows):
         planned = batches[number].step if number < len(batches) else DRAIN
         for row in rows[number]:
             if row["program"] == HEARTBEAT:
                 continue
-            if row["step"] not in (None, planned):
-                raise NotDriven(
-                    f"a row of step {row['step']} came out in micro-batch {number}, which is step {planned}"
-                )
-            if row["nonce"] in seen:
-                raise NotDriven(f"an output row of micro-batch {number} (step {planned}) was read twice")
-            seen.add(row["nonce"])
-            if row["received"] is not None:
-                received[planned] += row["received"]
-            if row["partitions"] is not None:
-                partitions.setdefault(planned, set()).update(json.loads(row["partitions"]))
+            own = planned if row["step"] is None else row["step"]
+            if number < bundles.get(own, number):
+                raise NotDriven(f"a row of step {own} came out in micro-batch {number}, which is step {planned}")
+            if row["nonce"] not in seen:  # a receipt for rows counts once
+                seen.add(row["nonce"])
+                if row["received"] is not None:
+                    received[own] += row["received"]
+                if row["partitions"] is not None:
+                    partitions.setdefault(own, set()).update(json.loads(row["partitions"]))
             if row["value"] is not None:
                 value = json.loads(row["value"])
                 emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))

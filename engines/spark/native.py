@@ -1,7 +1,8 @@
 """spark-native: Spark's own operators in the place of programs, as users write them in a query.
 
-A row that the operator passes on carries its step along; a row that it makes belongs to the micro-batch that it came out in. Nothing
-in these operators is ours, so nothing can be made to fail after they wrote state. They keep it in the HDFS-backed store, Spark's default.
+A row that an operator passes on carries its step along. A row that an operator makes belongs to the micro-batch that it came out in.
+Nothing in these operators is ours, so nothing can be made to fail after they wrote state. They keep state in the HDFS-backed store,
+Spark's default.
 """
 
 from __future__ import annotations
@@ -10,40 +11,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.engine import (
-    NATIVE,
-    Capabilities,
-    Family,
-    Feature,
-    Idiom,
-    Lateness,
-    LatenessProfile,
-    unsupported,
-)
-from conformance.program import Program
+from conformance.model.engine import Capabilities, Family, NativeOperator
+from conformance.model.feature import NATIVE, Feature, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program
 from engines.budgets import SPARK_NATIVE
-from engines.spark.column import DRIVEN, SparkColumn
+from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
+from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.operator import HEARTBEAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import Failure
-
-HORIZON = 10_000
-"""For how long (ms) the program of dedup within watermark knows an id."""
-
-GAP = 10_000
-"""The gap (ms) of the sessions of session timeout."""
-
-SIZE = 10_000
-"""The size (ms) of the windows of windowed counting, dedup then count and sliding windows."""
-
-SLIDE = 5_000
-"""How long (ms) after one of the sliding windows the next one begins."""
-
-BOUND = 10_000
-"""How much later (ms) than the left row the right row of a pair of the stream join is at most."""
+    from engines.spark.operator import OperatorInput
 
 KEYS = ("program", "case", "key")
 
@@ -81,13 +61,13 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
     )
 
 
-def count(stream: DataFrame) -> DataFrame:
+def count(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
     return rows_of(stream.groupBy(*KEYS).count(), f.struct("count"))
 
 
-def drop_duplicates(stream: DataFrame) -> DataFrame:
+def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
     return rows_of(
@@ -95,18 +75,19 @@ def drop_duplicates(stream: DataFrame) -> DataFrame:
     )
 
 
-def drop_duplicates_within_watermark(stream: DataFrame) -> DataFrame:
+def drop_duplicates_within_watermark(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
     kept = stream.dropDuplicatesWithinWatermark(list(KEYS))
     return rows_of(kept, f.struct(f.col("id").alias("accepted")), passed_on=True)
 
 
-def session_window(stream: DataFrame) -> DataFrame:
+def session_window(stream: DataFrame, program: Program) -> DataFrame:
     """The program lists the ids of a session sorted: a collected list has no order of its own."""
     from pyspark.sql import functions as f
 
-    sessions = stream.groupBy(f.session_window("event_time", f"{GAP} milliseconds").alias("session"), *KEYS)
+    session = f.session_window("event_time", f"{program.parameters['gap']} milliseconds").alias("session")
+    sessions = stream.groupBy(session, *KEYS)
     return rows_of(
         sessions.agg(f.sort_array(f.collect_list("id")).alias("ids")),
         f.struct(
@@ -117,22 +98,28 @@ def session_window(stream: DataFrame) -> DataFrame:
     )
 
 
-def window(stream: DataFrame, slide: int = SIZE) -> DataFrame:
+def window(stream: DataFrame, program: Program) -> DataFrame:
+    size = windows_of(program).size
+    return _counts(stream, size, size)
+
+
+def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
+    """Counts in windows of ``size`` ms, one every ``slide`` ms."""
     from pyspark.sql import functions as f
 
-    of = f.window("event_time", f"{SIZE} milliseconds", f"{slide} milliseconds").alias("of")
+    of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
     return rows_of(stream.groupBy(of, *KEYS).count(), f.struct(f.unix_millis("of.start").alias("window"), "count"))
 
 
-def sliding_window(stream: DataFrame) -> DataFrame:
-    return window(stream, SLIDE)
+def sliding_window(stream: DataFrame, program: Program) -> DataFrame:
+    return _counts(stream, program.parameters["size"], program.parameters["slide"])
 
 
-def drop_duplicates_then_window(stream: DataFrame) -> DataFrame:
-    return window(stream.dropDuplicates([*KEYS, "value", "event_time"]))
+def drop_duplicates_then_window(stream: DataFrame, program: Program) -> DataFrame:
+    return window(stream.dropDuplicates([*KEYS, "value", "event_time"]), program)
 
 
-def inner_join(stream: DataFrame, how: str = "inner") -> DataFrame:
+def inner_join(stream: DataFrame, program: Program, how: str = "inner") -> DataFrame:
     """The stream's left rows joined with its right rows. Heartbeats are on both sides, so that both watermarks move."""
     from pyspark.sql import functions as f
 
@@ -141,89 +128,89 @@ def inner_join(stream: DataFrame, how: str = "inner") -> DataFrame:
         return rows.select(*KEYS, "event_time", f.col("id").alias(name)).alias(f"{name}s")
 
     time = {name: f.col(f"{name}s.event_time") for name in ("left", "right")}
-    in_time = (time["right"] >= time["left"]) & (
-        time["right"] <= time["left"] + f.expr(f"INTERVAL {BOUND // 1000} SECONDS")
-    )
+    bound = f.expr(f"INTERVAL {program.parameters['bound']} MILLISECONDS")
+    in_time = (time["right"] >= time["left"]) & (time["right"] <= time["left"] + bound)
     same = [f.col(f"lefts.{name}") == f.col(f"rights.{name}") for name in KEYS]
     joined = side("left").join(side("right"), [*same, in_time], how)
     return rows_of(joined.select(*(f"lefts.{name}" for name in KEYS), "left", "right"), f.struct("left", "right"))
 
 
-def left_outer_join(stream: DataFrame) -> DataFrame:
-    return inner_join(stream, "left_outer")
+def left_outer_join(stream: DataFrame, program: Program) -> DataFrame:
+    return inner_join(stream, program, "left_outer")
 
 
 @dataclass(frozen=True)
-class Operator:
-    """An idiom as Spark runs it. ``lateness`` is that of its row filter (Spark 4.3.0); ``delay`` (ms) is that of the watermark, where
-    the operator reads it."""
+class NativeQuery:
+    """A native operator as Spark runs it.
 
-    idiom: Idiom
-    apply: Callable[[DataFrame], DataFrame]
+    Attributes:
+        apply: puts it on a stream, with the parameters of the program that it does the job of.
+        lateness: that of its row filter (Spark 4.3.0).
+        delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
+    """
+
+    native_operator: NativeOperator
+    apply: Callable[[DataFrame, Program], DataFrame]
     lateness: Lateness
     mode: str = "append"
-    delay: int | None = None
+    delay: str = ""
 
 
-DEDUP_SILENT = {
-    "state-for-an-old-id-goes-away-when-its-horizon-has-passed": "nothing comes out when it forgets an id",
-}
-
-OPERATORS = {
-    "count": Operator(
-        Idiom("per-key-counting/count", "groupBy().count(), update mode"),
+QUERIES = {
+    "count": NativeQuery(
+        NativeOperator("per-key-counting/count", "groupBy().count(), update mode"),
         count,
         Lateness.NEVER,
         mode="update",
     ),
-    "drop-duplicates": Operator(
-        Idiom("dedup-within-watermark/dedup", "dropDuplicates() with the event time", DEDUP_SILENT),
+    "drop-duplicates": NativeQuery(
+        NativeOperator("dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
     ),
-    "drop-duplicates-within-watermark": Operator(
-        Idiom("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", DEDUP_SILENT),
+    "drop-duplicates-within-watermark": NativeQuery(
+        NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY),
         drop_duplicates_within_watermark,
         Lateness.AT_OR_BEHIND,
-        delay=HORIZON,
+        delay="horizon",
     ),
-    "session-window": Operator(
-        Idiom(
+    "session-window": NativeQuery(
+        NativeOperator(
             "session-timeout/sessions",
             "session_window(), append mode",
-            {"a-timer-that-was-cleared-does-not-fire": "it has no timers to see"},
+            NO_TIMERS,
         ),
         session_window,
         Lateness.WINDOW_EXPIRED,
     ),
-    "window": Operator(
-        Idiom("windowed-counting/windows", "groupBy(window()).count(), append mode"),
+    "window": NativeQuery(
+        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode"),
         window,
         Lateness.WINDOW_EXPIRED,
     ),
-    "window-update": Operator(
-        Idiom("windowed-counting/windows", "groupBy(window()).count(), update mode"),
+    "window-update": NativeQuery(
+        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode"),
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
     ),
-    "sliding-window": Operator(
-        Idiom("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
+    "sliding-window": NativeQuery(
+        NativeOperator("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
         sliding_window,
         Lateness.WINDOW_EXPIRED,
     ),
-    "drop-duplicates-then-window": Operator(
-        Idiom("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
+    "drop-duplicates-then-window": NativeQuery(
+        NativeOperator("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
     ),
-    "inner-join": Operator(
-        Idiom("stream-join/inner", "a stream-stream inner join with a time range condition"),
+    "inner-join": NativeQuery(
+        NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
         inner_join,
         Lateness.AT_OR_BEHIND,
     ),
-    "left-outer-join": Operator(
-        Idiom("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
+    "left-outer-join": NativeQuery(
+        NativeOperator("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
         left_outer_join,
         Lateness.AT_OR_BEHIND,
     ),
@@ -231,29 +218,39 @@ OPERATORS = {
 """By variant."""
 
 
-class SparkNative(SparkColumn):
+class SparkNative(SparkEngine):
     store = "hdfs"
 
     def __init__(self, variant: str) -> None:
         super().__init__()
-        self._operator = operator = OPERATORS[variant]
-        self.id, self.title = f"spark-native:{variant}", f"Spark {operator.idiom.words}"
-        self.mode, self.delay = operator.mode, operator.delay
+        self._query = query = QUERIES[variant]
+        self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
+        self.mode = query.mode
         self.capabilities = Capabilities(
             FEATURES,
-            LatenessProfile(operator.lateness, operator.lateness),
+            LatenessProfile(query.lateness, query.lateness),
             parallel=2,
             heavy=True,
             host="spark",
-            idiom=operator.idiom,
-            ahead=operator.delay or Capabilities.ahead,
+            native_operator=query.native_operator,
+            ahead=query.delay,
             packs=SPARK_NATIVE,
         )
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
-        return self._operator.apply(stream)
+    def apply(self, given: OperatorInput) -> DataFrame:
+        return self._query.apply(given.stream, self._program(given.programs))
+
+    def delay(self, programs: Mapping[str, Program]) -> int:
+        return self._program(programs).parameters[self._query.delay] if self._query.delay else super().delay(programs)
+
+    def _program(self, programs: Mapping[str, Program]) -> Program:
+        """The program that the operator does the job of."""
+        return programs[self._query.native_operator.program]
 
 
 FAMILY = Family(
-    SparkNative, {variant: operator.idiom.words for variant, operator in OPERATORS.items()}, alone=False, all=True
+    SparkNative,
+    {variant: query.native_operator.words for variant, query in QUERIES.items()},
+    alone=False,
+    all=True,
 )

@@ -9,17 +9,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conformance.model import Event
-from conformance.program import EngineFault, Output, Program, State, Timer, Timers, call
+from conformance.model.program import EngineFault, Output, Program, State, Timer, Timers, call
+from conformance.model.schedule import Event
 from engines.failing import INJECTED, SENTINEL
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 HEARTBEAT = ""
 """The program name of heartbeat rows: they bypass the programs."""
 
 Key = tuple[str, str, str, int]
 """(program, case, key, window): what rows are grouped by."""
+
+GROUP = ("program", "case", "key", "window")
+"""The columns of a key."""
 
 
 class In(NamedTuple):
@@ -64,6 +70,23 @@ class Failure:
     step: int
     every_attempt: bool
     folder: Path
+
+
+@dataclass(frozen=True)
+class OperatorInput:
+    """What an API's operator is applied to.
+
+    Attributes:
+        stream: input rows, as ``driving.read_stream`` reads them.
+        programs: "scenario/program" -> the program.
+        failure: how an attempt is to fail; None where none is.
+        initial: rows like those of the stream, of the keys that start with state; None where none does.
+    """
+
+    stream: DataFrame
+    programs: Mapping[str, Program]
+    failure: Failure | None
+    initial: DataFrame | None = None
 
 
 class Operator:

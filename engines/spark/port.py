@@ -1,5 +1,5 @@
 """spark-port: a user's stateful operator in the place of a program: a StatefulProcessor on transformWithState (rows), or a
-state function on applyInPandasWithState. Driven and proved as the other columns are."""
+state function on applyInPandasWithState. Driven and proved as the other Spark engines are."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.engine import ALL, NATIVE, CannotRun, Family, Feature, Idiom, Lateness, LatenessProfile
-from conformance.model import Pack, PackRun
-from conformance.port import TIME_MODES
-from conformance.program import GlobalWindow, Program
-from conformance.registry import PortNames, users
-from engines.spark.column import SparkColumn, capabilities
+from conformance.model.engine import ALL, CannotRun, Family, NativeOperator
+from conformance.model.feature import NATIVE, Feature
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import GlobalWindow, Program
+from conformance.model.runs import Pack, PackRun
+from conformance.plugins.registry import PortNames, users
+from engines.spark.base import SparkEngine, capabilities
+from engines.spark.port_side import TIME_MODES, SparkPort
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import Failure
+    from engines.spark.operator import OperatorInput
     from engines.spark.port_operator import Shape
+
+SIDE = "spark"
+"""The side of a port that runs here."""
 
 OWN = dict.fromkeys(Feature, NATIVE)
 """An operator of its own keeps state, timers and windows as it likes."""
@@ -29,20 +34,23 @@ NOTHING_LATE = LatenessProfile(Lateness.NEVER, Lateness.NEVER)
 """Without event time no row is late (Spark 4.3.0)."""
 
 
-class SparkPortColumn(SparkColumn):
+class SparkPortEngine(SparkEngine):
     """The Spark side of a loaded port."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._loaded = users()
         port = next(port for port in self._loaded.ports if port.name == name)
-        assert port.spark
-        self._port, self._name = port.spark, name
+        side = port.sides[SIDE]
+        assert isinstance(side, SparkPort)
+        self._port, self._name = side, name
         function = self._port.function is not None
         api = "applyInPandasWithState (Python)" if function else "transformWithState (Python, rows)"
         self.id, self.title = f"spark-port:{name}", f"{self._port.words} on Spark {api}"
         self.mode, self.store = self._port.mode, "hdfs" if function else "rocksdb"
-        can = replace(capabilities(OWN, packs=ALL), idiom=Idiom(port.ref, self._port.words, compared=True))
+        can = replace(
+            capabilities(OWN, packs=ALL), native_operator=NativeOperator(port.ref, self._port.words, compared=True)
+        )
         self.capabilities = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)
         self.sources = self._loaded.sources
 
@@ -61,20 +69,22 @@ class SparkPortColumn(SparkColumn):
             program.windowing = GlobalWindow()  # type: ignore[misc]
         return super().run(pack, plain)
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
-        from engines.spark.operator import OUTPUT
+    def apply(self, given: OperatorInput) -> DataFrame:
+        from engines.spark.operator import GROUP, OUTPUT
 
-        groups = stream.groupBy("program", "case", "key", "window")
+        if given.initial is not None:
+            raise NotImplementedError("a port is given no initial state")
+        groups = given.stream.groupBy(*GROUP)
         mode = self._port.mode.capitalize()
         if self._port.function is not None:
             from engines.spark.port_frames import state_function
 
             timeout = TIME_MODES[self._port.time]
-            call = state_function(self._port, self._shape, failure)
+            call = state_function(self._port, self._shape, given.failure)
             return groups.applyInPandasWithState(call, OUTPUT, self._port.state, self._port.mode, timeout)
         from engines.spark.port_processor import PortProcessor
 
-        processor = PortProcessor(self._port, self._shape, failure)
+        processor = PortProcessor(self._port, self._shape, given.failure)
         return groups.transformWithState(
             statefulProcessor=processor, outputStructType=OUTPUT, outputMode=mode, timeMode=self._port.time
         )
@@ -96,4 +106,4 @@ class SparkPortColumn(SparkColumn):
         return Shape(**found)
 
 
-FAMILY = Family(SparkPortColumn, PortNames(lambda port: port.spark), alone=False, all=True, ports=True)
+FAMILY = Family(SparkPortEngine, PortNames(SIDE), alone=False, all=True, ports=True)

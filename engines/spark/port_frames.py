@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from conformance.port import SparkPort
 from engines.spark.frames import frames, inputs, plain
 from engines.spark.operator import Failure, Out, task_attempt
 from engines.spark.port_operator import PortOperator, Shape
+from engines.spark.port_side import SparkPort
 
 
 def state_function(port: SparkPort, shape: Shape, failure: Failure | None) -> Any:

@@ -13,9 +13,9 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from conformance.port import SparkPort
 from engines.spark.operator import Failure, Key, Out, task_attempt
 from engines.spark.port_operator import PortOperator, Shape
+from engines.spark.port_side import SparkPort
 from engines.spark.row_processor import OUT, as_input
 
 

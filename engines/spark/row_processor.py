@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from conformance.program import Program
+from conformance.model.program import Program
 from engines.spark.operator import Failure, In, Out, millis, task_attempt
 from engines.spark.tws_operator import TwsOperator
 
@@ -43,7 +43,7 @@ class RowProcessor(StatefulProcessor):
 
 
 def now(times: Any) -> int:
-    """The engine's processing time (ms); what it is in event time (-1 on Spark 4.3.0) nothing goes by."""
+    """The engine's processing time (ms). It is -1 in event time (Spark 4.3.0), where nothing uses it."""
     found: int = times.getCurrentProcessingTimeInMs()
     return found
 

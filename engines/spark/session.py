@@ -15,26 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from packaging.version import Version
-
-from conformance.engine import CannotRun
+from conformance.model.engine import CannotRun, Setting
+from engines.spark.releases import released
 
 PARTITIONS = 2
 
 STORE = "org.apache.spark.sql.execution.streaming.state.{}"
-
-
-def released() -> tuple[int, int]:
-    """The release of the PySpark that is installed, (4, 3) say."""
-    import pyspark
-
-    major, minor = pyspark.__version__.split(".")[:2]
-    return int(major), int(minor)
-
-
-def beside(version: Version) -> list[str]:
-    """What has to be installed with a PySpark. 3.5.9 takes no NumPy 2, and PyArrow 25 takes no other."""
-    return ["pyarrow<19"] if version < Version("4") else []
 
 
 def faster() -> dict[str, str]:
@@ -82,12 +68,33 @@ def java_version() -> str:
     return found.group(1) if found else "unknown"
 
 
-MASTER = "CONFORMANCE_SPARK_MASTER"
-"""The environment variable that says which Spark to use."""
+MASTER = "spark-master"
+"""The setting that says which Spark to use."""
+
+EMBEDDED = "local[2,4]"
+"""The master where none was asked for."""
+
+SETTINGS = {
+    MASTER: Setting(
+        f"Which Spark to use: {EMBEDDED}, local-cluster[2,1,1024], spark://…, or sc://… for the Python APIs. "
+        "Default: an embedded one.",
+        envvar="CONFORMANCE_SPARK_MASTER",
+    )
+}
+"""What users may set. A process has one session, so what one engine is given holds for all of the process."""
+
+_master = EMBEDDED
+
+
+def configure(values: Mapping[str, str]) -> None:
+    """Take the values of SETTINGS, before the session is started."""
+    global _master
+    _master = values.get(MASTER) or EMBEDDED
 
 
 def master() -> str:
-    return os.environ.get(MASTER, "local[2,4]")
+    """The Spark that this process uses."""
+    return _master
 
 
 _open = 0
@@ -140,6 +147,8 @@ def _embedded(folder: Path) -> Any:
         "spark.local.dir": str(folder),
         "spark.ui.enabled": "false",
         "spark.python.daemon.module": "engines.spark.daemon",  # faster: see there
+        # On a busy machine a Python worker takes longer to connect than the 15 s that it has (Spark 3.5.0 and 4.3.0 know the name).
+        "spark.python.authenticate.socketTimeout": "120s",
         "spark.ui.showConsoleProgress": "false",
     }
     for name, value in {**faster(), **NEEDED, **settings}.items():

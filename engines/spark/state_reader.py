@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model import Json
-from conformance.program import Cell, Program
+from conformance.model.program import Cell, Program
+from conformance.model.values import Json
 from engines.spark.tws_operator import variables
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read(
 def _rows(
     spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program], name: str, cell: str
 ) -> Iterator[tuple[str, str, Json]]:
-    """(case, key, what a row of this cell holds), without the other programs' rows in its variable. The JVM's columns group by the JSON
+    """(case, key, what a row of this cell holds), without the other programs' rows in its variable. The JVM's engines group by the JSON
     text of what the others group by."""
     kind, variable = programs[name].cells[cell], variables(programs)[name, cell]
     source = spark.read.format("statestore").option("stateVarName", variable.name)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from conformance.engine import NATIVE, Family, Feature, emulated
-from conformance.program import Program, by_processing_time
-from engines.spark.column import SparkColumn, capabilities
+from conformance.model.engine import Family
+from conformance.model.feature import NATIVE, Feature, emulated
+from conformance.model.program import Program, by_processing_time
+from engines.spark.base import SparkEngine, capabilities
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import Failure
+    from engines.spark.operator import OperatorInput
 
 TIMERS = emulated("timer names in a MapState (Spark knows a timer by its time)")
-
-GROUP = ("program", "case", "key", "window")
-"""The columns that rows are grouped by."""
 
 STATE = {
     Feature.EVENT_TIMERS: TIMERS,
@@ -43,28 +41,22 @@ def time_mode(programs: Mapping[str, Program]) -> str:
     return "ProcessingTime" if by_processing_time(programs.values()) else "EventTime"
 
 
-class SparkTws(SparkColumn):
+class SparkTws(SparkEngine):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
     capabilities = capabilities(STATE, quick=True)
 
-    def apply(
-        self,
-        stream: DataFrame,
-        programs: Mapping[str, Program],
-        failure: Failure | None,
-        initial: DataFrame | None = None,
-    ) -> DataFrame:
-        from engines.spark.operator import OUTPUT
+    def apply(self, given: OperatorInput) -> DataFrame:
+        from engines.spark.operator import GROUP, OUTPUT
         from engines.spark.row_processor import RowProcessor
 
-        return stream.groupBy(*GROUP).transformWithState(
-            statefulProcessor=RowProcessor(programs, failure),
+        return given.stream.groupBy(*GROUP).transformWithState(
+            statefulProcessor=RowProcessor(given.programs, given.failure),
             outputStructType=OUTPUT,
             outputMode="Append",
-            timeMode=time_mode(programs),
-            initialState=initial and initial.groupBy(*GROUP),
+            timeMode=time_mode(given.programs),
+            initialState=given.initial and given.initial.groupBy(*GROUP),
         )
 
 

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from conformance.model import Event
-from conformance.program import NO_TIME, Cell, Program, State, Timer
+from conformance.model.program import NO_TIME, Cell, Program, State, Timer
+from conformance.model.schedule import Event
 from engines.spark.cells import CELLS, Guarded, Map, NamedTimers
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
 

@@ -1,6 +1,6 @@
 """spark-tws-tester: the processor of ``spark-tws`` on PySpark's TwsTester, the in-memory stand-in for unit tests. No JVM.
 
-It answers whether one can trust tests that are written with it.
+Its cells show whether tests that are written with it can be trusted.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from conformance.engine import NATIVE, CannotRun, Capabilities, Feature, emulated, unsupported
-from conformance.model import Pack, PackRun
-from conformance.program import Program
-from engines.spark import session
-from engines.spark.column import ROW_FILTER
+from conformance.model.engine import CannotRun, Capabilities
+from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from engines.spark import releases
+from engines.spark.base import ROW_FILTER
 from engines.spark.tws import STATE
 
 CAPABILITIES = Capabilities(
@@ -44,7 +45,8 @@ class SparkTwsTester:
     title = "Spark TwsTester (Python, rows, no JVM)"
     capabilities = CAPABILITIES
     package = "pyspark"
-    beside = staticmethod(session.beside)
+    foreign = releases.FOREIGN
+    beside = staticmethod(releases.beside)
 
     def check(self) -> None:
         if find_spec("pyspark") is None:
@@ -65,9 +67,9 @@ class SparkTwsTester:
         return {"spark": pyspark.__version__, "python": sys.version.split()[0]}
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.spark import tester_job
+        from engines.spark import tester_answers
 
-        return tester_job.evidence()
+        return tester_answers.evidence()
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         from engines.spark import tester_job

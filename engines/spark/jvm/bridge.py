@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from conformance.program import Program
+from conformance.model.program import Program
 from engines.spark.groups_operator import initial_state
-from engines.spark.operator import OUTPUT, Failure
+from engines.spark.operator import GROUP, OUTPUT, Failure, OperatorInput
 from engines.spark.tws_operator import variables
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failur
 
 
 def _group(f: Any) -> Any:
-    return f.to_json(f.struct("program", "case", "key", "window")).alias("group")
+    return f.to_json(f.struct(*GROUP)).alias("group")
 
 
 def grouped(stream: DataFrame) -> Any:
@@ -58,42 +58,27 @@ def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
     return states.select(_group(f), "state")._jdf
 
 
-def groups_with_state(
-    stream: DataFrame,
-    programs: Mapping[str, Program],
-    failure: Failure | None,
-    method: str,
-    timeout: str,
-    initial: DataFrame | None,
-) -> DataFrame:
+def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFrame:
     """``mapGroupsWithState`` or ``flatMapGroupsWithState`` of the JVM. What a key starts with is its state, as it is kept."""
     from pyspark.sql import DataFrame
 
-    spark = stream.sparkSession
-    made = getattr(bridge(spark, programs, failure), method)(
-        grouped(stream), timeout, initial and _states(initial, programs)
-    )
+    spark = given.stream.sparkSession
+    states = given.initial and _states(given.initial, given.programs)
+    made = getattr(bridge(spark, given.programs, given.failure), method)(grouped(given.stream), timeout, states)
     return DataFrame(made, spark)
 
 
-def transform_with_state(
-    stream: DataFrame,
-    programs: Mapping[str, Program],
-    failure: Failure | None,
-    time_mode: str,
-    initial: DataFrame | None,
-) -> DataFrame:
+def transform_with_state(given: OperatorInput, time_mode: str) -> DataFrame:
     """``transformWithState`` of the JVM."""
     from pyspark.sql import DataFrame
 
-    spark = stream.sparkSession
-    declared = sorted({*variables(programs).values()})
+    spark = given.stream.sparkSession
+    declared = sorted({*variables(given.programs).values()})
     names = [variable.name for variable in declared]
     kinds = [variable.kind for variable in declared]
     ttls = [variable.ttl for variable in declared]
-    package: Any = spark.sparkContext._jvm
-    processor = package.conformance.jvm.TwsBridge(bridge(spark, programs, failure), names, kinds, ttls, time_mode)
-    return DataFrame(
-        package.conformance.jvm.TwsBridge.transformWithState(grouped(stream), processor, initial and grouped(initial)),
-        spark,
-    )
+    jvm: Any = spark.sparkContext._jvm
+    tws = jvm.conformance.jvm.TwsBridge
+    processor = tws(bridge(spark, given.programs, given.failure), names, kinds, ttls, time_mode)
+    initial = given.initial and grouped(given.initial)
+    return DataFrame(tws.transformWithState(grouped(given.stream), processor, initial), spark)

@@ -22,7 +22,7 @@ from engines.spark.operator import In, Out, nonce
 from engines.spark.tws_operator import TwsOperator
 
 KEPT = 8
-"""How many jobs' programs are kept: some jobs run side by side, and none comes back."""
+"""How many jobs' programs are kept. Some jobs run side by side; none returns once it has ended."""
 
 
 class Pipe:
@@ -156,7 +156,7 @@ class Server:
         return outputs if request["kind"] == "groups" else [_one(outputs)]
 
     def _operator_of(self, request: dict[str, Any]) -> Any:
-        """The operator of the task that asks: what an attempt has written is known by it."""
+        """The operator of the task that asks. Each attempt has its own, which knows what the attempt has written."""
         task = request["job"], request["task"]
         if task != self._task:
             programs, failure = self._programs(request["job"])

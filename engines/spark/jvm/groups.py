@@ -6,42 +6,35 @@ mapGroupsWithState puts out one row per key and micro-batch, by design (Spark 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from conformance.engine import Family, Feature, emulated
-from conformance.program import Program
+from conformance.model.engine import Family
+from conformance.model.feature import Feature, emulated
 from engines.budgets import SPARK_JVM
-from engines.spark.column import capabilities
-from engines.spark.groups import STATE, VARIANTS, GroupsColumn
+from engines.spark.base import capabilities
+from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import Failure
+    from engines.spark.operator import OperatorInput
 
 LAST = emulated(
     "one row per key and call, its last emission; a call without any puts out an empty row, which is left out"
 )
 
 
-class SparkFmgwsJvm(GroupsColumn):
+class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
     capabilities = capabilities(STATE, SPARK_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
-    def apply(
-        self,
-        stream: DataFrame,
-        programs: Mapping[str, Program],
-        failure: Failure | None,
-        initial: DataFrame | None = None,
-    ) -> DataFrame:
+    def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.jvm import bridge
 
-        return bridge.groups_with_state(stream, programs, failure, self.method, self.timeout_of(programs), initial)
+        return bridge.groups_with_state(given, self.method, self.timeout_of(given.programs))
 
 
 class SparkMgwsJvm(SparkFmgwsJvm):

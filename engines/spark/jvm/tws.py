@@ -3,41 +3,33 @@ executor (TwsBridge.java)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from conformance.engine import Family
-from conformance.program import Program
+from conformance.model.engine import Family
 from engines.budgets import SPARK_JVM
-from engines.spark import session
-from engines.spark.column import SparkColumn, capabilities
+from engines.spark.base import SparkEngine, capabilities
+from engines.spark.releases import released
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import Failure
+    from engines.spark.operator import OperatorInput
 
 
-class SparkTwsJvm(SparkColumn):
+class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     capabilities = capabilities(STATE, SPARK_JVM)
     classic = True
 
     def lacks(self) -> str:
-        return "" if session.released() >= (4, 0) else "Spark before 4.0 has no transformWithState"
+        return "" if released() >= (4, 0) else "Spark before 4.0 has no transformWithState"
 
-    def apply(
-        self,
-        stream: DataFrame,
-        programs: Mapping[str, Program],
-        failure: Failure | None,
-        initial: DataFrame | None = None,
-    ) -> DataFrame:
+    def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.jvm import bridge
 
-        return bridge.transform_with_state(stream, programs, failure, time_mode(programs), initial)
+        return bridge.transform_with_state(given, time_mode(given.programs))
 
 
 FAMILY = Family(SparkTwsJvm, CHANGELOG)

@@ -17,7 +17,8 @@ from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
-from conformance.engine import Feature
+from conformance.model.feature import Feature
+from engines.beam import environment
 from engines.beam.checkpointing import SelfCheckpointing
 
 Runner = dict[str, Any]
@@ -44,7 +45,7 @@ def of_prism(options: list[str]) -> dict[Feature, str]:
 
 
 def of_local_runners() -> dict[Feature, str]:
-    """What is the same for all of them: their options name no checkpoint to write or to begin with, a state has no time to live."""
+    """What all local runners answer alike. Their options name no checkpoint to write or to begin with; a state has no time to live."""
     parser = argparse.ArgumentParser(add_help=False)
     for options in (DirectOptions, PrismRunnerOptions):
         options._add_argparse_args(parser)
@@ -60,8 +61,7 @@ def of_local_runners() -> dict[Feature, str]:
 
 
 def of_direct_runner(options: list[str]) -> dict[Feature, str]:
-    """What the switch answers, given the options for bounded input."""
-    from engines.beam.auto import ran_on
+    """What plain DirectRunner answers, given the options for bounded input."""
 
     def direct() -> Runner:
         return {"runner": DirectRunner(), "options": PipelineOptions(options)}
@@ -74,7 +74,7 @@ def of_direct_runner(options: list[str]) -> dict[Feature, str]:
     streaming | TestStream().add_elements([1]).advance_watermark_to_infinity()
     result = streaming.run()
     result.wait_until_finish()
-    stream = f"a TestStream ran on {ran_on(result)}"
+    stream = f"a TestStream ran on {environment.ran_on(result)}"
     return {
         Feature.SEVERAL_BUNDLES: f"3 elements came in {seen.count('bundle')} bundle",
         Feature.WATERMARK: stream,
@@ -126,7 +126,7 @@ def _counters(pipeline: beam.Pipeline, *source: beam.PTransform) -> str:
 
 
 class _TimerAndElement(beam.DoFn):
-    """Sets a timer for 10 s at its first element, and says in which order things come."""
+    """Sets a timer for 10 s at its first element, and records the order of elements and timers."""
 
     TIMER = userstate.TimerSpec("timer", TimeDomain.WATERMARK)
 
@@ -140,7 +140,7 @@ class _TimerAndElement(beam.DoFn):
         seen.append("timer")
 
 
-class _ClockTimer(beam.DoFn):
+class _ProcessingTimer(beam.DoFn):
     """The same in processing time. Beam finds a timer by the default of a method's parameter, which no base class can leave open."""
 
     TIMER = userstate.TimerSpec("timer", TimeDomain.REAL_TIME)
@@ -156,7 +156,7 @@ class _ClockTimer(beam.DoFn):
 
 
 seen: list[str] = []
-"""What the probes' DoFns saw, in order."""
+"""What the DoFns below saw, in order."""
 
 
 def an_advance_before_a_bundle(runner: Runner) -> str:
@@ -170,11 +170,11 @@ def a_timer_in_processing_time(runner: Runner) -> str:
     """The order of a timer that 20 s of TestStream's processing time make due, and of the element after them."""
     stream = TestStream().add_elements([TimestampedValue(("k", "first"), 1)]).advance_processing_time(20)
     stream.add_elements([TimestampedValue(("k", "second"), 2)]).advance_watermark_to_infinity()
-    return _order(runner, stream, _ClockTimer())
+    return _order(runner, stream, _ProcessingTimer())
 
 
 def _order(runner: Runner, stream: TestStream, dofn: beam.DoFn) -> str:
-    """In which order a DoFn saw what a stream led to, or what the runner said to it."""
+    """The order in which a DoFn saw the elements and timers of a stream, or the runner's error."""
     seen.clear()
     pipeline = beam.Pipeline(**runner)
     pipeline | stream | _typed() | beam.ParDo(dofn)

@@ -1,4 +1,4 @@
-"""What the Spark columns have in common: one session, one folder per pack, and the capabilities that come from how schedules are
+"""What the Spark engines have in common: one session, one folder per pack, and the capabilities that come from how schedules are
 driven, whatever the API."""
 
 from __future__ import annotations
@@ -10,28 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engine import (
-    NATIVE,
-    CannotRun,
-    Capabilities,
-    EngineGone,
-    Feature,
-    Lateness,
-    LatenessProfile,
-    Support,
-    emulated,
-    unsupported,
-)
-from conformance.model import Pack, PackRun, Schedule
-from conformance.program import Program
+from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
+from conformance.model.feature import NATIVE, Feature, Support, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.schedule import Schedule
 from engines.budgets import SPARK_PYTHON
-from engines.spark import session
+from engines.spark import releases, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from engines.spark.job import Job
-    from engines.spark.operator import Failure
+    from engines.spark.operator import OperatorInput
 
 DRIVEN: Mapping[Feature, Support] = {
     Feature.SEVERAL_BUNDLES: NATIVE,
@@ -61,13 +53,13 @@ STORES = {
         "rocksdb.changelogCheckpointing.enabled": "true",
     },
 }
-"""State stores by the name that a column's variant has, as settings below spark.sql.streaming.stateStore."""
+"""State stores by the name that an engine's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
 def capabilities(
     features: Mapping[Feature, Support], packs: int = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
 ) -> Capabilities:
-    """Those of a Spark column, with what its API adds or lacks."""
+    """Those of a Spark engine, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
     return Capabilities(
         {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs, quick=quick
@@ -75,26 +67,33 @@ def capabilities(
 
 
 NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-"""In processing time a query would run them for ever, and never end (Spark 4.3.0)."""
+"""A query in processing time would run empty micro-batches for ever (Spark 4.3.0)."""
 
 
-class SparkColumn:
-    """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator. ``chains`` says that a timer set by
-    a timer takes another micro-batch to fire. ``classic`` columns cannot run through Spark Connect. ``api`` is the method of grouped data that the column
-    needs, where older releases of PySpark have none. ``delay`` (ms) is that of
-    the watermark; None where the operator does not read it."""
+class SparkEngine:
+    """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator.
+
+    Attributes:
+        api: the method of grouped data that the engine needs, where older releases of PySpark have none.
+        mode: the output mode of its queries.
+        store: the name of the state store that its state is in.
+        chains: a timer set by a timer takes another micro-batch to fire.
+        classic: it cannot run through Spark Connect.
+    """
 
     id: str
     title: str
     capabilities: Capabilities
     package = "pyspark"
-    beside = staticmethod(session.beside)
+    foreign = releases.FOREIGN
+    beside = staticmethod(releases.beside)
+    settings: Mapping[str, Setting] = session.SETTINGS
+    configure = staticmethod(session.configure)
     api = ""
     mode = "append"
     store = "rocksdb"
     chains = True
     classic = False
-    delay: int | None = None
 
     def __init__(self, variant: str = "") -> None:
         if variant:
@@ -108,7 +107,7 @@ class SparkColumn:
             raise CannotRun(f"{self.id}: the JVM's Dataset API cannot be reached through Spark Connect (Spark 4.3.0)")
 
     def lacks(self) -> str:
-        """That the installed release does not have the column's API."""
+        """That the installed release does not have the engine's API."""
         import pyspark
         from pyspark.sql import GroupedData
 
@@ -163,11 +162,10 @@ class SparkColumn:
         spark = None
         try:
             settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
-            if Schedule(pack.clock).waits:
+            if Schedule(pack.timeline).waits:
                 settings |= NO_EMPTY_BATCHES
             spark = self._session(settings)
-            delay = self.delay or driving.DELAY
-            yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, delay)
+            yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, self.delay(programs))
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None
@@ -181,6 +179,12 @@ class SparkColumn:
         store = {f"spark.sql.streaming.stateStore.{name}": value for name, value in STORES[self.store].items()}
         return session.own(self._spark, {**store, **settings})
 
-    def apply(self, stream: DataFrame, programs: Mapping[str, Program], failure: Failure | None) -> DataFrame:
-        """The API's operator on a stream of input rows. One that can start with state also takes it, as ``initial``."""
+    def delay(self, programs: Mapping[str, Program]) -> int:
+        """The watermark's delay (ms). It is the harness's own where the operator does not read it."""
+        from engines.spark import driving
+
+        return driving.DELAY
+
+    def apply(self, given: OperatorInput) -> DataFrame:
+        """The API's operator on a stream of input rows."""
         raise NotImplementedError

@@ -1,0 +1,100 @@
+"""Mutants: the reference engine with one seeded bug each. They show that the guarantees can be broken, and are noticed.
+
+Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id like any other, and so is
+``mutant:NAME+NAME``, which has two bugs at once. The bugs stand in a module for each section of an engine that they are in.
+"""
+
+from __future__ import annotations
+
+from conformance.model.engine import Family
+from conformance.plugins.registry import UnknownName
+from engines.mutants import (
+    callbacks,
+    capacity,
+    collections,
+    delivery,
+    emissions,
+    failures,
+    initial_state,
+    inspection,
+    keys,
+    lateness,
+    neighbours,
+    output,
+    partitions,
+    rare,
+    restarts,
+    state,
+    timers,
+    ttl,
+)
+from engines.mutants.registry import mutants_of
+from engines.reference import CaseRun, Reference
+
+MUTANTS = mutants_of(
+    (
+        lateness,
+        keys,
+        state,
+        collections,
+        ttl,
+        initial_state,
+        inspection,
+        restarts,
+        failures,
+        partitions,
+        delivery,
+        output,
+        timers,
+        emissions,
+        callbacks,
+        capacity,
+        rare,
+        neighbours,
+    )
+)
+
+UNDO_EACH_OTHER = (
+    {"failed-attempt-kept", "failed-bundle-skipped"},
+    {"output-of-a-failed-attempt-kept", "retry-loses-its-output"},
+)
+"""Mutants that together do what the reference does: here, each bundle counts once, by its first attempt."""
+
+
+def mutant(name: str) -> Reference:
+    """The engine ``mutant:name``, or ``mutant:one+two`` with the bugs of both.
+
+    Raises:
+        UnknownName: no such mutant, or two that cannot be one.
+    """
+    names = name.split("+")
+    if len(names) > 2 or not set(names) <= MUTANTS.keys():
+        raise UnknownName(f"unknown mutant {name!r}; there are: {', '.join(sorted(MUTANTS))}")
+    engine = Reference()
+    engine.id = f"mutant:{name}"
+    engine.title = "reference, but " + ", and ".join(MUTANTS[part].words for part in names)
+    engine.case_run = pair(*names) if len(names) == 2 else MUTANTS[name].case_run
+    return engine
+
+
+def pair(one: str, two: str) -> type[CaseRun]:
+    """The reference with the bugs of two mutants.
+
+    Raises:
+        UnknownName: one bug would hide or undo the other.
+    """
+    if {one, two} in UNDO_EACH_OTHER:
+        raise UnknownName(f"no mutant {one}+{two}: they undo each other")
+    first, second = MUTANTS[one].case_run, MUTANTS[two].case_run
+    if shared := _changed(first) & _changed(second):
+        raise UnknownName(f"no mutant {one}+{two}: both change {min(shared)}")
+    return type(f"{first.__name__}And{second.__name__}", (first, second), {})
+
+
+def _changed(bugged: type[CaseRun]) -> set[str]:
+    """The methods of the reference that a mutant has its own of."""
+    own = {name for base in bugged.__mro__ if base not in CaseRun.__mro__ for name in vars(base)}
+    return {name for name in own if hasattr(CaseRun, name) and not name.startswith("__")}
+
+
+FAMILY = Family(mutant, {name: mutant.words for name, mutant in MUTANTS.items()}, alone=False, seeded=True)

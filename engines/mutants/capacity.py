@@ -1,0 +1,121 @@
+"""Bugs that show only beyond a number, a length or a distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.model.program import Cell
+from conformance.model.schedule import Deliver, Event
+from conformance.model.values import Json
+from engines.mutants.registry import bug, cell_bug
+from engines.reference import CaseRun, TimerId
+from engines.reference_cells import Bag, Combining, Map, Set, Value
+
+
+@bug("a bundle's elements beyond the fourth are dropped")
+class BundlesCutOff(CaseRun):
+    def arrange(self, events: tuple[Event, ...]) -> Any:
+        return events[:4]
+
+
+@bug("a key's elements beyond the third in a bundle are dropped")
+class KeysOfABundleCutOff(CaseRun):
+    def arrange(self, events: tuple[Event, ...]) -> Any:
+        seen: dict[str, int] = {}
+        kept = []
+        for event in events:
+            seen[event.key] = seen.get(event.key, 0) + 1
+            if seen[event.key] <= 3:
+                kept.append(event)
+        return kept
+
+
+@bug("the state of the third key is the first key's")
+class ThirdKeySharesState(CaseRun):
+    def scope(self, event: Event) -> tuple[str, int]:
+        key, window = super().scope(event)
+        keys = list(dict.fromkeys(a.event.key for a in self.case.schedule.arrivals))
+        return (keys[0] if len(keys) > 2 and key == keys[2] else key), window
+
+
+@bug("the state of a key is forgotten when a third key comes")
+class TwoKeysAreKept(CaseRun):
+    def process(self, event: Event) -> None:
+        super().process(event)
+        for scope in list(self.state)[:-2]:
+            del self.state[scope]
+
+
+@bug("an element more than 10 s ahead of the watermark is dropped")
+class FarAheadDropped(CaseRun):
+    def refuses(self, event: Event) -> bool:
+        return super().refuses(event) or event.event_time > self.settled + 10_000
+
+
+@bug("a timer more than 8 s ahead of the watermark does not fire")
+class FarTimersLost(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if time <= self.watermark + 8_000 or self.program.processing_time:
+            super().set_timer(timer, time)
+
+
+@bug("a key's third timer replaces its second")
+class TwoTimersAKey(CaseRun):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        mine = [t for t in self.timers if t[:2] == timer[:2] and t != timer]
+        for old in mine[1:]:
+            del self.timers[old]
+        super().set_timer(timer, time)
+
+
+@bug("state is lost with the fourth bundle")
+class StateLostWithTheFourthBundle(CaseRun):
+    _bundles_so_far = 0
+
+    def deliver(self, step: Deliver) -> None:
+        self._bundles_so_far += 1
+        if self._bundles_so_far == 4:
+            self.state.clear()
+        super().deliver(step)
+
+
+@cell_bug("a bag keeps its last three elements", Cell.BAG)
+class BagKeepsThree(Bag):
+    def add(self, value: Json) -> None:
+        self.set([*self._all(), value][-3:])
+
+
+@cell_bug("a map keeps two entries", Cell.MAP)
+class MapKeepsTwo(Map):
+    def put(self, key: str, value: Json) -> None:
+        self.set(dict(list((self._all() | {key: value}).items())[-2:]))
+
+
+@cell_bug("a set keeps two elements", Cell.SET)
+class SetKeepsTwo(Set):
+    def add(self, value: str) -> None:
+        super().add(value)
+        self.set(self._all()[-2:])
+
+
+@cell_bug("a sum does not rise above 4", Cell.COMBINING)
+class SumsSaturate(Combining):
+    def add(self, value: int) -> None:
+        self.set(min(4, self.get() + value) if self.get() <= 4 else self.get())
+
+
+@cell_bug("a text or list as long as the one before is not written", Cell.VALUE)
+class WritesOfEqualLengthSkipped(Value):
+    def set(self, value: Json) -> None:
+        old = self._cells.get(self._name)
+        if not (isinstance(old, str | list) and type(old) is type(value) and len(old) == len(value)):
+            super().set(value)
+
+
+@cell_bug("a third write to a value does nothing", Cell.VALUE)
+class ThirdWriteLost(Value):
+    def set(self, value: Json) -> None:
+        counter = f"{self._name}\0writes"
+        self._cells[counter] = self._cells.get(counter, 0) + 1
+        if self._cells[counter] != 3:
+            super().set(value)

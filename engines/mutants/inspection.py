@@ -1,0 +1,78 @@
+"""Bugs of reading state from outside."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from conformance.model.program import Cell
+from conformance.model.schedule import Deliver
+from conformance.model.values import Json
+from engines.mutants.registry import bug
+from engines.reference import CaseRun, Scope
+
+
+@bug("a reader of state is shown what was stored before the last bundle")
+class ReaderBehind(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        self._before = copy.deepcopy(self.state)
+        super().deliver(step)
+
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        return getattr(self, "_before", {})
+
+
+class _ShownAs(CaseRun):
+    """Shows a reader of state something else for the cells of a kind."""
+
+    kind: Cell
+
+    def shown(self, held: Any) -> Any:
+        raise NotImplementedError
+
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        cells = self.program.cells
+        return {
+            scope: {cell: self.shown(held) if cells[cell] is self.kind else held for cell, held in stored.items()}
+            for scope, stored in super().stored().items()
+        }
+
+
+@bug("a reader of state is shown bags backwards")
+class ReaderReversesBags(_ShownAs):
+    kind = Cell.BAG
+
+    def shown(self, held: Any) -> Any:
+        return held[::-1]
+
+
+@bug("a reader of state is shown one entry of a map")
+class ReaderMissesEntries(_ShownAs):
+    kind = Cell.MAP
+
+    def shown(self, held: Any) -> Any:
+        return dict([*held.items()][:1])
+
+
+@bug("a reader of state is shown 1 for a value")
+class ReaderSeesOnes(_ShownAs):
+    kind = Cell.VALUE
+
+    def shown(self, held: Any) -> Any:
+        return 1
+
+
+@bug("a reader of state is shown an empty object for a cell that is empty")
+class ReaderSeesWhatWasEmptied(CaseRun):
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        return {
+            scope: {cell: stored.get(cell) or {"empty": True} for cell in self.program.cells}
+            for scope, stored in super().stored().items()
+        }
+
+
+@bug("what a reader of state finds, it finds twice")
+class ReaderSeesEachCellTwice(CaseRun):
+    def inspect(self) -> None:
+        super().inspect()
+        super().inspect()

@@ -1,0 +1,82 @@
+"""How a class becomes a mutant: a decorator with the bug in words. The mutant's id is the class's name, ``late-by-row`` of LateByRow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from conformance.model.program import Cell
+from conformance.model.values import Json
+from engines.reference import CaseRun
+from engines.reference_cells import ExpiringValue, Value
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One bug: in words, and as the reference that has it. ``section`` is the module of its class."""
+
+    words: str
+    case_run: type[CaseRun]
+    section: str
+
+
+_marked: dict[str, Mutant] = {}
+
+
+def mutants_of(sections: Iterable[ModuleType]) -> dict[str, Mutant]:
+    """The mutants of these modules by id, in the order of the modules and of the classes in each."""
+    return {
+        name: mutant for section in sections for name, mutant in _marked.items() if mutant.section == section.__name__
+    }
+
+
+def bug(words: str) -> Callable[[type[CaseRun]], type[CaseRun]]:
+    """The class is the reference with one bug."""
+
+    def mark(bugged: type[CaseRun]) -> type[CaseRun]:
+        _mark(bugged, words, bugged)
+        return bugged
+
+    return mark
+
+
+def cell_bug(words: str, kind: Cell) -> Callable[[type[Value]], type[Value]]:
+    """The class is what the mutant has in the place of the reference's cells of this kind, those with a TTL left out."""
+
+    def mark(cell: type[Value]) -> type[Value]:
+        class Bugged(CaseRun):
+            def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
+                mine = asked is kind and name not in self.program.ttl
+                return cell(stored, name) if mine else super().cell(asked, stored, name)
+
+        _mark(cell, words, Bugged)
+        return cell
+
+    return mark
+
+
+def ttl_bug(words: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[ExpiringValue]]:
+    """The class is what the mutant has in the place of the reference's cells of this kind that have a TTL."""
+
+    def mark(cell: type[ExpiringValue]) -> type[ExpiringValue]:
+        class Bugged(CaseRun):
+            def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
+                if asked is kind and name in self.program.ttl:
+                    return cell(stored, name, self.now, self.program.ttl[name])
+                return super().cell(asked, stored, name)
+
+        _mark(cell, words, Bugged)
+        return cell
+
+    return mark
+
+
+def _mark(named: type, words: str, case_run: type[CaseRun]) -> None:
+    case_run.__name__ = named.__name__
+    name = re.sub(r"(?<!^)(?=[A-Z])", "-", named.__name__).lower()
+    if name in _marked:
+        raise ValueError(f"two mutants are called {name!r}; rename one")
+    _marked[name] = Mutant(words, case_run, named.__module__)

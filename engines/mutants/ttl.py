@@ -1,0 +1,102 @@
+"""Bugs of the time to live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.model.program import Cell, Output
+from conformance.model.schedule import Wait
+from conformance.model.values import Json, canonical
+from engines.mutants.registry import bug, ttl_bug
+from engines.reference import CaseRun
+from engines.reference_cells import CELLS, EXPIRING, ExpiringBag, ExpiringMap, ExpiringValue, Value
+
+
+@bug("what has a TTL is kept for ever")
+class TtlIgnored(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        return CELLS[kind](stored, name)
+
+
+@bug("what has a TTL is gone after half of it")
+class TtlHalved(CaseRun):
+    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+        if name in self.program.ttl:
+            return EXPIRING[kind](stored, name, self.now, self.program.ttl[name] // 2)
+        return super().cell(kind, stored, name)
+
+
+@bug("a key whose value has expired puts something out")
+class ExpiryIsTold(CaseRun):
+    def wait(self, step: Wait) -> None:
+        before, after = self.now, self.now + step.ms
+        super().wait(step)
+        values = [(name, ttl) for name, ttl in self.program.ttl.items() if self.program.cells[name] is Cell.VALUE]
+        for (key, _), stored in self.state.items():
+            for name, ttl in values:
+                if name in stored and before < stored[name]["at"] + ttl <= after:
+                    self.emit(key, [Output({"did": "read", "of": "", "read": None})])
+
+
+@ttl_bug("a read of a value begins its TTL anew", Cell.VALUE)
+class TtlOfAValueResetByReads(ExpiringValue):
+    def get(self, default: Json = None) -> Json:
+        found = super().get()
+        if found is not None:
+            self.set(found)
+        return default if found is None else found
+
+
+@ttl_bug("a write to a value leaves its TTL", Cell.VALUE)
+class TtlOfAValueFromItsFirstWrite(ExpiringValue):
+    def set(self, value: Json) -> None:
+        before = Value.get(self)
+        super().set(value)
+        if before and self.alive(before["at"]):
+            Value.set(self, {"value": value, "at": before["at"]})
+
+
+@ttl_bug("a value that has expired cannot be written again", Cell.VALUE)
+class ExpiredValueStaysSo(ExpiringValue):
+    def set(self, value: Json) -> None:
+        before = Value.get(self)
+        if not before or self.alive(before["at"]):
+            super().set(value)
+
+
+@ttl_bug("an append begins the TTL of the whole list anew", Cell.BAG)
+class TtlOfAListAsAWhole(ExpiringBag):
+    def add(self, value: Json) -> None:
+        self.set([*self.get(), value])
+
+
+@ttl_bug("a put leaves the TTL of the elements that were there", Cell.BAG)
+class TtlOfAListNotResetByAPut(ExpiringBag):
+    def set(self, value: Json) -> None:
+        before = {canonical(stored["value"]): stored["at"] for stored in self._all()}
+        Value.set(self, [{"value": v, "at": before.get(canonical(v), self._now)} for v in value])
+
+
+@ttl_bug("a put begins the TTL of all entries anew", Cell.MAP)
+class TtlOfAMapAsAWhole(ExpiringMap):
+    def put(self, key: str, value: Json) -> None:
+        for name, found in [*self.items(), (key, value)]:
+            super().put(name, found)
+
+
+@ttl_bug("a put to an entry that is there leaves its TTL", Cell.MAP)
+class TtlOfAnEntryFromItsFirstPut(ExpiringMap):
+    def put(self, key: str, value: Json) -> None:
+        before = self._all().get(key)
+        super().put(key, value)
+        if before and self.alive(before["at"]):
+            Value.set(self, self._all() | {key: {"value": value, "at": before["at"]}})
+
+
+@ttl_bug("a read of a map begins the TTL of all entries anew", Cell.MAP)
+class TtlOfAMapResetByReads(ExpiringMap):
+    def items(self) -> list[tuple[str, Json]]:
+        found = super().items()
+        for key, value in found:
+            self.put(key, value)
+        return found
