@@ -1,7 +1,7 @@
-"""Anomaly detection: compare each reading of a sensor with the mean of those before it, and put out a prediction only when it changed.
+"""Anomaly detection: compare each reading of a sensor with the mean of the readings before it, and emit changed predictions only.
 
-The example of the Beam blog's post on stateful processing. It is sensitive to order by design: another order gives other
-predictions. The model itself, a sum and a number, is not: a timer reports it when the sensor has been quiet.
+This is the example of the Beam blog's post on stateful processing. The predictions depend on the order of the readings, by design.
+The model, a sum and a number, does not depend on it. A timer reports the model when the sensor has been quiet.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Emission, Event
-from conformance.perturbation import (
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import (
     BUNDLINGS,
     INTERLEAVE,
     RECOVERIES,
@@ -23,21 +21,24 @@ from conformance.perturbation import (
     RETRY,
     UNRELATED_KEY,
 )
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
 from scenarios.documents import BEAM_BLOG
 
 FAR = 10
 """A reading is an anomaly if it is further than this from the mean of the readings before it."""
 
 PAUSE = 10_000
-"""How long (ms) a sensor is quiet before its model is reported."""
+"""How long (ms) a sensor is quiet before a timer reports its model."""
 
 BEAM_CHANGED = BEAM_BLOG.says("If the prediction has changed a significant amount since the last time you output")
 BEAM_KEY = BEAM_BLOG.says("this is a model just for the UserId of the Event currently being processed")
 
 
 def is_anomaly(reading: int, total: int, number: int) -> bool:
-    """Whether a reading is far from the mean of ``number`` others that add up to ``total``; the first one is not."""
+    """Whether a reading is far from the mean of ``number`` others that add up to ``total``; False for the first reading."""
     return abs(reading * number - total) > FAR * number
 
 
@@ -94,8 +95,11 @@ def follows_the_readings(run: Observation) -> Iterator[Finding]:
 
 
 def sensors_do_not_share_a_model(run: Observation) -> Iterator[Finding]:
-    """Exercised where there are several sensors: nothing is known of a new one, so no reading is far from the others. Asked where the
-    first bundle of the sensor has one reading, so that no prediction for another one can be taken for the first."""
+    """Exercised where there are several sensors.
+
+    A new sensor has an empty model, so its first reading is no anomaly. The predicate asks only where the sensor's first bundle has one
+    reading: then the first prediction is certainly that of the first reading.
+    """
     if len(run.arrivals_by_key) > 1:
         for key, arrivals in run.arrivals_by_key.items():
             alone = sum(arrival.step == arrivals[0].step for arrival in arrivals) == 1
@@ -116,7 +120,7 @@ SCENARIO = Scenario(
     summary=f"Predict whether a reading is further than {FAR} from the mean before it; put out what changed.",
     programs={"predictions": DetectAnomalies()},
     domain={"predictions": Domain(offsets=(1, 2, 500, 5_000, PAUSE, -500), keys=2, values=(10, 12, 15, 21, 40))},
-    survives={
+    stable_under={
         "predictions": promise(REORDERINGS, Equivalence.SAME_FINAL_VALUE)
         | promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },

@@ -1,19 +1,19 @@
-"""Batching per key: gather the elements of a key and a fixed window into batches, emitted when they are full; what is left when the
-window ends comes out then.
+"""Batching per key: gather the elements of a key and a fixed window into batches, and emit each batch when it is full.
 
-This is what Beam's ``GroupIntoBatches`` does, written as a stateful program.
+The last batch of a window comes out when the window ends, full or not. Beam's ``GroupIntoBatches`` does the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Arrival, Emission, Event
-from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
 from scenarios.documents import DROPPED_AS_LATE
 
 WINDOW = FixedWindows(size=10_000)
@@ -38,6 +38,7 @@ class BatchPerKey(Program):
     cells = {"batch": Cell.BAG}
     timers = ("end",)
     windowing = WINDOW
+    parameters = {"batch": SIZE}
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         state.batch.add(event.id)
@@ -54,14 +55,14 @@ class BatchPerKey(Program):
 
 
 def batches(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
-    """What came out, with the arrivals in it, in its order."""
+    """(emission, the arrivals in its batch, in the order of the batch)."""
     arrived = {arrival.event.id: arrival for arrival in run.arrivals}
     for emission, ids in run.tagged("batch"):
         yield emission, [arrived[event] for event in ids]
 
 
 def batches_in_time(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
-    """Those with no element that came after its window's end."""
+    """The batches in which no element came after its window's end."""
     for emission, batch in batches(run):
         if not any(map(past_its_end, batch)):
             yield emission, batch
@@ -98,7 +99,7 @@ def a_full_batch_comes_out_at_once(run: Observation) -> Iterator[Finding]:
 
 
 def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
     if len(run.case.schedule.advances) < 3:
         return
     for emission, batch in batches_in_time(run):
@@ -110,7 +111,7 @@ def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
 
 
 def one_rest_in_a_window(run: Observation) -> Iterator[Finding]:
-    """Elements of a window fill up a batch whatever bundle they come in; so one batch at most is not full."""
+    """A batch may have elements of several bundles, so at most one batch of a window is not full."""
     rests: dict[tuple[str, int], int] = {}
     for emission, batch in batches_in_time(run):
         for start in {WINDOW.start(arrival.event.event_time) for arrival in batch}:
@@ -168,8 +169,8 @@ SCENARIO = Scenario(
             offsets=(1, 1, 1, 1, 2, 500, 500, 3_000, 10_000, -1, -10_000), on_time=False, keys=2, events=10
         )
     },
-    # Windows of a key keep an order of their own, not one among them.
-    survives={
+    # Order is kept within a window of a key, not between windows.
+    stable_under={
         "batches": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(

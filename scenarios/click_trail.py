@@ -1,8 +1,8 @@
-"""Click trail: the clicks of a session in order of event time, put out when the session has ended: nothing for a gap of inactivity.
+"""Click trail: emit the clicks of a session in order of event time when the session has ended, which a gap of inactivity does.
 
-Every click sets a timer of its own for its time plus the gap, and none is moved or cleared: a timer that fires looks whether its
-click is the last of a session. That is the other way to do what session timeout does, and it is about what is in a
-session rather than about its bounds.
+Every click sets a timer of its own for its time plus the gap. No timer is moved or cleared: a timer that fires checks whether its
+click is the last of a session. The scenario session timeout moves its timers instead, and asks about the bounds of sessions. This
+scenario asks about their contents.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Emission, Event
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
 from scenarios.documents import SCOPED
 from scenarios.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
 
 class ClickTrail(Program):
-    """State: the clicks that are not put out yet, each [event time, id]."""
+    """State: the clicks that have not come out yet, each [event time, id]."""
 
     cells = {"clicks": Cell.BAG}
     timers = ("ended",)
@@ -48,7 +49,7 @@ class ClickTrail(Program):
 
 
 def trails(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
-    """What came out, with the clicks in it, in its order."""
+    """(emission, the clicks in its trail, in the order of the trail)."""
     arrived = {arrival.event.id: arrival for arrival in run.arrivals}
     for emission, ids in run.tagged("trail"):
         yield emission, [arrived[id] for id in ids]
@@ -92,7 +93,7 @@ def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
 
 
 def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
     if len(run.case.schedule.advances) < 3:
         return
     for emission, trail in trails(run):
@@ -116,7 +117,7 @@ SCENARIO = Scenario(
     summary=f"Put out the clicks of a session in order of event time, when there was none for {GAP} ms.",
     programs={"trails": ClickTrail()},
     domain={"trails": Domain(offsets=(1, 1, 500, 6_000, GAP - 1, GAP, GAP + 1, 2 * GAP, -500, -6_000, -GAP), keys=2)},
-    survives={"trails": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
+    stable_under={"trails": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee("every on-time click is in one trail", "trails", in_one_trail),
         Guarantee("a trail is in order of event time", "trails", in_order_of_event_time),

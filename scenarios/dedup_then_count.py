@@ -1,21 +1,30 @@
-"""Dedup, then count: drop the duplicates of a message, and count what is left in fixed windows, emitted when the window ends.
+"""Dedup, then count: drop the duplicates of a message, count the rest in fixed windows, and emit the count when the window ends.
 
-Two stateful operators in a row, in effect. A message is known by what it says and its event time, as when a source delivers
-it again; so its duplicates belong to its window, and may be forgotten with it. This is what ``dropDuplicates`` with the event
-time and an aggregation over ``window()`` do in one query of Spark, written as a stateful program. What comes out is as in windowed
-counting.
+In effect, the program is two stateful operators in a row. Two messages are duplicates if their text and their event time are equal, as
+when a source delivers a message again. So duplicates share a window, and the program forgets them with that window. In one query of
+Spark, ``dropDuplicates`` with the event time and an aggregation over ``window()`` do the same. The output is as in windowed counting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Event, Json
-from conformance.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import (
+    BUNDLINGS,
+    RECOVERIES,
+    REDELIVER,
+    RENAMINGS,
+    REORDERINGS,
+    RESTART,
+    RESUME,
+    RETRY,
+)
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.values import Json
 from scenarios.documents import SPARK_GUIDE
 from scenarios.windowed_counting import (
     BEAM_AT_THE_END,
@@ -55,7 +64,7 @@ class CountDistinct(Program):
 
 
 Message = tuple[Json, int]
-"""What it says, and its event time (ms)."""
+"""(text, event time in ms)."""
 
 
 def message(arrival: Arrival) -> Message:
@@ -63,7 +72,7 @@ def message(arrival: Arrival) -> Message:
 
 
 def last_counts(run: Observation) -> Iterator[tuple[str, list[Arrival], int]]:
-    """(a window in words, what arrived for it, its last count, 0 where none came out)."""
+    """(a window in words, what arrived for it, its last count); the count is 0 if the window did not come out."""
     emitted = counts(run)
     for (key, start), arrivals in windows(run).items():
         count = emitted[key, start][-1].value["count"] if (key, start) in emitted else 0
@@ -84,7 +93,7 @@ def _no_more_than(window: str, arrivals: list[Arrival], count: int) -> Finding:
 
 
 def a_duplicate_in_the_same_bundle_is_not_counted(run: Observation) -> Iterator[Finding]:
-    """Exercised where the duplicates of a window are all in the bundle of the first arrival."""
+    """Exercised where each duplicate of the window is in the bundle of its first arrival."""
     for window, arrivals, count in last_counts(run):
         delivered = {(message(arrival), arrival.step) for arrival in arrivals}
         if len(delivered) < len(arrivals) and len(delivered) == len({said for said, _ in delivered}):
@@ -117,8 +126,8 @@ SCENARIO = Scenario(
     summary=f"Drop the duplicates of a message, and count what is left in each window of {WINDOW.size} ms.",
     programs={"counts": CountDistinct()},
     domain={"counts": Domain(offsets=(0, 0, 0, 1, 2, 5_000, 10_000, -1, -5_000), keys=2, values=("x", "y"))},
-    # Windows of a key keep an order of their own, not one among them.
-    survives={
+    # Order is kept within a window of a key, not between windows.
+    stable_under={
         "counts": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.SAME_MULTISET)
     },
     guarantees=(

@@ -1,20 +1,19 @@
-"""Dedup within watermark: let the first arrival of an id through, drop its duplicates until the watermark has passed
-the first arrival's event time by the horizon, then forget the id.
+"""Dedup within watermark: emit the first arrival of an id, drop its duplicates up to a horizon, then forget the id.
 
-The key of an event is the id to deduplicate by. This is what Spark's dropDuplicatesWithinWatermark and Beam's
-DeduplicatePerKey do, written as a stateful program.
+The horizon is over when the watermark has reached the first arrival's event time plus HORIZON. The key of an event is the id. Spark's
+dropDuplicatesWithinWatermark and Beam's DeduplicatePerKey do the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Arrival, Event
-from conformance.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Arrival, Event
 
 HORIZON = 10_000
 
@@ -32,6 +31,7 @@ SPARK_LATE = Source(
 class Deduplicate(Program):
     cells = {"first": Cell.VALUE}
     timers = ("forget",)
+    parameters = {"horizon": HORIZON}
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         if state.first.get() is None:
@@ -51,7 +51,7 @@ def accepted(run: Observation) -> set[str]:
 
 
 def live_before(run: Observation, arrival: Arrival, watermark: int) -> list[Arrival]:
-    """The arrivals of the same id, accepted before this one, whose horizon lies after ``watermark`` (ms)."""
+    """The earlier arrivals of the same id that were accepted and whose horizon ends after ``watermark`` (ms)."""
     let_through = accepted(run)
     found: list[Arrival] = []
     for earlier in run.arrivals_by_key[arrival.event.key]:
@@ -63,7 +63,7 @@ def live_before(run: Observation, arrival: Arrival, watermark: int) -> list[Arri
 
 
 def duplicates(run: Observation) -> Iterator[tuple[Arrival, Arrival]]:
-    """(on-time duplicate, the accepted on-time arrival whose horizon it lies in)."""
+    """(on-time duplicate, the accepted on-time arrival within whose horizon the duplicate lies)."""
     for arrival in run.on_time:
         for first in live_before(run, arrival, arrival.watermark):
             if first.on_time:
@@ -153,7 +153,7 @@ SCENARIO = Scenario(
             keys=2,
         )
     },
-    survives={"dedup": promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL)},
+    stable_under={"dedup": promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee("the first arrival is emitted", "dedup", the_first_arrival_is_emitted, source=SPARK_DEDUP),
         Guarantee("a duplicate in the same bundle is dropped", "dedup", dropped_in_the_same_bundle, source=SPARK_DEDUP),

@@ -1,10 +1,10 @@
-"""The documents that more than one scenario quotes, and the sentences that more than one of them puts to the test."""
+"""The documents that several scenarios quote, and the sentences that several scenarios test."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.guarantees import Source
+from conformance.model.scenario import Source
 
 JAVADOC = "https://beam.apache.org/releases/javadoc"
 
@@ -17,7 +17,7 @@ class Document:
     url: str = ""
 
     def says(self, quote: str, section: str = "", anchor: str = "") -> Source:
-        """A sentence of it, or of one of its sections."""
+        """The source for a sentence of the document, or of one of its sections."""
         title = f"{self.title}, {section}" if section else self.title
         return Source(title, quote, f"{self.url}#{anchor}" if anchor else self.url)
 
@@ -42,7 +42,7 @@ SPARK_TWS = Document(
 )
 
 EXPIRED = "Handling expired timers"
-"""A section of the guide to transformWithState."""
+"""A section of Spark's guide to transformWithState."""
 
 SCOPED = BEAM_TUTORIAL.says("State is scoped per key and per window")
 ARBITRARY_ORDER = BEAM_BLOG.says("are still received in an arbitrary order")

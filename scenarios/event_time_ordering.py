@@ -1,7 +1,7 @@
-"""Event-time ordering: hold the elements of a key back until the watermark passes them, and put them out in order of event time.
+"""Event-time ordering: hold the elements of a key until the watermark passes them, and emit them in order of event time.
 
-This is what ``@RequiresTimeSortedInput`` does in Beam's Java SDK, written as a stateful program. Elements of one instant come out
-in order of their ids, so that the output does not depend on the order of arrival at all.
+``@RequiresTimeSortedInput`` does the same in Beam's Java SDK. Elements of one instant come out in order of their ids, so the output
+does not depend on the order of arrival at all.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Event
-from conformance.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
 
 JAVADOC = (
     "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/DoFn.RequiresTimeSortedInput.html"
@@ -28,7 +28,7 @@ BEAM_PASSED = Source(
 
 
 class SortByEventTime(Program):
-    """State: the elements that are held back, each [event time, id]. One timer an instant."""
+    """State: the elements that the program holds, each [event time, id]. There is one timer for each instant."""
 
     cells = {"held": Cell.BAG}
     timers = ("passed",)
@@ -94,7 +94,7 @@ def not_before_the_watermark(run: Observation) -> Iterator[Finding]:
 
 
 def in_the_first_advance_that_passes_it(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
     if len(run.case.schedule.advances) < 3:
         return
     times = {arrival.event.id: arrival.event.event_time for arrival in run.on_time}
@@ -109,7 +109,7 @@ SCENARIO = Scenario(
     summary="Hold elements back until the watermark passes them, and put them out in order of event time.",
     programs={"sorted": SortByEventTime()},
     domain={"sorted": Domain(offsets=(0, 0, 1, 1, 2, 500, 5_000, 10_000, -1, -500, -5_000), keys=2)},
-    survives={"sorted": promise((*REORDERINGS, *BUNDLINGS, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
+    stable_under={"sorted": promise((*REORDERINGS, *BUNDLINGS, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee("elements come out in order of event time", "sorted", in_order_of_event_time, source=BEAM_SORTED),
         Guarantee("elements of one instant come out in order of their ids", "sorted", one_instant_in_order_of_ids),

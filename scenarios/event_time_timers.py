@@ -1,7 +1,7 @@
-"""Event-time timers: set, moved, cleared, and set from one another. Nothing fires but by the watermark.
+"""Event-time timers: events and other timers set, move and clear them, and the watermark alone makes them fire.
 
-A timer is known by its name and tag. Setting it again moves it; a callback may set and clear others, also for times that
-the watermark has passed already.
+A timer's name and tag identify it. Setting a timer again moves it. A callback may set and clear other timers, also for times that the
+watermark has passed already.
 """
 
 from __future__ import annotations
@@ -9,12 +9,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Arrival, Event
-from conformance.perturbation import BUNDLINGS, FINER, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, WATERMARKINGS
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import (
+    BUNDLINGS,
+    FINER,
+    RECOVERIES,
+    REDELIVER,
+    RENAMINGS,
+    REORDERINGS,
+    WATERMARKINGS,
+)
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Arrival, Event
 from scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
 
 PAUSE = 10_000
@@ -27,7 +35,7 @@ BEAM_RESET = Source(
 
 
 class Debounce(Program):
-    """Every event that is later than those before moves its key's timer: it fires when the key has been quiet."""
+    """An event that is later than all before it moves its key's timer, which fires when the key has been quiet."""
 
     cells = {"latest": Cell.VALUE}
     timers = ("quiet",)
@@ -43,9 +51,11 @@ class Debounce(Program):
 
 
 class Chain(Program):
-    """Every event sets two timers of its own, tagged with its id. The callback of the first clears the second, which is
-    due SOON after it, and sets a third, due LATER. The name that comes first here is that of a timer that an engine
-    fires although it was cleared."""
+    """Every event sets two timers of its own, tagged with its id: "first", and "cleared", which is due SOON after it.
+
+    The callback of "first" clears "cleared" and sets "third", which is due LATER than "first". ``timers`` names "cleared" first: an
+    engine that fires a cleared timer cannot always tell which timer it fires, and then reports the first name.
+    """
 
     timers = ("cleared", "first", "third")
     times = ("time",)
@@ -62,8 +72,28 @@ class Chain(Program):
             timers.set("third", timer.time + LATER, tag=timer.tag)
 
 
+class Relay(Program):
+    """Every event sets two timers of its own, tagged with its id: "first", and "moved", which is due SOON after it.
+
+    The callback of "first" moves "moved" to LATER after "first". ``timers`` names "moved" first, for the reason that Chain has.
+    """
+
+    timers = ("moved", "first")
+    times = ("time",)
+    timer_chain = 1
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        timers.set("first", event.event_time + PAUSE, tag=event.id)
+        timers.set("moved", event.event_time + PAUSE + SOON, tag=event.id)
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"fired": timer.name, "of": timer.tag, "time": timer.time})
+        if timer.name == "first":
+            timers.set("moved", timer.time + LATER, tag=timer.tag)
+
+
 def settings(run: Observation) -> Iterator[tuple[Arrival, int, Arrival | None]]:
-    """(event that sets the timer of its key, the time it sets it for, the next event that does)."""
+    """(event that sets the timer of its key, the time that it sets, the next event that sets the timer)."""
     for arrivals in run.arrivals_by_key.values():
         latest, setting = -1, []
         for arrival in arrivals:
@@ -75,14 +105,14 @@ def settings(run: Observation) -> Iterator[tuple[Arrival, int, Arrival | None]]:
 
 
 def left_alone(run: Observation) -> Iterator[tuple[str, int]]:
-    """(key, time) of the settings whose time the engine had settled before another event of the key set the timer."""
+    """(key, time) of the timers whose time the watermark had settled before another event of the key set the timer."""
     for arrival, time, after in settings(run):
         if after is None or after.settled >= time:
             yield arrival.event.key, time
 
 
 def moved_away(run: Observation) -> Iterator[tuple[str, int]]:
-    """(key, time) of the settings whose time the watermark had not reached when another event moved the timer."""
+    """(key, time) of the timers whose time the watermark had not reached when another event moved the timer."""
     for arrival, time, after in settings(run):
         if after is not None and after.watermark < time:
             yield arrival.event.key, time
@@ -106,7 +136,7 @@ def fires_once(run: Observation) -> Iterator[Finding]:
 
 
 def fires_in_the_first_advance(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to fire."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to fire in."""
     if len(run.case.schedule.advances) < 3:
         return
     for key, time in left_alone(run):
@@ -122,7 +152,7 @@ def fires_only_at_its_last_time(run: Observation) -> Iterator[Finding]:
 
 
 def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
-    """Not asked where both are due in a bundle (behind a coalesced advance): it may end before the second one fires."""
+    """Not asked where both timers are due in a bundle (after a coalesced advance): the bundle may end before the second fires."""
     bundles = {bundle.id for bundle in run.case.schedule.bundles}
     fired: dict[str, list[int]] = {}
     for emission, name in run.tagged("fired"):
@@ -140,38 +170,64 @@ def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
 
 
 def cleared_from_a_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
-    """Exercised where the timer that clears has fired; what fired before it was not cleared yet. An engine may not know
-    whose timer it fires: it is then told by its time, once the timers of all events of that time are cleared."""
+    """Exercised where the timer that clears has fired. A timer that fired earlier was not cleared yet."""
+    for _, event, old in given_up(run, "cleared"):
+        time = event.event_time + PAUSE + SOON
+        yield not old or f"the timer for {time} that a timer of {event.id} cleared fired all the same"
+
+
+def given_up(run: Observation, name: str) -> Iterator[tuple[str, Event, int]]:
+    """(key, event, how often its timer of this name fired for the time that the event set, after the callback of "first" gave that time
+    up) of the events whose "first" has fired.
+
+    An engine may not know whose timer it fires. Then the time identifies the timer, once all events of that time have given it up.
+    """
     for key, arrivals in run.arrivals_by_key.items():
         values = [emission.value for emission in run.of_key(key)]
-        clearing = {v["of"]: number for number, v in reversed(list(enumerate(values))) if v["fired"] == "first"}
+        given = {v["of"]: number for number, v in reversed(list(enumerate(values))) if v["fired"] == "first"}
         for event in (arrival.event for arrival in arrivals):
-            if event.id not in clearing:
+            if event.id not in given:
                 continue
             time = event.event_time + PAUSE + SOON
             same_time = [a.event.id for a in arrivals if a.event.event_time == event.event_time]
-            all_cleared = max(clearing.get(other, len(values)) for other in same_time)
+            all_given = max(given.get(other, len(values)) for other in same_time)
             after = [
                 number
                 for number, v in enumerate(values)
-                if (v["fired"], v["time"]) == ("cleared", time)
-                and ((v["of"] == event.id and number > clearing[event.id]) or (not v["of"] and number > all_cleared))
+                if (v["fired"], v["time"]) == (name, time)
+                and ((v["of"] == event.id and number > given[event.id]) or (not v["of"] and number > all_given))
             ]
-            yield not after or f"the timer for {time} that a timer of {event.id} cleared fired all the same"
+            yield key, event, len(after)
+
+
+def moved_from_a_timer_fires_at_its_new_time_only(run: Observation) -> Iterator[Finding]:
+    """Exercised where the timer that moves the other has fired. Where the other has fired before, it was set again, not moved."""
+    for key, event, old in given_up(run, "moved"):
+        before, after = event.event_time + PAUSE + SOON, event.event_time + PAUSE + LATER
+        mine = [v["time"] for v in run.values("fired") if (v["fired"], v["of"]) == ("moved", event.id)]
+        new = mine.count(after)
+        yield (
+            (old == 0 and new == 1)
+            or f"a timer of {event.id} of key {key} moved a timer from {before} to {after}: it fired {old} times for {before}, {new} times for {after}"
+        )
 
 
 SCENARIO = Scenario(
     name="event-time timers",
     summary="Timers of one key that are set, moved, cleared, and set from one another.",
-    programs={"moved": Debounce(), "chain": Chain()},
+    programs={"moved": Debounce(), "chain": Chain(), "relay": Relay()},
     domain={
         "moved": Domain(offsets=(1, 1, 500, 5_000, PAUSE, 12_000, -500, -5_000), keys=2),
         "chain": Domain(offsets=(1, 1, 2, 500, 3_000, 5_000, PAUSE, -500), keys=2),
+        "relay": Domain(offsets=(1, 1, 2, 500, 1_500, 3_000, PAUSE, -500), keys=2),
     },
-    # Timers of one instant keep no order among them, nor does one that is set for a time that has passed.
-    survives={
+    # Timers of one instant have no order among them. Neither has a timer that is set for a time that has passed.
+    stable_under={
         "moved": promise((*REORDERINGS, *BUNDLINGS, FINER, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL),
         "chain": promise(
+            (*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET
+        ),
+        "relay": promise(
             (*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET
         ),
     },
@@ -192,5 +248,11 @@ SCENARIO = Scenario(
             source=REGISTER_IN_CALLBACKS,
         ),
         Guarantee("a timer cleared from a timer does not fire", "chain", cleared_from_a_timer_does_not_fire),
+        Guarantee(
+            "a timer moved from a timer fires at its new time only",
+            "relay",
+            moved_from_a_timer_fires_at_its_new_time_only,
+            source=BEAM_RESET,
+        ),
     ),
 )

@@ -1,6 +1,6 @@
 """Index assignment: number the elements of each key 0, 1, 2, … in the order of their arrival.
 
-The first stateful program most people write, and the example of the Beam blog's post on stateful processing.
+This is the first stateful program that most people write, and the example of the Beam blog's post on stateful processing.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Event
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
 from scenarios.documents import BEAM_BLOG, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
@@ -126,8 +126,8 @@ SCENARIO = Scenario(
         "global": Domain(offsets=(1, 1, 2, 500, 9_999, 10_000, 20_000)),
         "per window": Domain(offsets=(1, 2, 5_000, 9_999, 10_000, 20_000), keys=2),
     },
-    # Windows of a key keep an order of their own, not one among them.
-    survives={
+    # Order is kept within a window of a key, not between windows.
+    stable_under={
         "global": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
         | promise((*BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
         "per window": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)

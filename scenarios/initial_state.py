@@ -1,25 +1,26 @@
-"""Initial state: a job begins with state from elsewhere, one element a key, as after a migration.
+"""Initial state: a job begins with state from elsewhere, one element for each key, as after a migration.
 
-The state is a number that every later element of the key adds one to.
+The state of a key is a number. Every later element of the key adds one to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Emission, Event
-from conformance.perturbation import INTERLEAVE, MERGE, RENAME, RESTART, SPLIT
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import INTERLEAVE, MERGE, RENAME, RESTART, SPLIT
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
 from scenarios.documents import DATABRICKS
 
 FIRST_BATCH = DATABRICKS.says("with the first micro-batch")
 
 
 class Continued(Program):
-    """The value of an element of initial state is where its key's count begins."""
+    """A key's count begins at the value of its element of initial state."""
 
     cells = {"count": Cell.COMBINING}
     initial = True
@@ -34,7 +35,7 @@ class Continued(Program):
 
 
 def counts(run: Observation) -> Iterator[tuple[str, int | None, Emission, bool]]:
-    """(key, what it starts with, an emission of it, whether that is its first)."""
+    """(key, the number that it starts with or None, an emission of the key, whether that emission is its first)."""
     begins = {event.key: event.value for event in run.case.schedule.initial}
     for key in run.arrivals_by_key:
         for number, emission in enumerate(run.of_key(key)):
@@ -42,8 +43,11 @@ def counts(run: Observation) -> Iterator[tuple[str, int | None, Emission, bool]]
 
 
 def counted_on(run: Observation, emission: Emission, begin: int) -> bool:
-    """Whether the count before an element is what its key starts with and some of the elements that came by then: which of them, and
-    how many of their outputs are to be seen, is another matter. No key has as many elements as the least that one starts with."""
+    """Whether the count before an element is the key's initial number plus one for each of some elements that came by then.
+
+    Other guarantees ask which elements count, and how many outputs they have. The smallest initial number is larger than the number of
+    elements of any key, so a count from 0 cannot pass for one that continues.
+    """
     initial = {event.id for event in run.case.schedule.initial}
     by_then = [a for a in run.arrivals_by_key[emission.key] if a.step <= emission.step and a.event.id not in initial]
     found: int = emission.value["before"]
@@ -61,7 +65,7 @@ def there_for_the_first_element(run: Observation) -> Iterator[Finding]:
 
 
 def waits_for_the_first_element(run: Observation) -> Iterator[Finding]:
-    """Exercised where the first element of the key comes after the watermark has moved."""
+    """Exercised where the key's first element comes after the watermark has moved."""
     for key, begin, emission, first in counts(run):
         if begin is not None and first and run.interval(emission.step) > 1:
             found = emission.value["before"]
@@ -103,7 +107,7 @@ SCENARIO = Scenario(
     summary="A job begins with a count for some keys, and counts on.",
     programs={"continued": Continued()},
     domain={"continued": Domain(offsets=(1, 500, 20_000), values=(10, 20, 30))},
-    survives={"continued": promise((INTERLEAVE, SPLIT, MERGE, RESTART, RENAME), Equivalence.IDENTICAL)},
+    stable_under={"continued": promise((INTERLEAVE, SPLIT, MERGE, RESTART, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee(
             "initial state is there for a key's first element",

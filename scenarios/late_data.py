@@ -1,19 +1,20 @@
 """Late data: which elements an operator still processes once the watermark has passed them.
 
-"Late" has no single meaning: an engine may read it by row (the event time against the watermark), by window (the
-window's end plus the allowed lateness) or not at all. Each claim names its reading. A processed element is emitted.
+"Late" has no single meaning. An engine may judge lateness by row (event time against the watermark), by window (the window's end plus
+the allowed lateness), or not at all. Each guarantee names its reading. The programs emit every element that they process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Event, PackRun
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.runs import PackRun
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
 from scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
 
 WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
@@ -31,7 +32,7 @@ SPARK_LATE = SPARK_GUIDE.says(
 
 
 class Pass(Program):
-    """Emit each element that is processed."""
+    """Emits each element that it processes."""
 
     cells = {"count": Cell.COMBINING}
     labels = ("count",)
@@ -42,7 +43,7 @@ class Pass(Program):
 
 
 class CountPerWindow(Program):
-    """Emit each element that is processed, and each window's count when the window expires."""
+    """Emits each element that it processes, and each window's count when the window expires."""
 
     cells = {"count": Cell.COMBINING}
     timers = ("expire",)
@@ -107,7 +108,7 @@ def past_the_allowed_lateness_is_not_processed(run: Observation) -> Iterator[Fin
 
 
 def a_closed_window_is_not_reopened(run: Observation) -> Iterator[Finding]:
-    """Exercised where an element arrives for a window that had expired: no such window may come out again."""
+    """Exercised where an element arrives for a window that had expired; that window must not come out again."""
     for arrival in run.arrivals:
         event = arrival.event
         expiry = WINDOW.expiry(event.event_time)
@@ -144,10 +145,10 @@ SCENARIO = Scenario(
             offsets=(0, 1, 500, 10_000, -1, -2_000, -5_000, -10_000, -14_999, -15_000, -25_000), on_time=False, keys=2
         ),
     },
-    survives={
+    stable_under={
         "global": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
         | promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
-        # Windows of a key keep an order of their own, not one among them.
+        # Order is kept within a window of a key, not between windows.
         "windowed": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(

@@ -1,9 +1,8 @@
-"""Login alerts: keep the last logins of a user, and raise an alert for one from a place that the user could not have reached since
-the login before.
+"""Login alerts: keep the last logins of a user, and raise an alert for a login that is out of reach from the one before it.
 
-A place is a point on a line, in km. Logins come in any order, so the login before is told by event time. The predicates
-follow the logins in the order in which the engine took them (that of the emissions of a key), so they say nothing of the order
-of delivery.
+A place is a point on a line, in km. Logins come in any order, so event time tells which login is the one before. The predicates follow
+the logins in the order in which the engine took them, which is the order of a key's emissions. So the predicates say nothing about the
+order of delivery.
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Event, Json
-from conformance.perturbation import (
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import (
     BUNDLINGS,
     INTERLEAVE,
     RECOVERIES,
@@ -26,14 +23,17 @@ from conformance.perturbation import (
     UNRELATED_KEY,
     WATERMARKINGS,
 )
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
+from conformance.model.values import Json
 from scenarios.documents import SCOPED
 
 KEPT = 3
-"""How many logins of a user are kept."""
+"""How many logins of a user the program keeps."""
 
 MS_PER_KM = 4_000
-"""What a kilometre takes an airliner (ms)."""
+"""How long (ms) an airliner needs for a kilometre."""
 
 
 class Login(NamedTuple):
@@ -45,13 +45,13 @@ class Login(NamedTuple):
 
 
 def is_jump(before: list[Login], login: Login) -> bool:
-    """Whether a login is out of reach from the latest of those before it."""
+    """Whether a login is out of reach from the latest login before it."""
     previous = max((other for other in before if other < login), default=None)
     return previous is not None and abs(login.place - previous.place) * MS_PER_KM > login.time - previous.time
 
 
 class LoginAlerts(Program):
-    """A login emits whether it raises an alert, and then what is kept of the user."""
+    """A login emits whether it raises an alert, and then the logins that the program keeps of the user."""
 
     cells = {"logins": Cell.BAG}
 
@@ -66,7 +66,7 @@ class LoginAlerts(Program):
 
 
 class Taken(NamedTuple):
-    """A login that the engine took, those kept before it by the rule, and what it emitted: for it, and of what is kept."""
+    """A login that the engine took, the logins to keep before it, whether it emitted an alert, and the logins that it emitted as kept."""
 
     login: Login
     before: list[Login]
@@ -132,7 +132,7 @@ SCENARIO = Scenario(
             offsets=(1, 500, 3_999, 4_000, 11_999, 12_000, 20_000, -1, -4_000), keys=2, values=(0, 1, 3, 40)
         )
     },
-    survives={
+    stable_under={
         "alerts": promise(REORDERINGS, Equivalence.SAME_FINAL_VALUE)
         | promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },

@@ -1,8 +1,7 @@
-"""Looping timers: the first event of a key starts a timer that sets itself again, tick after tick, until the key has been
-without events for some ticks. An event after that starts a new loop.
+"""Looping timers: the first event of a key starts a timer that sets itself again, until some ticks have come without an event.
 
-Each event grants the loop TICKS more ticks. So no more than TICKS of them come due in one advance of the watermark, however
-far it goes. The predicates follow the loops of a key in the order of its emissions.
+An event after that starts a new loop. Each event grants the loop TICKS more ticks. So at most TICKS of them come due in one advance of
+the watermark, however far it goes. The predicates follow the loops of a key in the order of its emissions.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Emission, Event
-from conformance.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
 from scenarios.documents import REGISTER_IN_CALLBACKS
 
 PERIOD = 3_000
@@ -56,7 +56,7 @@ class Loop(Program):
 
 @dataclass
 class Told:
-    """A loop as its key's emissions tell it: what started it, its ticks, and how many it had when its last event came."""
+    """A loop in its key's emissions: its first emission, its ticks, and the number of ticks before its last event."""
 
     start: Emission
     ticks: list[Emission] = field(default_factory=list)
@@ -112,8 +112,10 @@ def no_tick_is_early(run: Observation) -> Iterator[Finding]:
 
 
 def one_advance_fires_all_that_are_due(run: Observation) -> Iterator[Finding]:
-    """Of ticks that were set by a tick. Not asked where both are due in a bundle (behind a coalesced advance): it may end
-    before the second one fires."""
+    """Asks about a tick that another tick set.
+
+    Not asked where both are due in a bundle (after a coalesced advance): the bundle may end before the second fires.
+    """
     bundles = {bundle.id for bundle in run.case.schedule.bundles}
     for loop in loops(run):
         for before, tick in zip(loop.ticks, loop.ticks[1:], strict=False):
@@ -126,7 +128,7 @@ def one_advance_fires_all_that_are_due(run: Observation) -> Iterator[Finding]:
 
 
 def starts_again(run: Observation) -> Iterator[Finding]:
-    """Of events after the last tick of a loop."""
+    """Asks about events after the last tick of a loop."""
     for key, emissions in run.told.items():
         left = 0
         ended = False
@@ -148,7 +150,7 @@ SCENARIO = Scenario(
     summary="A key's timer ticks every three seconds, and sets itself again, until two ticks have come without an event.",
     programs={"loop": Loop()},
     domain={"loop": Domain(offsets=(1, 1, 500, 1_999, 2_000, PERIOD, 5_000), keys=2)},
-    survives={
+    stable_under={
         "loop": promise((INTERLEAVE, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
     },
     guarantees=(

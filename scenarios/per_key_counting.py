@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Event
-from conformance.perturbation import (
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import (
     BUNDLINGS,
     RECOVERIES,
     RENAMINGS,
@@ -17,7 +15,9 @@ from conformance.perturbation import (
     RETRY,
     WATERMARKINGS,
 )
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
 from scenarios.documents import ARBITRARY_ORDER
 
 
@@ -57,7 +57,7 @@ SCENARIO = Scenario(
     summary="After every element, emit how many elements its key has had.",
     programs={"count": CountPerKey()},
     domain={"count": Domain(offsets=(1, 2, 500, 9_999, 20_000))},
-    survives={
+    stable_under={
         "count": promise((*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(

@@ -1,7 +1,7 @@
-"""Processing-time timers: a key that has been quiet for a while by the clock, whatever the watermark does.
+"""Processing-time timers: report a key that has been quiet for a while by the wall clock, whatever the watermark does.
 
-A schedule's waits say how much processing time has passed at least, and an engine's clock may be up to SLACK further: the predicates
-speak of what must have come due by then, and of what cannot have, and leave alone what lies between.
+A schedule's waits give the processing time that has passed at least. An engine's clock may be up to SLACK ahead of it. The predicates
+ask about timers that are certainly due, and about timers that certainly are not. They ask nothing about the timers in between.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import SLACK, Arrival, Event
-from conformance.perturbation import INTERLEAVE, RENAME
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import INTERLEAVE, RENAME
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import SLACK, Arrival, Event
 from scenarios.documents import BEAM_GUIDE, WITHOUT_RECORDS
 
 PAUSE = 14_000
-"""One wait (8 s) with SLACK, and less than two."""
+"""One wait (8 s) + SLACK, which is shorter than two waits: the timer is due after two waits, and not after one."""
 
 WALL_CLOCK = BEAM_GUIDE.says(
     "Processing-time timers fire when the real wall-clock time passes",
@@ -28,8 +28,10 @@ WALL_CLOCK = BEAM_GUIDE.says(
 
 
 class Quiet(Program):
-    """Every event that is not "cancel" sets its key's timer anew, PAUSE from now; "cancel" clears it. The timer tells how many events
-    set it so far."""
+    """An event that is not "cancel" sets its key's timer to PAUSE from now; "cancel" clears the timer.
+
+    The timer tells how many events have set it so far.
+    """
 
     cells = {"events": Cell.COMBINING}
     timers = ("quiet",)
@@ -47,7 +49,7 @@ class Quiet(Program):
 
 
 def settings(run: Observation) -> Iterator[tuple[str, Arrival, int, Arrival | None]]:
-    """(key, an event that sets its timer, how many have by then, the next event of the key)."""
+    """(key, an event that sets the key's timer, how many events have set it by then, the next event of the key)."""
     for key, arrivals in run.arrivals_by_key.items():
         setting = 0
         for arrival, following in itertools.zip_longest(arrivals, arrivals[1:]):
@@ -57,20 +59,22 @@ def settings(run: Observation) -> Iterator[tuple[str, Arrival, int, Arrival | No
 
 
 def between(run: Observation, one: int, other: int) -> int:
-    """How much processing time (ms) lies between two steps at least."""
+    """The processing time (ms) that lies between two steps at least."""
     elapsed = run.case.schedule.elapsed
     return elapsed[other] - elapsed[one]
 
 
 def due(run: Observation, arrival: Arrival) -> int | None:
-    """The first step by which the timer must have come due; None where no wait reaches it."""
+    """The first step by which the timer must be due; None if no wait reaches its time."""
     elapsed = run.case.schedule.elapsed
     return next((step for step, now in elapsed.items() if now - elapsed[arrival.step] >= PAUSE), None)
 
 
 def left_alone(run: Observation) -> Iterator[tuple[str, int, int, int]]:
-    """(key, the step that set its timer, how many events had by then, the step in which it must have fired) where nothing was
-    done about the timer until then."""
+    """(key, the step that set the timer, how many events had set it by then, the step by which it must have fired).
+
+    Only of timers that no event sets again or clears before that step.
+    """
     for key, arrival, setting, following in settings(run):
         step = due(run, arrival)
         if step is not None and (following is None or following.step > step):
@@ -78,7 +82,7 @@ def left_alone(run: Observation) -> Iterator[tuple[str, int, int, int]]:
 
 
 def firings(run: Observation, key: str, setting: int) -> list[int]:
-    """The steps in which the key's timer fired as it was set by that many events."""
+    """The steps in which the key's timer fired, where ``setting`` events had set it."""
     return [emission.step for emission, events in run.tagged("quiet") if (emission.key, events) == (key, setting)]
 
 
@@ -108,8 +112,10 @@ def fires_when_its_time_has_come(run: Observation) -> Iterator[Finding]:
 
 
 def moved(run: Observation, cancelled: bool) -> Iterator[tuple[str, int, int, int]]:
-    """(key, the step that set its timer, how many events had by then, the step that cleared or moved it) where the timer cannot have
-    come due between the two."""
+    """(key, the step that set the timer, how many events had set it by then, the step that cleared or moved it).
+
+    Only of timers that cannot have come due between the two steps.
+    """
     for key, arrival, setting, following in settings(run):
         if following and (following.event.value == "cancel") is cancelled:
             passed = between(run, arrival.step, following.step)
@@ -127,7 +133,7 @@ def a_moved_timer(run: Observation) -> Iterator[Finding]:
 
 
 def a_cleared_timer(run: Observation) -> Iterator[Finding]:
-    """Exercised where no event sets it again: one that did would fire it with as many events."""
+    """Exercised where the key's next event clears the timer. The number of events tells its firing from that of a later setting."""
     for key, step, setting, by in moved(run, cancelled=True):
         fired = firings(run, key, setting)
         yield (
@@ -137,7 +143,7 @@ def a_cleared_timer(run: Observation) -> Iterator[Finding]:
 
 
 def without_new_data(run: Observation) -> Iterator[Finding]:
-    """Exercised where no element at all comes any more."""
+    """Exercised where no element of any key comes after the timer is set."""
     last = max((a.step for a in run.arrivals), default=0)
     for key, step, setting, by in left_alone(run):
         if by > last:
@@ -154,7 +160,7 @@ SCENARIO = Scenario(
     summary=f"A key that has had no event for {PAUSE} ms of processing time is reported as quiet.",
     programs={"quiet": Quiet()},
     domain={"quiet": Domain(offsets=(1, 500, 2_000), keys=2, values=("set", "set", "cancel"))},
-    survives={"quiet": promise((INTERLEAVE, RENAME), Equivalence.IDENTICAL)},
+    stable_under={"quiet": promise((INTERLEAVE, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee("a processing-time timer fires once", "quiet", fires_once, needs=TIMERS, source=WALL_CLOCK),
         Guarantee("a processing-time timer does not fire before its time", "quiet", not_before_its_time, needs=TIMERS),

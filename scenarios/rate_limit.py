@@ -1,14 +1,12 @@
-"""Rate limit: allow so many calls of a user in each fixed window, in the order in which they come, and refuse the others."""
+"""Rate limit: allow the first LIMIT calls of a user in each fixed window, in order of arrival, and refuse the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Event
-from conformance.perturbation import (
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import (
     BUNDLINGS,
     INTERLEAVE,
     RECOVERIES,
@@ -19,13 +17,15 @@ from conformance.perturbation import (
     RETRY,
     WATERMARKINGS,
 )
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timers
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
 from scenarios.documents import ARBITRARY_ORDER, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 
 LIMIT = 2
-"""How many calls of a user are allowed in a window."""
+"""How many calls of a user the program allows in a window."""
 
 
 class LimitRate(Program):
@@ -41,7 +41,7 @@ class LimitRate(Program):
 
 
 def windows(run: Observation) -> dict[tuple[str, int], list[Arrival]]:
-    """(user, start of the window in ms) -> its calls, in order of delivery."""
+    """(user, start of the window in ms) -> the calls in it, in order of delivery."""
     found: dict[tuple[str, int], list[Arrival]] = {}
     for arrival in run.arrivals:
         found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
@@ -62,7 +62,7 @@ def every_call_gets_one_answer(run: Observation) -> Iterator[Finding]:
 
 
 def no_more_than_the_limit(run: Observation) -> Iterator[Finding]:
-    """Exercised where there are more calls."""
+    """Exercised where a window has more than LIMIT calls."""
     for (key, start), calls in windows(run).items():
         if len(calls) > LIMIT:
             allowed = sum(answers(run, calls))
@@ -70,13 +70,13 @@ def no_more_than_the_limit(run: Observation) -> Iterator[Finding]:
 
 
 def answered(run: Observation) -> dict[tuple[str, int], list[Arrival]]:
-    """The windows whose calls all got an answer: what is missing elsewhere is another guarantee's business."""
+    """The windows whose calls all got an answer. Another guarantee asks about missing answers."""
     given = {value["call"] for value in run.values("call")}
     return {of: calls for of, calls in windows(run).items() if all(call.event.id in given for call in calls)}
 
 
 def the_first_are_allowed(run: Observation) -> Iterator[Finding]:
-    """Exercised where more calls than one answer: the order is that of delivery."""
+    """Exercised where a window has more than LIMIT calls. The first calls are the first in order of delivery."""
     allowed = {value["call"]: value["allowed"] for value in run.values("call")}
     for calls in answered(run).values():
         if len(calls) > LIMIT:
@@ -88,7 +88,7 @@ def the_first_are_allowed(run: Observation) -> Iterator[Finding]:
 
 
 def refused_when_the_quota_is_used_up(run: Observation) -> Iterator[Finding]:
-    """The calls before it are those that the engine took before it."""
+    """The order of the calls is that in which the engine took them."""
     for (key, start), calls in answered(run).items():
         given = answers(run, calls)
         first = given.index(False) if False in given else len(given)
@@ -100,7 +100,7 @@ def refused_when_the_quota_is_used_up(run: Observation) -> Iterator[Finding]:
 
 
 def the_quota_starts_anew(run: Observation) -> Iterator[Finding]:
-    """Exercised where a user has calls in several windows: each has a quota of its own."""
+    """Exercised where a user has calls in several windows. Each window has a quota of its own."""
     found = answered(run)
     for (key, start), calls in found.items():
         if sum(other == key for other, _ in found) > 1:
@@ -130,8 +130,8 @@ SCENARIO = Scenario(
     summary=f"Allow {LIMIT} calls of a user in each window of {WINDOW.size} ms, refuse the others.",
     programs={"calls": LimitRate()},
     domain={"calls": Domain(offsets=(1, 1, 2, 500, 3_000, 5_000, 10_000, -1, -500), keys=2, events=10)},
-    # Which calls are allowed depends on their order, how many does not. Windows of a key keep an order of their own.
-    survives={
+    # Which calls are allowed depends on their order; how many does not. Order is kept within a window of a key, not between windows.
+    stable_under={
         "calls": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
         | promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)
     },

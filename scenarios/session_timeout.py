@@ -1,8 +1,8 @@
 """Session timeout: group the events of a key into sessions, closed by a gap of inactivity in event time.
 
-Two events belong together when they are closer than the gap, or when other events connect them. A session is emitted
-once, when the watermark reaches its last event's time plus the gap. Events come in any order, so a key may have
-several open sessions, and an event between two of them merges them.
+Two events belong together when they are closer than the gap, or when other events connect them. A session comes out once, when the
+watermark reaches its last event's time plus the gap. Events come in any order, so a key may have several open sessions. An event
+between two open sessions merges them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Event, Json
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.values import Json
 from scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
 
 GAP = 10_000
@@ -33,12 +34,15 @@ SPARK_SESSIONS = SPARK_GUIDE.says(
 
 
 class SessionTimeout(Program):
-    """State: the open sessions, each [first event time, last event time, sorted event ids]. One timer per session
-    end, tagged with it; a session that grows moves its timer."""
+    """State: the open sessions, each [first event time, last event time, sorted event ids].
+
+    Each end of a session has a timer, tagged with the end. A session that grows moves its timer.
+    """
 
     cells = {"open": Cell.VALUE}
     timers = ("close",)
     times = ("start", "end", "stray")
+    parameters = {"gap": GAP}
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         first, last, ids = event.event_time, event.event_time, [event.id]
@@ -71,7 +75,7 @@ class SessionTimeout(Program):
 
 
 def sessions_with(run: Observation) -> dict[str, list[int]]:
-    """Event id -> the numbers (order of output) of the sessions it was emitted in."""
+    """Event id -> the numbers (in order of output) of the sessions that contain the event."""
     found: dict[str, list[int]] = {}
     for number, session in enumerate(run.values("ids")):
         for event in session["ids"]:
@@ -80,7 +84,7 @@ def sessions_with(run: Observation) -> dict[str, list[int]]:
 
 
 def neighbours(run: Observation) -> Iterator[tuple[Arrival, Arrival]]:
-    """Events of one key next to each other in event time."""
+    """(event, the next event of its key in event time)."""
     for arrivals in run.arrivals_by_key.values():
         in_time = sorted(arrivals, key=lambda a: a.event.event_time)
         yield from itertools.pairwise(in_time)
@@ -128,7 +132,7 @@ def exactly_the_gap_apart_do_not_share(run: Observation) -> Iterator[Finding]:
 
 
 def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to close."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to close in."""
     if len(run.case.schedule.advances) < 3:
         return
     times = {a.event.id: a.event.event_time for a in run.arrivals}
@@ -150,7 +154,7 @@ def closes_once(run: Observation) -> Iterator[Finding]:
 
 
 def a_bridge_merges(run: Observation) -> Iterator[Finding]:
-    """An event arrives after two others of its key that it lies between; they are apart without it."""
+    """Exercised where an event lies between two earlier arrivals of its key, which share no session without it."""
     sessions = sessions_with(run)
     for arrivals in run.arrivals_by_key.values():
         for position, bridge in enumerate(arrivals):
@@ -167,7 +171,7 @@ def a_bridge_merges(run: Observation) -> Iterator[Finding]:
 
 
 def close_in_order(run: Observation) -> Iterator[Finding]:
-    """Sessions that one advance closes."""
+    """Asks about sessions of a key that one advance closes."""
     closed: dict[tuple[str, int], list[int]] = {}
     for emission, end in run.tagged("end"):
         closed.setdefault((emission.key, emission.step), []).append(end)
@@ -177,8 +181,10 @@ def close_in_order(run: Observation) -> Iterator[Finding]:
 
 
 def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
-    """Exercised where an event moved the end of a session: it is later than, and closer than the gap to, the latest
-    event of its key so far. The program emits a stray where a timer fires that no session ends at."""
+    """Exercised where an event moves the end of a session: it is later than the key's latest event, by less than the gap.
+
+    The program emits a stray when a timer fires at whose time no session ends.
+    """
     strays = run.tagged("stray")
     for key, arrivals in run.arrivals_by_key.items():
         times = sorted(a.event.event_time for a in arrivals)
@@ -204,7 +210,7 @@ SCENARIO = Scenario(
             keys=2,
         )
     },
-    survives={
+    stable_under={
         "sessions": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
     },
     guarantees=(

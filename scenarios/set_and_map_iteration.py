@@ -1,8 +1,8 @@
-"""Set and map iteration: going through a map gives each entry once, whatever was put, removed and put again before.
+"""Set and map iteration: an iteration over a map gives each entry once, whatever was put, removed and put again before.
 
-Every event carries one operation and emits the entries that going through a map gives, whether going through it again gives
-the same in the same order, and the elements of a set. What that order is, is nobody's promise, and is not told. The predicates
-follow the operations of a key in the order of its emissions.
+Every event carries one operation. It emits the entries that an iteration gives, whether a second iteration gives the same entries in
+the same order, and the elements of a set. No document promises an order, so the programs do not emit it. The predicates follow the
+operations of a key in the order of its emissions.
 """
 
 from __future__ import annotations
@@ -11,20 +11,25 @@ import itertools
 import json
 from collections.abc import Iterator
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Emission, Event, canonical
-from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
+from conformance.model.values import canonical
 from scenarios.documents import REMOVE
 
 ALIKE = (("1", "1.0"), ("a", "A"), ("\u00e9", "e\u0301"), ("", " "))
-"""Names that are easily taken for each other: as numbers, in lower case, in one form of Unicode, without blanks."""
+"""Names that an engine might confuse: as numbers, in lower case, in one form of Unicode, without blanks."""
 
 
 class Iteration(Program):
-    """An event's value is an operation and names (JSON): "put", "remove", "remove and put", each of which puts the id of the
-    event and adds the names to the set, or "empty", which removes all entries of the map that it finds, one by one."""
+    """An event's value is "put", "remove" or "remove and put" with names (JSON), or "empty".
+
+    A put stores the event's id under each name and adds the names to the set. "empty" removes every entry that an iteration gives, one
+    by one.
+    """
 
     cells = {"entries": Cell.MAP, "names": Cell.SET}
 
@@ -49,13 +54,13 @@ class Iteration(Program):
 
 
 def operation(text: str) -> tuple[str, list[str]]:
-    """("put", names) and the like."""
+    """(operation, names) of an event's value."""
     what, _, names = text.partition(": ")
     return what, json.loads(names or "[]")
 
 
 def entries_by_then(run: Observation) -> Iterator[tuple[Emission, dict[str, str], dict[str, list[str]]]]:
-    """(emission, the entries that its key has by then, what was done with each name, in order)."""
+    """(emission, the entries that its key has by then, name -> the operations on it in order)."""
     for emissions in run.told.values():
         entries: dict[str, str] = {}
         done: dict[str, list[str]] = {}
@@ -70,7 +75,7 @@ def entries_by_then(run: Observation) -> Iterator[tuple[Emission, dict[str, str]
 
 
 def given(emission: Emission, name: str) -> list[str]:
-    """The values that going through the map gave for a name."""
+    """The values that the iteration gave for a name."""
     return [value for found, value in emission.value["entries"] if found == name]
 
 
@@ -145,7 +150,7 @@ def names_that_look_alike(run: Observation) -> Iterator[Finding]:
 
 
 def elements_that_look_alike(run: Observation) -> Iterator[Finding]:
-    """Of the set, which names are never removed from."""
+    """Asks about the set. No operation removes a name from it."""
     for emission, _, done in entries_by_then(run):
         added = {name for name, found in done.items() if {"put", "remove and put"} & set(found)}
         for one, other in ALIKE:
@@ -173,7 +178,7 @@ SCENARIO = Scenario(
             ),
         )
     },
-    survives={
+    stable_under={
         "iteration": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
     },
     guarantees=(

@@ -1,7 +1,8 @@
-"""Several cells: a value, a bag, a map, a set and a sum in one operator, changed by the same events.
+"""Several cells: the same events change a value, a bag, a map, a set and a sum in one operator.
 
-Every event carries one operation and emits what all of the cells hold after it. The predicates follow the operations of a
-key in the order of its emissions. The order of a map's entries and a set's elements is nobody's promise, and not looked at.
+Every event carries one operation, and emits what all cells hold after the operation. The predicates follow the operations of a key in
+the order of its emissions. No document promises an order of a map's entries or of a set's elements, so the predicates ignore that
+order.
 """
 
 from __future__ import annotations
@@ -10,10 +11,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Emission, Event
-from conformance.perturbation import (
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import (
     BUNDLINGS,
     INTERLEAVE,
     RECOVERIES,
@@ -23,10 +22,13 @@ from conformance.perturbation import (
     RETRY,
     WATERMARKINGS,
 )
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
 
 NEW = (70, 60)
-"""What a bag is overwritten with."""
+"""The new elements of a bag that an event overwrites."""
 
 CELLS = ("value", "bag", "map", "set", "sum")
 
@@ -36,7 +38,7 @@ PYSPARK_LESSON = Source(
 
 
 class FiveCells(Program):
-    """An event's value is "add N", which all five cells take in, "clear CELL", or "overwrite bag"."""
+    """An event's value is "add N" (to all five cells), "clear CELL", or "overwrite bag"."""
 
     cells = {
         "value": Cell.VALUE,
@@ -74,7 +76,7 @@ class FiveCells(Program):
 
 
 def since(run: Observation, *resets: str) -> Iterator[tuple[Emission, list[str]]]:
-    """Every emission, and the operations of its key from the last of ``resets`` on, up to its own."""
+    """(emission, the operations of its key from the last of ``resets`` up to this emission)."""
     for emissions in run.told.values():
         done: list[str] = []
         for emission in emissions:
@@ -88,7 +90,7 @@ def added(operations: list[str]) -> list[int]:
 
 
 def all_tell_the_same(run: Observation) -> Iterator[Finding]:
-    """Of cells that nothing but "add" has touched: held against each other, not against what was added."""
+    """Asks about cells that only "add" has changed. It compares the cells with each other, not with what was added."""
     for emissions in run.told.values():
         for emission in itertools.takewhile(lambda e: e.value["did"].startswith("add "), emissions):
             seen = emission.value
@@ -142,7 +144,7 @@ def an_overwritten_bag_holds_the_new_elements(run: Observation) -> Iterator[Find
 
 
 def a_cleared_cell_starts_anew(run: Observation) -> Iterator[Finding]:
-    """It holds what was added since; the bag and the sum have guarantees of their own."""
+    """The cell holds what was added after the clear. The bag and the sum have guarantees of their own."""
     for cell in ("value", "map", "set"):
         for emission, operations in since(run, f"clear {cell}"):
             if operations[0] == f"clear {cell}":
@@ -174,7 +176,7 @@ SCENARIO = Scenario(
             ),
         )
     },
-    survives={
+    stable_under={
         "five cells": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(

@@ -1,19 +1,20 @@
-"""Sliding windows: how many elements each key has in windows that overlap, emitted when the watermark reaches a window's end.
+"""Sliding windows: count the elements of a key in overlapping windows, and emit a count when the watermark reaches the window's end.
 
-This is what an aggregation over ``window()`` with a slide does in Spark's append mode, and ``SlidingWindows`` with ``Count.PerKey`` in
-Beam, written as a program that keeps its windows itself: their counts in a map, a timer for each end. No lateness is allowed.
+In Spark's append mode, an aggregation over ``window()`` with a slide does the same. In Beam, ``SlidingWindows`` with ``Count.PerKey``
+does. This program keeps its windows itself: the counts in a map, and a timer for each end. No lateness is allowed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Emission, Event
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
 from scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
 from scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
 
@@ -31,7 +32,7 @@ SPARK_OVERLAP = SPARK_GUIDE.says(
 
 
 def starts(event_time: int) -> range:
-    """The starts (ms) of the windows that cover a time, earliest first."""
+    """The starts (ms) of the windows that cover an event time (ms), earliest first."""
     latest = event_time - event_time % SLIDE
     return range(latest - SIZE + SLIDE, latest + SLIDE, SLIDE)
 
@@ -42,6 +43,7 @@ class CountPerSlidingWindow(Program):
     cells = {"counts": Cell.MAP}
     timers = ("end",)
     times = ("window",)
+    parameters = {"size": SIZE, "slide": SLIDE}
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         for start in starts(event.event_time):
@@ -55,7 +57,7 @@ class CountPerSlidingWindow(Program):
 
 
 def windows(run: Observation) -> dict[Of, list[Arrival]]:
-    """The windows that cover an element that arrived, with these."""
+    """Window -> the arrivals that it covers; only windows that cover an arrival."""
     found: dict[Of, list[Arrival]] = {}
     for arrival in run.arrivals:
         for start in starts(arrival.event.event_time):
@@ -64,7 +66,7 @@ def windows(run: Observation) -> dict[Of, list[Arrival]]:
 
 
 def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
-    """The windows that all elements came on time for, with what came out of them."""
+    """(window, what came out of it) of the windows whose elements were all on time."""
     emitted = counts(run)
     for of, arrivals in windows(run).items():
         if all(arrival.on_time for arrival in arrivals):
@@ -93,7 +95,7 @@ def counts_no_more(run: Observation) -> Iterator[Finding]:
 
 
 def comes_out_once(run: Observation) -> Iterator[Finding]:
-    """Not asked of a window that an element was late for."""
+    """Not asked of a window with a late element."""
     for (key, start), emitted in in_time(run):
         yield len(emitted) == 1 or f"the window from {start} of key {key} came out {len(emitted)} times"
 
@@ -108,7 +110,7 @@ def not_before_its_end(run: Observation) -> Iterator[Finding]:
 
 
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
     if len(run.case.schedule.advances) < 3:
         return
     for (key, start), emitted in in_time(run):
@@ -135,7 +137,7 @@ SCENARIO = Scenario(
             offsets=(1, 1, 500, 4_999, 5_000, 9_999, 10_000, 20_000, 0, -1, -5_000, -10_000), on_time=False, keys=2
         )
     },
-    survives={"windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)},
+    stable_under={"windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)},
     guarantees=(
         Guarantee(
             "an on-time element counts in each window that covers it",

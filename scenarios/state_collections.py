@@ -1,8 +1,8 @@
-"""State collections: a bag, a map and a set hold what was put into them, from event to event and from bundle to bundle.
+"""State collections: a bag, a map and a set keep what was put into them, from event to event and from bundle to bundle.
 
-Every event carries one operation and emits what the collections hold after it. The predicates follow the operations in
-the order in which the engine carried them out (that of the emissions of a key), so they say nothing of the order of
-delivery. Nobody promises an order of a map's entries or a set's elements: they are compared without one.
+Every event carries one operation, and emits what the collections hold after the operation. The predicates follow the operations in
+the order in which the engine did them, which is the order of a key's emissions. So the predicates say nothing about the order of
+delivery. No document promises an order of a map's entries or of a set's elements, so the predicates ignore that order.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Emission, Event, Json
-from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
+from conformance.model.values import Json
 from scenarios.documents import BEAM_MAP, REMOVE
 
 BEAM_BAG = Source(
@@ -46,7 +48,7 @@ class Bag(Program):
 
 
 class MapAndSet(Program):
-    """An event's value is "put NAME VALUE", which also adds the name to the set, "remove NAME", or "clear"."""
+    """An event's value is "put NAME VALUE", "remove NAME", or "clear". A put also adds the name to the set."""
 
     cells = {"entries": Cell.MAP, "names": Cell.SET}
 
@@ -73,7 +75,7 @@ class MapAndSet(Program):
 
 
 def since_the_last_clear(run: Observation) -> Iterator[tuple[Emission, list[str]]]:
-    """Every emission, and the operations of its key since it was last cleared, up to its own."""
+    """(emission, the operations of its key from the last clear up to this emission)."""
     for key in run.arrivals_by_key:
         done: list[str] = []
         for emission in run.of_key(key):
@@ -93,7 +95,7 @@ def a_bag_holds_what_was_added(run: Observation) -> Iterator[Finding]:
 
 
 def a_bag_is_read_in_the_order_of_appends(run: Observation) -> Iterator[Finding]:
-    """Exercised where the bag holds what was added, and that is not all the same."""
+    """Exercised where the bag holds what was added, and the elements differ."""
     for emission, added in since_the_last_clear(run):
         bag = emission.value["bag"]
         if len(set(added)) > 1 and Counter(bag) == Counter(added):
@@ -108,7 +110,7 @@ def a_cleared_bag_is_empty(run: Observation) -> Iterator[Finding]:
 
 
 def entries_after(operations: list[str]) -> dict[str, int | None]:
-    """Name -> the value last put, None where the entry was removed since."""
+    """Name -> the value last put; None if the entry was removed after that."""
     entries: dict[str, int | None] = {}
     for operation in operations:
         what, name, *value = operation.split()
@@ -117,7 +119,7 @@ def entries_after(operations: list[str]) -> dict[str, int | None]:
 
 
 def read(emission: Emission, name: str) -> tuple[Json, Json]:
-    """An entry, as read by its name and with all the others; None where there is none."""
+    """(the entry as read by its name, the entry as read with the whole map); None for a missing entry."""
     return emission.value["found"][name], emission.value["entries"].get(name)
 
 
@@ -132,7 +134,7 @@ def an_entry_has_the_value_last_put(run: Observation) -> Iterator[Finding]:
 
 
 def a_removed_entry_is_gone(run: Observation) -> Iterator[Finding]:
-    """By its name, or with all of the map."""
+    """The entry must be missing from a read by name and from a read of the whole map."""
     for emission, operations in since_the_last_clear(run):
         entries = entries_after(operations)
         gone = {name for name, value in entries.items() if value is None} if operations else {"x", "y"}
@@ -163,7 +165,7 @@ SCENARIO = Scenario(
             offsets=(1, 500, 20_000), keys=2, values=("put x 1", "put x 2", "put y 1", "remove x", "clear")
         ),
     },
-    survives={
+    stable_under={
         program: promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
         for program in ("bag", "map and set")
     },

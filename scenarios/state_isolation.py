@@ -1,7 +1,7 @@
-"""State isolation: a key has its own state, whatever its name looks like, and so has each of its windows.
+"""State isolation: a key has its own state, whatever its name looks like, and so has each window of a key.
 
-Every element adds its id to a bag and emits all that is in it. The names of keys come in families that are easily taken for
-one another: as numbers, without blanks, in another case or another form of Unicode, cut off, or split at a separator.
+Every element adds its id to a bag, and emits all elements of the bag. The names of keys come in families that an engine might confuse:
+as numbers, without blanks, in another case or another form of Unicode, cut off, or split at a separator.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Emission, Event, spelled
-from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
+from conformance.model.values import spelled
 from scenarios.documents import DATABRICKS, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
@@ -39,7 +41,7 @@ FAMILIES = (
     ("\u05d0\u05d1", "\u202e\u05d0\u05d1", "\u05d1\u05d0"),
     (LONG, f"{LONG}l", f"{LONG[:-1]}l"),
 )
-"""Names of keys; a case has keys of one family. The first one's do not look alike."""
+"""Families of key names. A case has keys of one family. The names of the first family do not look alike."""
 
 OWN_KEY = DATABRICKS.says("State values cannot be impacted by records associated with a different grouping key")
 
@@ -57,7 +59,7 @@ class ByWindow(ByKey):
 
 
 class WithTimers(ByKey):
-    """Every element sets the timer of its key, tagged with the element's id; that emits all that is in the bag, too."""
+    """Every element sets a timer of its key, tagged with the element's id. The timer emits all elements of the bag, too."""
 
     timers = ("timer",)
 
@@ -70,7 +72,7 @@ class WithTimers(ByKey):
 
 
 Foreign = tuple[Emission, str, list[str]]
-"""(emission, the key of the element or timer that it is for, the keys of others whose elements it found)."""
+"""(emission, the key of its element or timer, the other keys whose elements were in the bag)."""
 
 
 def owners(run: Observation) -> dict[str, str]:
@@ -90,7 +92,7 @@ def look_alike(one: str, other: str) -> bool:
 
 
 def sees_only(run: Observation, *, alike: bool, long: bool = False) -> Iterator[Finding]:
-    """Exercised by elements of keys that others of the case look like, or do not."""
+    """Exercised by elements of a key that looks like another key of the case (``alike``), or unlike another one."""
     keys = set(run.arrivals_by_key)
     for emission, key, others in found_in_state(run):
         rivals = {other for other in keys - {key} if look_alike(key, other) is alike}
@@ -128,7 +130,7 @@ def a_key_sees_all_of_its_own(run: Observation) -> Iterator[Finding]:
 
 
 def an_empty_key_is_a_key(run: Observation) -> Iterator[Finding]:
-    """Asked of each bundle: some API puts out one row for all elements of a key in it."""
+    """Asked of each bundle, because some APIs emit one row for all elements of a key in a bundle."""
     found = {emission.value["id"]: others for emission, key, others in found_in_state(run) if emission.key == key == ""}
     for bundle in run.case.schedule.bundles:
         names = [event.id for event in bundle.events if not event.key]
@@ -182,7 +184,7 @@ SCENARIO = Scenario(
         "by window": _domain(1, 500, 9_999, 10_000, names=FAMILIES[:1]),
         "with timers": _domain(1, 500, 6_000),
     },
-    survives={
+    stable_under={
         "by key": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
         "by window": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
         "with timers": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),

@@ -1,24 +1,26 @@
-"""State with a time to live (TTL): what was written is gone when so much processing time has passed, and nobody is told.
+"""State with a time to live (TTL): a write expires when the TTL has passed in processing time, and its expiry emits nothing.
 
-Every event carries one operation and emits what its cell holds after it. A schedule's waits say how much processing time has passed at
-least, and an engine's clock may be up to SLACK further: the predicates ask for what must be there, and for what must be gone, and
-leave alone what lies between.
+Every event carries one operation, and emits what its cell holds after the operation. A schedule's waits give the processing time that
+has passed at least. An engine's clock may be up to SLACK ahead of it. The predicates ask about writes that are certainly alive, and
+about writes that are certainly expired. They ask nothing about the writes in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import SLACK, Emission, Event, Json
-from conformance.perturbation import INTERLEAVE, RENAME
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import INTERLEAVE, RENAME
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import SLACK, Event
+from conformance.model.trace import Emission
+from conformance.model.values import Json
 from scenarios.documents import DATABRICKS
 
 TTL = 14_000
-"""One wait (8 s) with SLACK, and less than two."""
+"""One wait (8 s) + SLACK, which is shorter than two waits: a write is alive after one wait and expired after two."""
 
 EVICTED = DATABRICKS.says("TTL evicts")
 SILENT = DATABRICKS.says("you cannot directly trigger logic as TTL evicts state values")
@@ -43,7 +45,7 @@ class ValueWithTtl(Program):
 
 
 class ListWithTtl(Program):
-    """An event's value is "append", which appends the event's id, "put", which puts the list that was read back, or "read"."""
+    """An event's value is "append" (the event's id), "put" (the list that the event read), or "read"."""
 
     cells = {"cell": Cell.BAG}
     ttl = {"cell": TTL}
@@ -57,7 +59,7 @@ class ListWithTtl(Program):
 
 
 class MapWithTtl(Program):
-    """An event's value is "put NAME", whose entry becomes the event's id, or "read"."""
+    """An event's value is "put NAME", which stores the event's id under the name, or "read"."""
 
     cells = {"cell": Cell.MAP}
     ttl = {"cell": TTL}
@@ -71,11 +73,11 @@ class MapWithTtl(Program):
 
 
 Operations = list[Emission]
-"""What was done to the cell of a key, in the order in which it was done."""
+"""The operations on the cell of a key, in the order in which the engine did them."""
 
 
 def operations(run: Observation) -> Iterator[tuple[Emission, Operations]]:
-    """Every operation, which tells what is read after it, with those of its key up to it."""
+    """(operation, which tells what is read after it; the operations of its key up to and with it)."""
     for key in run.arrivals_by_key:
         done = list(run.of_key(key))
         for number, emission in enumerate(done, 1):
@@ -83,23 +85,23 @@ def operations(run: Observation) -> Iterator[tuple[Emission, Operations]]:
 
 
 def age(run: Observation, written: Emission, read: Emission) -> int:
-    """How much processing time (ms) lies between two operations at least."""
+    """The processing time (ms) that lies between two operations at least."""
     elapsed = run.case.schedule.elapsed
     return elapsed[read.step] - elapsed[written.step]
 
 
 def there(run: Observation, written: Emission, read: Emission) -> bool:
-    """Whether what was written is there yet, by any clock that keeps to the schedule."""
+    """Whether a write is certainly alive at a read: so by any clock that is at most SLACK ahead of the schedule."""
     return age(run, written, read) + SLACK <= TTL
 
 
 def gone(run: Observation, written: Emission, read: Emission) -> bool:
-    """Whether what was written is gone, by any such clock."""
+    """Whether a write has certainly expired at a read: so by any clock that is not behind the schedule."""
     return age(run, written, read) >= TTL
 
 
 def prolonged(run: Observation, written: Emission, by: Operations, read: Emission) -> bool:
-    """Whether one of some operations came while what was written was there, and would be there yet if it had been written then."""
+    """Whether some operation of ``by`` came while the write was alive, and so late that a write then would be alive at the read."""
     return any(there(run, written, one) and there(run, one, read) for one in by)
 
 
@@ -112,7 +114,7 @@ def after(done: Operations, written: Emission) -> Operations:
 
 
 def was(run: Observation, written: Emission, read: Emission) -> str:
-    """For the sentences that tell what went wrong."""
+    """How a message about a read begins."""
     return f"{age(run, written, read)} ms after {written.value['of']} of key {written.key} wrote"
 
 
@@ -120,7 +122,7 @@ def was(run: Observation, written: Emission, read: Emission) -> str:
 
 
 def last_writes(run: Observation) -> Iterator[tuple[Emission, Emission, Operations]]:
-    """(operation, the last write up to it, all up to it)"""
+    """(operation, the last write up to it, all operations up to it)."""
     for read, done in operations(run):
         if written := writes(done, "write"):
             yield read, written[-1], done
@@ -141,7 +143,7 @@ def a_value_is_gone(run: Observation) -> Iterator[Finding]:
 
 
 def a_write_begins_anew(run: Observation) -> Iterator[Finding]:
-    """Exercised where the value was written again while it was there, and would be gone else."""
+    """Exercised where a second write came while the first was alive, and the first alone would have expired."""
     for read, written, done in last_writes(run):
         before = writes(done[: done.index(written)], "write")
         if before and there(run, before[-1], written) and gone(run, before[-1], read) and there(run, written, read):
@@ -168,8 +170,10 @@ def an_expired_value_is_written_again(run: Observation) -> Iterator[Finding]:
 
 
 def elements(run: Observation) -> Iterator[tuple[Emission, Emission, Emission, Operations]]:
-    """(operation, the append of an element before it, what wrote the element last, all up to it); without elements of which nobody
-    can say whether they were there when a put wrote the list."""
+    """(operation, the append of an element before it, the operation that wrote the element last, all operations up to it).
+
+    Leaves out an element if nobody can say whether it was alive when a put wrote the list.
+    """
     for read, done in operations(run):
         for appended in writes(done, "append"):
             if written := last_written(run, appended, writes(after(done, appended), "put")):
@@ -218,7 +222,7 @@ def an_append_does_not_prolong_others(run: Observation) -> Iterator[Finding]:
 
 
 def a_put_begins_anew(run: Observation) -> Iterator[Finding]:
-    """Exercised where the element would be gone, had the put not written it again."""
+    """Exercised where the element would have expired without the put, which wrote it again."""
     for read, appended, written, _ in elements(run):
         if written is not appended and gone(run, appended, read) and there(run, written, read):
             yield (
@@ -231,7 +235,7 @@ def a_put_begins_anew(run: Observation) -> Iterator[Finding]:
 
 
 def entries(run: Observation) -> Iterator[tuple[Emission, str, Emission, Operations]]:
-    """(operation, the name of an entry, its last put up to it, all up to it)"""
+    """(operation, the name of an entry, the entry's last put up to the operation, all operations up to it)."""
     for read, done in operations(run):
         for name in "xy":
             if puts := writes(done, f"put {name}"):
@@ -239,7 +243,7 @@ def entries(run: Observation) -> Iterator[tuple[Emission, str, Emission, Operati
 
 
 def entry(read: Emission, name: str) -> tuple[Json, Json]:
-    """An entry as read by its name and with all others."""
+    """(the entry as read by its name, the entry as read with the whole map)."""
     return read.value["found"][name], read.value["read"].get(name)
 
 
@@ -254,7 +258,7 @@ def an_entry_is_there(run: Observation) -> Iterator[Finding]:
 
 
 def an_entry_is_gone(run: Observation) -> Iterator[Finding]:
-    """By its name, and among all entries."""
+    """The entry must be missing from a read by name and from a read of the whole map."""
     for read, name, written, _ in entries(run):
         if gone(run, written, read):
             found = entry(read, name)
@@ -296,7 +300,7 @@ def a_read_does_not_prolong_an_entry(run: Observation) -> Iterator[Finding]:
 
 
 def nothing_comes_out_of_an_expiry(run: Observation) -> Iterator[Finding]:
-    """Exercised where something expired that nothing was done about any more."""
+    """Exercised where a whole TTL passes after the key's last event."""
     for key, arrivals in run.arrivals_by_key.items():
         found, elapsed = run.of_key(key), run.case.schedule.elapsed
         if found and max(elapsed.values()) - elapsed[arrivals[-1].step] >= TTL:
@@ -317,7 +321,7 @@ SCENARIO = Scenario(
         program: Domain(offsets=(1, 500, 2_000), keys=2, values=values, events=10)
         for program, values in OPERATIONS.items()
     },
-    survives={program: promise((INTERLEAVE, RENAME), Equivalence.IDENTICAL) for program in OPERATIONS},
+    stable_under={program: promise((INTERLEAVE, RENAME), Equivalence.IDENTICAL) for program in OPERATIONS},
     guarantees=(
         Guarantee("a value is there until its TTL has passed", "value", a_value_is_there, needs=TTLS),
         Guarantee("a value is gone when its TTL has passed", "value", a_value_is_gone, needs=TTLS, source=EVICTED),

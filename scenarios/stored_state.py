@@ -1,19 +1,20 @@
-"""Stored state: what a reader outside the job finds in its state store is what the job's own callbacks saw there last.
+"""Stored state: a reader outside the job finds in the state store what the job's callbacks saw last.
 
-Every event carries one operation on three cells and emits what all of them hold after it. When the schedule has ended, what is
-stored is read from outside. The predicates compare the two, key by key.
+Every event carries one operation on three cells, and emits what all three hold after the operation. When the schedule has ended, a
+reader outside the job reads the stored state. The predicates compare the two, key by key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Event, Json
-from conformance.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, RESUME, RETRY, SPLIT
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, RESUME, RETRY, SPLIT
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
+from conformance.model.values import Json
 
 READER = "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-state-data-source.html"
 ENTIRE = Source(
@@ -24,7 +25,7 @@ ENTIRE = Source(
 
 
 class ThreeCells(Program):
-    """An event's value is "add N", which all cells take in, "remove N" from the map, "clear CELL", or "read"."""
+    """An event's value is "add N" (to all cells), "remove N" (from the map), "clear CELL", or "read"."""
 
     cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP}
     inspected = True
@@ -44,8 +45,10 @@ class ThreeCells(Program):
 
 
 def compared(run: Observation) -> Iterator[tuple[str, str, list[Json], list[Json]]]:
-    """(key, cell, what its callbacks saw there, one after the other, all that the reader found in it) of keys whose elements all
-    told what they saw."""
+    """(key, cell, what the callbacks saw in the cell, in order, all that the reader found in it).
+
+    Leaves out keys of which some element did not tell what it saw.
+    """
     for key, emissions in run.told.items():
         for cell in ThreeCells.cells:
             seen = [e.value[cell] for e in emissions if "id" in e.value]
@@ -54,7 +57,7 @@ def compared(run: Observation) -> Iterator[tuple[str, str, list[Json], list[Json
 
 def found(cell: str) -> Callable[[Observation], Iterator[Finding]]:
     def check(run: Observation) -> Iterator[Finding]:
-        """Exercised by a cell that holds something in the end."""
+        """Exercised by a cell that holds something at the end."""
         for key, name, seen, read in compared(run):
             if name == cell and seen[-1]:
                 yield (
@@ -72,14 +75,14 @@ def once(run: Observation) -> Iterator[Finding]:
 
 
 def gone(run: Observation) -> Iterator[Finding]:
-    """Exercised by a cell that held something, and in the end nothing."""
+    """Exercised by a cell that held something and is empty at the end."""
     for key, cell, seen, read in compared(run):
         if any(seen) and not seen[-1]:
             yield not read or f"the {cell} of key {key} is empty, the reader finds {read}"
 
 
 def never_there(run: Observation) -> Iterator[Finding]:
-    """Exercised by a cell that was looked at and never held anything."""
+    """Exercised by a cell that was read and never held anything."""
     for key, cell, seen, read in compared(run):
         if not any(seen):
             yield not read or f"nothing was ever in the {cell} of key {key}, the reader finds {read}"
@@ -97,7 +100,7 @@ SCENARIO = Scenario(
             values=("add 1", "add 2", "add 3", "remove 1", "clear value", "clear bag", "clear map", "read"),
         )
     },
-    survives={"three cells": promise((INTERLEAVE, SPLIT, MERGE, RENAME, *RECOVERIES), Equivalence.IDENTICAL)},
+    stable_under={"three cells": promise((INTERLEAVE, SPLIT, MERGE, RENAME, *RECOVERIES), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee("the reader finds a value", "three cells", found("value"), source=ENTIRE, needs=READABLE),
         Guarantee("the reader finds a bag in its order", "three cells", found("bag"), source=ENTIRE, needs=READABLE),

@@ -1,8 +1,8 @@
-"""Stream join: pair each left row with the right rows of its key that are at most so much later, in event time.
+"""Stream join: pair each left row with the right rows of its key that are at most BOUND later, in event time.
 
-Both sides are one stream, an event's value says which side it is of. A row is dropped once the watermark shows that no row to
-pair it with can come. The inner join puts out pairs; the left outer join also the left rows that have found no partner by then.
-This is what a stream-stream join with a time range condition does in Spark, written as stateful programs.
+Both sides share one stream, and an event's value names its side. A program drops a row once the watermark shows that no partner for it
+can come any more. The inner join emits pairs. The left outer join also emits each left row that it drops without a partner. In Spark, a
+stream-stream join with a time range condition does the same.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Emission, Event
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
 from scenarios.documents import SPARK_GUIDE
 
 LEFT, RIGHT = "left", "right"
 
 BOUND = 10_000
-"""How much later (ms) than the left row the right row of a pair is at most."""
+"""The right row of a pair is at most this much later (ms) than the left row."""
 
 SPARK_MATCH = SPARK_GUIDE.says(
     "we can match every future input with past input and accordingly generate joined results",
@@ -36,10 +37,11 @@ SPARK_DELAY = SPARK_GUIDE.says(
 
 
 class InnerJoin(Program):
-    """State: the rows that a partner may still come for, id -> event time (ms) and, on the left, whether one has come."""
+    """State: the rows for which a partner may still come, id -> event time (ms); on the left with whether one has come."""
 
     cells = {"lefts": Cell.MAP, "rights": Cell.MAP}
     timers = ("passed",)
+    parameters = {"bound": BOUND}
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         if event.value == LEFT:
@@ -58,7 +60,7 @@ class InnerJoin(Program):
         timers.set("passed", time, tag=str(time))
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
-        """The watermark has passed the timer's time: every row that comes now is later."""
+        """The watermark has reached the timer's time, so every row that comes now is later."""
         for left, (time, matched) in sorted(state.lefts.items()):
             if time + BOUND <= timer.time:
                 if not matched:
@@ -69,7 +71,7 @@ class InnerJoin(Program):
                 state.rights.remove(right)
 
     def unmatched(self, left: str, emit: Emit) -> None:
-        """A left row goes that has found no partner."""
+        """The program drops a left row that had no partner."""
 
 
 class LeftOuterJoin(InnerJoin):
@@ -82,7 +84,7 @@ Pair = tuple[str, str]
 
 
 def matching(run: Observation) -> dict[Pair, tuple[Arrival, Arrival]]:
-    """The pairs that there are to be."""
+    """The pairs that must come out."""
     return {
         (left.event.id, right.event.id): (left, right)
         for arrivals in run.arrivals_by_key.values()
@@ -99,7 +101,7 @@ def pairs(run: Observation) -> Counter[Pair]:
 
 
 def unmatched(run: Observation) -> dict[str, list[Emission]]:
-    """Left row -> where it was put out as unmatched."""
+    """Left row -> the emissions in which it came out as unmatched."""
     found: dict[str, list[Emission]] = {}
     for emission, left in run.tagged("left"):
         if emission.value["right"] is None:
@@ -108,7 +110,7 @@ def unmatched(run: Observation) -> dict[str, list[Emission]]:
 
 
 def lefts(run: Observation, matched: bool) -> Iterator[Arrival]:
-    """The left rows that have a partner, or those that have none."""
+    """The left rows that have a partner (``matched``), or the left rows that have none."""
     with_a_partner = {left for left, _ in matching(run)}
     for arrival in run.arrivals:
         if arrival.event.value == LEFT and (arrival.event.id in with_a_partner) is matched:
@@ -123,7 +125,7 @@ def each_matching_pair_comes_out(run: Observation) -> Iterator[Finding]:
 
 
 def a_pair_at_the_bound_comes_out(run: Observation) -> Iterator[Finding]:
-    """Exercised where a right row is exactly as late as it may be."""
+    """Exercised where a right row is exactly BOUND later than a left row."""
     found = pairs(run)
     for pair, (left, right) in matching(run).items():
         if right.event.event_time - left.event.event_time == BOUND:
@@ -136,7 +138,7 @@ def no_pair_comes_out_twice(run: Observation) -> Iterator[Finding]:
 
 
 def no_pair_outside_of_the_bounds(run: Observation) -> Iterator[Finding]:
-    """Exercised where a key has rows of both sides that are no pair."""
+    """Exercised where a key has a left row and a right row that are no pair."""
     events = {arrival.event.id: arrival.event for arrival in run.arrivals}
     wanted = matching(run)
     for key, arrivals in run.arrivals_by_key.items():
@@ -195,7 +197,7 @@ def not_unmatched_before_the_bound(run: Observation) -> Iterator[Finding]:
 
 
 def unmatched_in_the_first_advance_that_reaches_the_bound(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
     if len(run.case.schedule.advances) < 3:
         return
     found = unmatched(run)
@@ -219,8 +221,8 @@ SCENARIO = Scenario(
     summary=f"Pair each left row of a key with the right rows that are at most {BOUND} ms later.",
     programs={"inner": InnerJoin(), "left outer": LeftOuterJoin()},
     domain={"inner": ROWS, "left outer": ROWS},
-    # A pair comes out with the later of its rows, whichever that is.
-    survives={"inner": SAME, "left outer": SAME},
+    # A pair comes out with whichever of its rows arrives later.
+    stable_under={"inner": SAME, "left outer": SAME},
     guarantees=(
         Guarantee("each matching pair comes out", "inner", each_matching_pair_comes_out, source=SPARK_MATCH),
         Guarantee("a pair exactly at the bound comes out", "inner", a_pair_at_the_bound_comes_out),

@@ -1,29 +1,29 @@
 """Timer firing: which timers fire, when, in which order, and with which state, when nothing moves them any more.
 
-Every event sets timers of its own, known by tags that begin with its id, and says so. A callback says which timer it is and
-which events its key has had. No callback sets a timer. What is set for a time that the watermark has passed, or has reached
-exactly, is asked about apart: engines differ there.
+Every event sets timers of its own, whose tags begin with the event's id, and emits its id. A callback emits the timer's tag and the
+events that its key has had. No callback sets a timer. Guarantees of their own ask about timers for a time that the watermark has passed
+or has reached exactly, because engines differ there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Event
-from conformance.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
 from scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
 
 PAUSE = 4_000
 LONG_AGO = 100_000
-"""Further back (ms) than any event lies ahead of the watermark that it meets."""
+"""Longer (ms) than the distance of any event from the watermark at its delivery: such a timer is always in the past."""
 
 HOUR = 20_000
 SHARED = "hour"
-"""The tag of the timer that the events of a key share; it is set for the end of such a span (ms)."""
+"""The tag of the timer that the events of a key share. The timer is for the end of a span of HOUR ms."""
 
 BEAM_TAGS = BEAM_GUIDE.says(
     "A timer with a specific tag can only be set to a single timestamp", "Dynamic timer tags", "dynamic-timer-tags"
@@ -31,9 +31,12 @@ BEAM_TAGS = BEAM_GUIDE.says(
 
 
 class Firing(Program):
-    """What an event sets is said by its value: one timer ("once", "delete the last", which deletes the last one set by
-    "once"), "two at once", "two, one deleted" right away, one for a time "long ago" or "just before" the event, or the one
-    that all events share, for the "end of the hour"."""
+    """An event's value names the timers that it sets.
+
+    "once" and "delete the last" set one timer. "delete the last" also deletes the timer of the last "once". "two at once" sets two
+    timers for one time. "two, one deleted" sets two timers and deletes one right away. "long ago" and "just before" set a timer for a
+    time before the event. "end of the hour" sets the timer that all events of the key share.
+    """
 
     cells = {"events": Cell.BAG, "last": Cell.VALUE}
     timers = ("timer",)
@@ -86,7 +89,7 @@ def lasting(run: Observation) -> Iterator[tuple[Arrival, str, int]]:
 
 
 def handled(run: Observation) -> dict[str, int]:
-    """Event id -> the step in which its output came out: an engine may hold an element back."""
+    """Event id -> the step in which its output came out. An engine may hold an element back."""
     return {name: emission.step for emission, name in run.tagged("id")}
 
 
@@ -135,7 +138,7 @@ def passed_fires_once(run: Observation) -> Iterator[Finding]:
 
 
 def passed_fires_by_the_next_advance(run: Observation) -> Iterator[Finding]:
-    """Exercised where it fires, and the next advance is not the last."""
+    """Exercised where the timer fires, and the next advance is not the last."""
     *others, _ = run.case.schedule.advances
     values = {arrival.event.id: arrival.event.value for arrival in run.arrivals}
     for emission, name in run.tagged("id"):
@@ -151,7 +154,7 @@ def passed_fires_by_the_next_advance(run: Observation) -> Iterator[Finding]:
 
 
 def at_the_watermark_fires(run: Observation) -> Iterator[Finding]:
-    """Of timers that were set while the watermark was at their time."""
+    """Asks about timers that an event set while the watermark stood at their time."""
     for arrival in run.arrivals:
         if (
             arrival.event.value == "just before"
@@ -165,7 +168,7 @@ def at_the_watermark_fires(run: Observation) -> Iterator[Finding]:
 
 
 def reached_exactly_fires(run: Observation) -> Iterator[Finding]:
-    """Exercised where it fires, and some advance stops at its time before the last one."""
+    """Exercised where the timer fires, and an advance before the last one stops at its time."""
     *others, _ = run.case.schedule.advances
     stops = {advance.watermark: advance.id for advance in others if not advance.coalesced}
     came = handled(run)
@@ -179,7 +182,7 @@ def reached_exactly_fires(run: Observation) -> Iterator[Finding]:
 
 
 def shared(run: Observation) -> Iterator[tuple[str, int, int]]:
-    """(key, time, how many events set it) of the timers that events of a key share and none of them moved."""
+    """(key, time, how many events set the timer) of the shared timers that every event sets for the same time."""
     for key, arrivals in run.arrivals_by_key.items():
         times = [timers_of(arrival.event)[SHARED] for arrival in arrivals if arrival.event.value == "end of the hour"]
         if len(set(times)) == 1:
@@ -194,7 +197,7 @@ def set_again_fires_once(run: Observation) -> Iterator[Finding]:
 
 
 def keys_have_timers_of_their_own(run: Observation) -> Iterator[Finding]:
-    """Exercised where several keys set a timer of one tag."""
+    """Exercised where several keys set a timer with the same tag."""
     found = list(shared(run))
     if len(found) > 1:
         for key, time, _ in found:
@@ -203,7 +206,7 @@ def keys_have_timers_of_their_own(run: Observation) -> Iterator[Finding]:
 
 
 def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
-    """Where its time had not come when it was deleted."""
+    """Asks about timers whose time had not come when an event deleted them."""
     arrivals = {arrival.event.id: arrival for arrival in run.arrivals}
     for key, emissions in run.told.items():
         for number, emission in enumerate(emissions):
@@ -226,7 +229,7 @@ def deleting_leaves_the_others(run: Observation) -> Iterator[Finding]:
 
 
 def callbacks_see_the_state(run: Observation) -> Iterator[Finding]:
-    """The events of the key up to then."""
+    """The state is the events of the key up to the callback."""
     for key, emissions in run.told.items():
         had: list[str] = []
         for emission in emissions:
@@ -241,8 +244,10 @@ def callbacks_see_the_state(run: Observation) -> Iterator[Finding]:
 
 
 def not_within_a_bundle(run: Observation) -> Iterator[Finding]:
-    """Of timers for a time long ago, which any moment is late enough for; where an element of the key comes after that which
-    sets one, in the same step."""
+    """Asks about timers for a time "long ago", which are due at once.
+
+    Exercised where, in the same step, another element of the key follows the element that sets the timer.
+    """
     for key, emissions in run.told.items():
         for bundle in run.case.schedule.bundles:
             mine = {event.id: event.value for event in bundle.events if event.key == key}
@@ -264,7 +269,7 @@ def _domain(*operations: str) -> Domain:
 SCENARIO = Scenario(
     name="timer firing",
     summary="Every event sets timers of its own; a timer says when it fires, and which events its key has had.",
-    # What is set for a time that has passed stands apart: an engine that refuses it would give up the other timers, too.
+    # Timers for a time that has passed have a program of their own: an engine that refuses one would lose the other timers, too.
     programs={"ahead": Firing(), "passed": Firing()},
     domain={
         "ahead": _domain(
@@ -272,8 +277,8 @@ SCENARIO = Scenario(
         ),
         "passed": _domain("once", "long ago", "long ago", "just before"),
     },
-    # What is set for a time that has passed fires when the bundle is over, so its callback finds what bundles make of it.
-    survives={
+    # A timer for a time that has passed fires when the bundle is over, so the state that its callback reads depends on bundling.
+    stable_under={
         program: promise((INTERLEAVE, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
         for program in ("ahead", "passed")
     },

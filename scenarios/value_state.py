@@ -1,7 +1,7 @@
-"""Value state: a cell holds the value last written, whatever value that is, and nothing else changes it.
+"""Value state: a cell holds the value last written, whatever value that is, and only a write or a clear changes it.
 
-Every event carries one operation and emits what the cell holds before and after it. The predicates follow the operations
-of a key in the order of its emissions, so they say nothing of the order of delivery.
+Every event carries one operation, and emits what the cell holds before and after the operation. The predicates follow the operations of
+a key in the order of its emissions, so they say nothing about the order of delivery.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import itertools
 import json
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model import Emission, Event, Json, canonical
-from conformance.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.program import Cell, Emit, Program, State, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
+from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
+from conformance.model.trace import Emission
+from conformance.model.values import Json, canonical
 from scenarios.documents import BEAM_BLOG
 
 NOTHING = "(nothing)"
-"""The default with which the cell is read."""
+"""The default that every read of the cell passes."""
 
 WRITTEN = ["w"]
 CHANGE = "changed"
@@ -36,16 +38,16 @@ BEAM_INDEPENDENT = Source(
 WRITE_BACK = BEAM_BLOG.says("as long as you also remember to write the mutated value")
 
 EMPTY = ('""', "0", "[]", "{}", "false")
-"""Values (JSON) that Python takes for false."""
+"""Values (JSON) that are false in a condition of Python."""
 
 TYPED = ("1", "1.0", '"1"', "true", "9007199254740993")
-"""Values (JSON) that another type holds, too, or rounds."""
+"""Values (JSON) that have an equal in another type, or that another type rounds."""
 
 PLAIN = ('"a"', '{"b":[1,null]}', canonical("\0é\U0001f600"))
 
 
 class OneValue(Program):
-    """An event's value is "write VALUE", VALUE being JSON, or "clear", or "read"."""
+    """An event's value is "write VALUE" (VALUE is JSON), "clear", or "read"."""
 
     cells = {"cell": Cell.VALUE}
 
@@ -60,8 +62,10 @@ class OneValue(Program):
 
 
 class ChangedList(Program):
-    """The cell holds a list. What an event does is "write" it, "change what was read" or "change what was written", without
-    writing it after that, or "change and write" it, or "read" it."""
+    """The cell holds a list. An event's value is "write", "read", or a change of the list in place.
+
+    "change what was read" and "change what was written" do not write the changed list. "change and write" writes it.
+    """
 
     cells = {"cell": Cell.VALUE}
 
@@ -82,7 +86,7 @@ class ChangedList(Program):
 
 
 def reads(run: Observation) -> Iterator[tuple[Emission, list[str], Json]]:
-    """(emission, the key's operations up to one of its two reads, what that read gave)."""
+    """(emission, the key's operations before one of the emission's two reads, the value that the read gave)."""
     for emissions in run.told.values():
         done: list[str] = []
         for emission in emissions:
@@ -93,7 +97,7 @@ def reads(run: Observation) -> Iterator[tuple[Emission, list[str], Json]]:
 
 
 def gives(run: Observation, values: tuple[str, ...]) -> Iterator[Finding]:
-    """Of the reads after one of ``values`` (JSON) was written."""
+    """Asks about the reads after a write of one of ``values`` (JSON)."""
     for emission, done, found in reads(run):
         if done and done[-1].startswith("write ") and (value := done[-1].removeprefix("write ")) in values:
             yield (
@@ -131,7 +135,10 @@ def types_are_kept(run: Observation) -> Iterator[Finding]:
 
 
 def read_after(run: Observation, did: str) -> Iterator[tuple[Emission, list[str]]]:
-    """(emission of an event that ``did`` this, what a read gave after it: its own, or the first of the key's next event)."""
+    """(emission of an event with this operation, the value of a read after it).
+
+    The read is the event's own second read, or the first read of the key's next event.
+    """
     for emissions in run.told.values():
         for emission, after in itertools.zip_longest(emissions, emissions[1:]):
             if emission.value["did"] == did:
@@ -179,7 +186,7 @@ SCENARIO = Scenario(
             values=("read", "write", "change what was read", "change what was written", "change and write"),
         ),
     },
-    survives={
+    stable_under={
         program: promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
         for program in ("one value", "changed list")
     },

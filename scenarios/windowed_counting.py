@@ -1,20 +1,21 @@
-"""Windowed counting: how many elements each key has in each fixed window, emitted when the watermark reaches the window's end.
+"""Windowed counting: count the elements of a key in each fixed window, and emit the count when the watermark reaches the window's end.
 
-This is what an aggregation over ``window()`` does in Spark's append mode and ``FixedWindows`` with ``Count.PerKey`` in Beam,
-written as a stateful program. No lateness is allowed: a window is over at its end. A second program allows some, as Beam can: late
-elements that are allowed bring their window out again, with the new count.
+In Spark's append mode, an aggregation over ``window()`` does the same. In Beam, ``FixedWindows`` with ``Count.PerKey`` does. The first
+program allows no lateness: a window is over at its end. The second program allows some, as Beam can. Each late element that is allowed
+brings its window out again, with the new count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.engine import Feature
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model import Arrival, Emission, Event
-from conformance.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
-from conformance.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
 from scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
 
 WINDOW = FixedWindows(size=10_000)
@@ -64,7 +65,7 @@ class CountPerWindow(Program):
 
 
 class RevisedCount(Program):
-    """The count at the window's end, and after that with every element until the allowed lateness is over."""
+    """Emits the count at the window's end, and again with every element until the allowed lateness is over."""
 
     cells = {"count": Cell.COMBINING, "ended": Cell.VALUE}
     timers = ("end", "expire")
@@ -94,7 +95,7 @@ Of = tuple[str, int]
 
 
 def windows(run: Observation) -> dict[Of, list[Arrival]]:
-    """The windows that elements arrived for, with these."""
+    """Window -> the elements that arrived for it."""
     found: dict[Of, list[Arrival]] = {}
     for arrival in run.arrivals:
         found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
@@ -102,7 +103,7 @@ def windows(run: Observation) -> dict[Of, list[Arrival]]:
 
 
 def counts(run: Observation) -> dict[Of, list[Emission]]:
-    """What came out of each window, in order."""
+    """Window -> what came out of it, in order."""
     found: dict[Of, list[Emission]] = {}
     for emission, start in run.tagged("window"):
         found.setdefault((emission.key, start), []).append(emission)
@@ -114,7 +115,7 @@ def past_its_end(arrival: Arrival) -> bool:
 
 
 def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
-    """The windows that no element was late for, with what came out of them."""
+    """(window, what came out of it) of the windows for which no element came after the window's end."""
     arrived = windows(run)
     for of, emitted in counts(run).items():
         if not any(map(past_its_end, arrived.get(of, []))):
@@ -151,7 +152,7 @@ def windows_do_not_share_a_count(run: Observation) -> Iterator[Finding]:
 
 
 def comes_out_once(run: Observation) -> Iterator[Finding]:
-    """Not asked of a window that an element was late for."""
+    """Not asked of a window for which an element came after the window's end."""
     for (key, start), emitted in in_time(run):
         times = len(emitted)
         yield times == 1 or f"the window from {start} of key {key} came out {times} times"
@@ -168,7 +169,7 @@ def not_before_its_end(run: Observation) -> Iterator[Finding]:
 
 
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once: else there is no other time to come out."""
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
     if len(run.case.schedule.advances) < 3:
         return
     for (key, start), emitted in in_time(run):
@@ -189,7 +190,7 @@ def late_elements_do_not_bring_it_out_again(run: Observation) -> Iterator[Findin
 
 
 def come_out_in_order(run: Observation) -> Iterator[Finding]:
-    """Windows of a key that one advance ends."""
+    """Asks about windows of a key that one advance ends."""
     ended: dict[tuple[str, int], list[int]] = {}
     for emission, start in run.tagged("window"):
         ended.setdefault((emission.key, emission.step), []).append(start)
@@ -199,8 +200,10 @@ def come_out_in_order(run: Observation) -> Iterator[Finding]:
 
 
 def late_elements_revise_the_count(run: Observation) -> Iterator[Finding]:
-    """Exercised where an element comes after its window's end, within the allowed lateness, to a window that no element is too late
-    for: the window comes out in its step, and counts it and all that were in time before it."""
+    """Exercised where an element comes after its window's end, within the allowed lateness, and no element of the window is too late.
+
+    The window comes out in the element's step. Its count has the element and all elements that came before it.
+    """
     emitted = counts(run)
     for (key, start), arrivals in windows(run).items():
         if any(REVISED.expiry(arrival.event.event_time) <= arrival.watermark for arrival in arrivals):
@@ -244,8 +247,8 @@ SCENARIO = Scenario(
             keys=2,
         ),
     },
-    # Windows of a key keep an order of their own, not one among them.
-    survives={
+    # Order is kept within a window of a key, not between windows.
+    stable_under={
         "windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
         "revised": promise((*RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
