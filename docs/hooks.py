@@ -1,4 +1,4 @@
-"""What MkDocs builds the site from: the pages of the repository in their places, and those that ``reports.site`` generates."""
+"""The files that MkDocs builds the site from: the repository's pages in their places, and the pages that ``site_pages`` generates."""
 
 import logging
 import os
@@ -7,16 +7,19 @@ import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
+from site_pages import measured as measuring
+from site_pages.advice import read_advice
+from site_pages.pages import pages, places
+from site_pages.rendering import titled
 
-from conformance.registry import load_scenarios
-from conformance.results import Results
-from reports import site
+from conformance.plugins.registry import load_scenarios
+from conformance.results.results import Results
 
 LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 """A link to a file of the repository."""
 
 LOADED = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*\b(?:src|href|data)="?(?:https?:)?//[^>]*')
-"""What a browser would load from the network."""
+"""A tag that makes a browser load something from the network."""
 
 FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
 """The row of a finding."""
@@ -25,27 +28,27 @@ FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
 def on_config(config):
     """A page for each scenario in the navigation."""
     entry = next(entry["Scenarios"] for entry in config.nav if "Scenarios" in entry)
-    entry += [{site.titled(scenario.name): f"scenarios/{scenario.id}.md"} for scenario in load_scenarios()]
+    entry += [{titled(scenario.name): f"scenarios/{scenario.id}.md"} for scenario in load_scenarios()]
 
 
 def on_files(files, config):
     repository, scenarios = Path(config.config_file_path).parent, load_scenarios()
-    baselines = site.baselines_in(repository / "baselines")
+    baselines = measuring.baselines_in(repository / "baselines")
     runs = [Results.read(Path(name)) for name in config.extra["results"].split(os.pathsep) if name]
     if runs:
-        measured = site.measured_by(runs)
+        measured = measuring.measured_by(runs)
     else:
-        measured = site.measured_in(repository / "docs/measured.jsonl", repository / "witnesses")
-    advice = site.read_advice(repository / "docs/advice.toml")
-    for uri, text in site.pages(scenarios, measured, advice, baselines).items():
+        measured = measuring.measured_in(repository / "docs/measured.jsonl", repository / "witnesses")
+    advice = read_advice(repository / "docs/advice.toml")
+    for uri, text in pages(scenarios, measured, advice, baselines).items():
         files.append(File.generated(config, uri, content=text))
-    config.extra["places"] = places = site.places(scenarios, measured)
-    for uri in sorted(_there(repository) - set(places)):
+    config.extra["places"] = placed = places(scenarios, measured)
+    for uri in sorted(_there(repository) - set(placed)):
         files.append(File.generated(config, uri, abs_src_path=str(repository / uri)))
 
 
 def _there(repository):
-    """What the site has of the repository: the pages, and the files that they link to."""
+    """The repository's files for the site: its pages, and the files that they link to."""
     pages = [path for pattern in ("*.md", "docs/*.md") for path in repository.glob(pattern)]
     found = {page.relative_to(repository).as_posix() for page in pages}
     for page in pages:
@@ -56,7 +59,8 @@ def _there(repository):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Links as the site has them: of a folder its index, of a scenario's source its page, of a witness its place there."""
+    """Turn the links of a page into links of the site. A folder becomes its index, a scenario's source becomes the scenario's page, a
+    witness becomes its place on that page."""
     if not page.file.abs_src_path:
         return markdown
     folder = posixpath.dirname(page.file.src_uri)
@@ -73,7 +77,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_page(output, page, config):
-    """The site is to be read without a network. A warning fails a strict build."""
+    """Warn of every part of a page that needs the network. A warning fails a strict build."""
     for tag in LOADED.findall(output):
         logging.getLogger("mkdocs.hooks").warning(f"{page.file.src_uri} loads something from the network: {tag}")
 

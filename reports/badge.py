@@ -1,4 +1,4 @@
-"""badge.svg: the verdicts of the last run in a line, for the top of a README."""
+"""badge.svg: the verdicts of the last run on one line, for the top of a README."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from conformance.results import Results, Verdict
-from reports.words import counted, not_run
+from conformance.judgement.cell import Verdict
+from conformance.results.report import Report
+from conformance.results.results import Results
+from reports.words import not_run, standings
 
 WIDTH = 6.6
-"""Of a character, in px."""
+"""The width of a character in px."""
 
 WHOLE, VIOLATED, BROKEN = "#0b5c4e", "#8f2d0e", "#6b4a00"
-"""Colours: all that was decided holds; something is violated; the run is not whole."""
+"""Colours: all decided guarantees hold; one is violated; the run is not whole."""
 
 
 def render(runs: Sequence[Results]) -> str:
-    """How many guarantees there are of each verdict, over all engines; and what did not run to its end."""
+    """The number of guarantees with each verdict, over all engines, and the number of engines that did not run to their end."""
     results = runs[-1]
-    counts = counted(cell for cells in results.folded().values() for cell in cells.values())
-    told = [verdict for verdict in (Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.ERROR) if counts[verdict]]
-    said = [f"{counts[verdict]} {verdict.value}" for verdict in told]
+    counts = standings(row for rows in results.folded().values() for row in rows.values())
+    said = [f"{n} {word.replace('-', ' ')}" for word, n in counts.items() if n and word != Verdict.UNSUPPORTED.value]
     stopped = len(not_run(results))
     said += [f"{stopped} engine{'s' if stopped > 1 else ''} failed"] if stopped else []
-    said += ["partial"] if results.run["partial"] else []
-    broken = stopped or results.run["partial"] or counts[Verdict.ERROR]
-    fill = BROKEN if broken else VIOLATED if counts[Verdict.VIOLATED] else WHOLE
+    said += ["partial"] if results.run.partial else ["brief"] if results.run.brief else []
+    broken = stopped or results.run.partial or counts[Verdict.ERROR.value]
+    fill = BROKEN if broken else VIOLATED if counts[Verdict.VIOLATED.value] else WHOLE
     return _badge("conformance", ", ".join(said) or "no cells", fill)
 
 
@@ -43,3 +44,6 @@ def _badge(left: str, right: str, colour: str) -> str:
         SubElement(root, "text", {**middle, "font-family": "Verdana, sans-serif", "font-size": "11"}).text = text
         x += width
     return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+REPORT = Report(render, "badge.svg")

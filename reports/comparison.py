@@ -1,36 +1,36 @@
-"""A diff of two runs, and what a gate says: as lines of text, JSON, Markdown and JUnit."""
+"""A diff of two runs, and the rulings of a gate, as lines of text, JSON, Markdown and JUnit."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from conformance.changes import Changes
-from conformance.engine import bare
-from conformance.gate import GateReport, Outcome, Ruled
-from conformance.model import canonical
-from conformance.results import Results
+from conformance.comparison.gate import GateReport, Outcome, Ruled
+from conformance.judgement.agreement import Agreement
+from conformance.model.engine import bare
+from conformance.model.values import canonical
+from conformance.results.changes import Changes
+from conformance.results.results import Results
 from reports.junit import document
+from reports.likeness import compared, difference_lines
 from reports.markdown import changed, plain
 from reports.words import (
     OTHER_CASES,
     cells_changed,
     change_in_words,
     changed_claim,
-    compared,
-    difference_lines,
-    differing,
     legal,
     replay_command,
 )
 
+ENGINES = "Engines that did not run alike on both sides"
 HEADINGS = {Outcome.BLOCKS: "Blocked", Outcome.TOLD: "To look at, not blocked"}
 
 
 def diff_lines(between: Changes, runs: Sequence[Results]) -> Iterator[str]:
     """What changed, by kind, a line each; claims in words where a run has them."""
+    yield from sides_in_part(between)
     if not between.same_cases:
         yield OTHER_CASES
     for where, engines in (("old", between.gone), ("new", between.added)):
@@ -45,20 +45,27 @@ def diff_lines(between: Changes, runs: Sequence[Results]) -> Iterator[str]:
     yield f"{between.unchanged} cells unchanged"
 
 
-def output_lines(agreements: Sequence[Mapping[str, Any]], results: Results) -> Iterator[str]:
-    """Whether two releases of an engine put out the same on the same cases, whatever guarantees say; the smallest case for each
-    program on which they do not."""
-    engines = dict.fromkeys((found["left"], found["right"]) for found in agreements)
+def sides_in_part(between: Changes) -> Iterator[str]:
+    """Which side is of no full run, and in what way: a line for each."""
+    for side, flaws in zip(("old", "new"), between.flaws, strict=True):
+        if flaws:
+            yield f"the {side} one is of a run that {' and '.join(flaws)}: what it lacks was perhaps not asked"
+
+
+def output_lines(agreements: Sequence[Agreement], results: Results) -> Iterator[str]:
+    """Lines that say whether two releases of an engine put out the same on the same cases, whatever guarantees say. Each program on
+    which the releases differ has its smallest such case."""
+    engines = dict.fromkeys((found.left, found.right) for found in agreements)
     for left, right in engines:
-        mine = [found for found in agreements if found["left"] == left]
-        same = sum(found["cases"] - differing(found) for found in mine)
-        total = sum(found["cases"] for found in mine)
+        mine = [found for found in agreements if found.left == left]
+        same = sum(found.cases - found.differing for found in mine)
+        total = sum(found.cases for found in mine)
         told = f"all {total}" if same == total else f"{same} of {total}"
         yield f"{bare(left)}: identical output on {told} cases"
         for found in mine:
-            if found["smallest"]:
-                name = results.scenarios[found["scenario"]]["name"]
-                yield f"  {name} ({found['program']}): {compared(found, left, right)}; the smallest:"
+            if found.smallest:
+                name = results.scenarios[found.scenario].name
+                yield f"  {name} ({found.program}): {compared(found, left, right)}; the smallest:"
                 yield from (f"    {line}" for line in difference_lines(found))
 
 
@@ -77,56 +84,89 @@ def diff_json(between: Changes) -> str:
     ]
     about = {"same_cases": between.same_cases, "only_old": list(between.gone), "only_new": list(between.added)}
     about["new_guarantees"] = list(between.new_guarantees)
+    about["flaws"] = {side: list(flaws) for side, flaws in zip(("old", "new"), between.flaws, strict=True)}
     return json.dumps({**about, "unchanged": between.unchanged, "changes": found}, indent=1, ensure_ascii=False) + "\n"
 
 
 def diff_markdown(between: Changes, runs: Sequence[Results], old: str, new: str) -> str:
-    return "\n".join(["# What changed", "", *changed(runs, between, old, new)]) + "\n"
+    notes = [line for told in sides_in_part(between) for line in (plain(told), "")]
+    return "\n".join(["# What changed", "", *notes, *changed(runs, between, old, new)]) + "\n"
 
 
 def gate_lines(report: GateReport) -> Iterator[str]:
-    """What blocks, then what is to be looked at, each with what to do about it; then the sum."""
-    for outcome, heading in HEADINGS.items():
-        if found := report.of(outcome):
-            yield f"{heading}:"
-            for ruled in found:
-                yield from (f"  {line}" for line in _told(ruled))
+    """Engines that did not run on both sides; what blocks, then what is to be looked at, each with what to do about it; then the
+    sum."""
+    for heading, found in _sections(report):
+        yield f"{heading}:"
+        for ruled in found:
+            yield from (f"  {line}" for line in _told(ruled))
     numbers = {outcome: sum(len(r.perturbations) for r in report.of(outcome)) for outcome in Outcome}
-    yield f"{numbers[Outcome.BLOCKS]} cells blocked, {numbers[Outcome.TOLD]} to look at, {numbers[Outcome.PASSES]} pass"
+    said = (
+        f"{numbers[Outcome.BLOCKS]} cells blocked, {numbers[Outcome.TOLD]} to look at, {numbers[Outcome.PASSES]} pass"
+    )
+    blocked, told = (
+        sum(not ruled.perturbations for ruled in report.of(outcome)) for outcome in (Outcome.BLOCKS, Outcome.TOLD)
+    )
+    yield f"{said}; besides cells: {blocked} blocked, {told} to look at" if blocked or told else said
+
+
+def _sections(report: GateReport) -> Iterator[tuple[str, list[Ruled]]]:
+    """(heading, what stands under it) of all that does not pass."""
+    of_engines = [ruled for ruled in report.ruled if ruled.of_engine]
+    found = [(ENGINES, of_engines)]
+    found += [(heading, [r for r in report.of(outcome) if not r.of_engine]) for outcome, heading in HEADINGS.items()]
+    return ((heading, told) for heading, told in found if told)
 
 
 def _told(ruled: Ruled) -> Iterator[str]:
-    yield f"{ruled.name} ({', '.join(ruled.perturbations)}): {ruled.ruling.why}"
+    under = f" ({', '.join(ruled.perturbations)})" if ruled.perturbations else ""
+    what = f"{ruled.ruling.outcome.value}: " if ruled.of_engine else ""
+    yield f"{what}{ruled.name}{under}: {ruled.ruling.why}"
     if ruled.signature:
         yield f"  {ruled.signature}"
     if ruled.witness:
         yield f"  {replay_command(ruled.witness)}"
+    if ruled.command:
+        yield f"  {ruled.command}"
     if ruled.divergence and ruled.ruling.outcome is not Outcome.PASSES:
         yield f"  listed: {ruled.divergence.reason} {ruled.divergence.issue}".rstrip()
 
 
 def gate_markdown(report: GateReport) -> str:
     lines = ["# Gate: " + ("open" if report.open else "blocked"), ""]
-    for outcome, heading in HEADINGS.items():
-        if found := report.of(outcome):
-            lines += [f"## {heading}", ""]
-            for ruled in found:
-                first, *rest = _told(ruled)
-                lines += [f"- {plain(first)}", *(f"  - {plain(line)}" for line in rest)]
-            lines.append("")
+    for heading, found in _sections(report):
+        lines += [f"## {heading}", ""]
+        for ruled in found:
+            first, *rest = _told(ruled)
+            lines += [f"- {plain(first)}", *(f"  - {plain(line)}" for line in rest)]
+        lines.append("")
     *_, numbers = gate_lines(report)
     return "\n".join([*lines, numbers]) + "\n"
 
 
+def upgrade_markdown(
+    report: GateReport, between: Changes, runs: Sequence[Results], old: str, new: str, came_out: Sequence[str]
+) -> str:
+    """A comparison of two releases: what the gate says, what changed, and what came out (lines of text)."""
+    parts = [gate_markdown(report), diff_markdown(between, runs, old, new), "## What came out", ""]
+    return "\n".join([*parts, *(f"    {line}" for line in came_out), ""])
+
+
+def not_compared(old: str, new: str, why: str) -> str:
+    """The summary, as Markdown, of two releases that could not be compared."""
+    return f"# Gate: blocked\n\n{plain(old)} and {plain(new)} could not be compared: {plain(why)}\n"
+
+
 def gate_junit(report: GateReport) -> str:
-    """A test case for each guarantee on an engine that the gate says one thing of; what blocks is a failure."""
+    """A test case for each ruling of the gate on a guarantee and an engine. A ruling that blocks is a failure."""
     blocked = str(len(report.of(Outcome.BLOCKS)))
     numbers = {"tests": str(len(report.ruled)), "failures": blocked, "errors": "0", "skipped": "0", "time": "0"}
     root = ElementTree.Element("testsuites", {"name": "conformance gate", **numbers})
     suite = ElementTree.SubElement(root, "testsuite", {"name": "gate", **numbers})
     for ruled in report.ruled:
-        name = legal(f"{ruled.guarantee} [{', '.join(ruled.perturbations)}]")
-        about = {"classname": legal(f"{ruled.engine}.{ruled.scenario}"), "name": name, "time": "0"}
+        under = f" [{', '.join(ruled.perturbations)}]" if ruled.perturbations else f": {ruled.ruling.why}"
+        name = legal((ruled.guarantee or ruled.name) + under)
+        about = {"classname": legal(f"{ruled.engine}.{ruled.scenario}".strip(".")), "name": name, "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)
         if ruled.ruling.outcome is Outcome.BLOCKS:
             failure = ElementTree.SubElement(case, "failure", message=legal(ruled.ruling.why))
@@ -135,8 +175,8 @@ def gate_junit(report: GateReport) -> str:
 
 
 def proposals(report: GateReport) -> Iterator[str]:
-    """Divergences to put into the expectations, for the violations that block, with the reasons left to fill in."""
-    told: set[tuple[Any, ...]] = set()
+    """Entries for the file of expectations, one for each violation that blocks. The user fills in the reasons."""
+    told: set[tuple[str, ...]] = set()
     for ruled in report.of(Outcome.BLOCKS):
         key = ruled.engine, ruled.scenario, ruled.guarantee, ruled.signature
         if not ruled.signature or key in told:

@@ -6,8 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
-from conformance.results import Results
-from reports.words import claim, labels, version
+from conformance.results.report import Report
+from conformance.results.results import Results
+from reports.words import claim, labels
 
 COLUMNS = [
     "run",
@@ -16,13 +17,13 @@ COLUMNS = [
     "claim",
     "perturbation",
     "engine",
-    "idiom",
+    "native_operator",
     "framework",
     "version",
     "verdict",
     "reason",
     "cases",
-    "clocks",
+    "timelines",
     "violations",
     "inapplicable",
     "lost",
@@ -38,16 +39,19 @@ def render(runs: Sequence[Results]) -> str:
     writer.writerow(COLUMNS)
     for run, label in zip(runs, labels(runs) if len(runs) > 1 else [""], strict=True):
         for cell in run.cells:
-            entry = run.environment[cell.engine]
-            framework, number = version(entry) or ("", "")
-            about = [label, *cell.row, claim(run, cell.row), cell.perturbation, cell.engine, entry["idiom"]]
-            counts = [cell.cases, cell.clocks, cell.violations, cell.inapplicable, cell.lost]
+            record = run.environment[cell.engine]
+            framework, number = record.framework or ("", "")
+            about = [label, *cell.row, claim(run, cell.row), cell.perturbation, cell.engine, record.native_operator]
+            counts = [cell.cases, cell.timelines, cell.violations, cell.inapplicable, cell.lost]
             why = [framework, number, cell.verdict.value, cell.reason]
             writer.writerow(map(_plain, [*about, *why, *counts, cell.witness, cell.intermittent]))
     return out.getvalue()
 
 
 def _plain(value: object) -> str:
-    """Text that a spreadsheet does not take for a formula."""
+    """Text that no spreadsheet takes for a formula."""
     text = str(value)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+REPORT = Report(render, "cells.csv")

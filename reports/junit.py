@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from conformance.results import Cell, Results, Verdict
+from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.results.report import Report
+from conformance.results.results import Results
 from reports.words import claim, legal, not_run, replay_command
 
 TAGS = {
@@ -18,7 +20,7 @@ TAGS = {
 
 
 def render(runs: Sequence[Results]) -> str:
-    """A test suite per engine of the last run; violated is a failure, unsupported and unknown are skipped."""
+    """A test suite per engine of the last run. A violated cell is a failure; unsupported and unknown cells are skipped."""
     results = runs[-1]
     root = ElementTree.Element("testsuites", {"name": "conformance", **_numbers(results.cells, len(not_run(results)))})
     for engine in results.engines:
@@ -46,8 +48,8 @@ def document(root: ElementTree.Element) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _numbers(cells: Sequence[Cell], failed: int = 0) -> dict[str, str]:
-    """What a suite says of its cases, and of as many engines that failed. Viewers ask for times; a cell has none of its own."""
+def _numbers(cells: Sequence[MatrixCell], failed: int = 0) -> dict[str, str]:
+    """The attributes of a suite: counts of its cells, and of failed engines. Viewers ask for times; a cell has none of its own."""
     tags = Counter(TAGS.get(cell.verdict) for cell in cells)
     counts = {
         "tests": len(cells) + failed,
@@ -56,3 +58,6 @@ def _numbers(cells: Sequence[Cell], failed: int = 0) -> dict[str, str]:
         "skipped": tags["skipped"],
     }
     return {name: str(number) for name, number in counts.items()} | {"time": "0"}
+
+
+REPORT = Report(render, "junit.xml")

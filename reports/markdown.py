@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.baseline import Baseline
-from conformance.changes import Changes, successive
-from conformance.claims import Answer, all_decisions
-from conformance.claims import counted as counted_claims
-from conformance.results import Cell, Results, Verdict
+from conformance.judgement.cell import Folded, Verdict
+from conformance.results.baseline import Baseline
+from conformance.results.changes import Changes, successive
+from conformance.results.claims import Answer, all_decisions
+from conformance.results.claims import counted as counted_claims
+from conformance.results.report import Report
+from conformance.results.results import Results
+from reports.claims import probed_on
+from reports.likeness import agreed
 from reports.words import (
+    BARS,
     OTHER_CASES,
-    SYMBOLS,
-    agreed,
+    STANDINGS,
+    STRENGTH_LEGEND,
     cells_changed,
     change_in_words,
     changed_claim,
     claim,
-    counted,
-    differing,
     labels,
+    mark,
     not_run,
-    probed_on,
     replay_command,
     replayed,
+    standings,
+    strengths,
 )
 
 LIMIT = 60_000
@@ -31,8 +36,8 @@ LIMIT = 60_000
 
 
 def render(runs: Sequence[Results]) -> str:
-    """What changed between the runs, oldest first; then the last one: what was violated, then the whole matrix. What would be
-    too long for a comment is left out, from the end, and named."""
+    """The changes between the runs, oldest first; then, of the last run, the violated guarantees and the whole matrix. Parts that
+    would be too long for a comment are left out, from the end. The last line names them."""
     if len(runs) > 1:
         runs = [run.in_short() for run in runs]
     results = runs[-1]
@@ -57,19 +62,25 @@ def _changes(runs: Sequence[Results]) -> str:
 
 def _engines(results: Results) -> str:
     run, folded = results.run, results.folded()
-    cases = "from a file of cases" if run["seed"] is None else f"seed {run['seed']}"
-    lines = ["**Partial: the run was cut short.**", ""] if run["partial"] else []
+    cases = "from a file of cases" if run.seed is None else f"seed {run.seed}"
+    lines = [f"**Not a full run: {plain('; '.join(run.shortened))}.**", ""] if run.shortened else []
     lines += [
-        f"{run['cases']} cases on {run['clocks']} clocks, {cases}, harness {run['harness']}.",
+        f"{run.cases} cases on {run.timelines} timelines, {cases}, harness {run.harness}.",
         "",
-        "| engine | " + " | ".join(verdict.value for verdict in SYMBOLS) + " | versions |",
-        "|---|" + "--:|" * len(SYMBOLS) + "---|",
+        "| engine | "
+        + " | ".join(word.replace("-", " ") for word in STANDINGS)
+        + " | strength | packs run | versions |",
+        "|---|" + "--:|" * (len(STANDINGS) + 2) + "---|",
     ]
     for engine in results.engines:
-        numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
-        versions = ", ".join(f"{k} {v}" for k, v in results.environment[engine]["versions"].items() if "." not in k)
-        lines.append(f"| {plain(engine)} | " + " | ".join(str(n) for n in numbers.values()) + f" | {plain(versions)} |")
-    lines += ["", *(f"- {plain(engine)} did not run to its end: {plain(why)}" for engine, why in not_run(results)), ""]
+        rows = [by_engine[engine] for by_engine in folded.values() if engine in by_engine]
+        strength = " ".join(f"{BARS[found]} {number}" for found, number in strengths(rows).items() if number)
+        versions = ", ".join(f"{k} {v}" for k, v in results.environment[engine].versions.items() if "." not in k)
+        packs = results.environment[engine].packs
+        row = [engine, *map(str, standings(rows).values()), strength, f"{packs.run} of {packs.drawn}", versions]
+        lines.append("| " + " | ".join(map(plain, row)) + " |")
+    lines += ["", f"Strength of what holds, the {STRENGTH_LEGEND}.", ""]
+    lines += [*(f"- {plain(engine)} did not run to its end: {plain(why)}" for engine, why in not_run(results)), ""]
     return _joined([*lines, *(f"- {plain(line)}" for line in replayed(results)), ""])
 
 
@@ -79,7 +90,7 @@ def _violated(results: Results) -> str:
     for row, by_engine in results.folded().items():
         against = {engine: cell for engine, cell in by_engine.items() if cell.verdict is Verdict.VIOLATED}
         if against:
-            lines.append(f"- **{plain(results.scenarios[row[0]]['name'])}: {plain(claim(results, row))}**")
+            lines.append(f"- **{plain(results.scenarios[row[0]].name)}: {plain(claim(results, row))}**")
         for engine, cell in against.items():
             lines.append(
                 f"  - {plain(engine)}: " + (f"`{replay_command(cell.witness)}`" if cell.witness else plain(cell.reason))
@@ -88,7 +99,7 @@ def _violated(results: Results) -> str:
 
 
 def _claims(results: Results) -> str:
-    """How the claims of documents fare, and those that are contradicted; nothing where none was asked."""
+    """The answers to documents' claims, with each contradicted claim; nothing if no claim was asked."""
     decisions = all_decisions(results)
     numbers = counted_claims(decisions)
     if not numbers[Answer.CONTRADICTED] + numbers[Answer.CONFIRMED] + numbers[Answer.UNDECIDED]:
@@ -105,7 +116,7 @@ def _claims(results: Results) -> str:
 
 def _matrix(results: Results) -> str:
     columns = results.columns
-    legend = ", ".join(f"{symbol} {verdict.value}" for verdict, symbol in SYMBOLS.items())
+    legend = ", ".join(f"{symbol} {word.replace('-', ' ')}" for word, (symbol, _) in STANDINGS.items())
     lines = ["<details><summary>All guarantees</summary>", "", f"{legend}; with the number of cases.", ""]
     lines += ["| guarantee | " + " | ".join(map(plain, columns)) + " |", "|---|" + "---|" * len(columns)]
     for row, by_engine in results.folded().items():
@@ -113,13 +124,13 @@ def _matrix(results: Results) -> str:
             "<br>".join(_verdict(by_engine[engine]) for engine in engines if engine in by_engine)
             for engines in columns.values()
         ]
-        name = results.scenarios[row[0]]["name"]
+        name = results.scenarios[row[0]].name
         lines.append(f"| {plain(name)}: {plain(claim(results, row))} | " + " | ".join(shown) + " |")
     return _joined([*lines, "", "</details>", ""])
 
 
-def _verdict(cell: Cell) -> str:
-    return SYMBOLS[cell.verdict] + (f" {cell.cases}" if cell.cases else "")
+def _verdict(row: Folded) -> str:
+    return mark(row) + (f" {row.cases}" if row.cases else "")
 
 
 def _joined(lines: list[str]) -> str:
@@ -127,7 +138,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> list[str]:
-    """What changed from a run to the next, by kind. The texts of claims come from the runs."""
+    """The changes from a run to the next, by kind. The texts of claims come from the runs."""
     lines = [f"## {plain(old)} → {plain(new)}", ""]
     if not between.same_cases:
         lines += [OTHER_CASES, ""]
@@ -141,9 +152,9 @@ def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> li
 
 
 def _agreements(results: Results) -> str:
-    """A table of those that are not identical on every case; nothing where nothing was compared."""
-    compared = [agreement for agreement in results.agreements if agreement["cases"]]
-    differ = [agreement for agreement in compared if differing(agreement)]
+    """A table of the pairs that are not identical on every case; nothing if no pair was compared."""
+    compared = [agreement for agreement in results.agreements if agreement.cases]
+    differ = [agreement for agreement in compared if agreement.differing]
     if not compared:
         return ""
     lines = [
@@ -155,15 +166,18 @@ def _agreements(results: Results) -> str:
     if differ:
         lines += ["", "| program | engines | agree up to | cases | not identical |", "|---|---|---|--:|--:|"]
     for agreement in differ:
-        name = f"{results.scenarios[agreement['scenario']]['name']} ({agreement['program']})"
-        pair = f"{plain(agreement['left'])} / {plain(agreement['right'])}"
-        numbers = f"{agreement['cases']} | {differing(agreement)}"
+        name = f"{results.scenarios[agreement.scenario].name} ({agreement.program})"
+        pair = f"{plain(agreement.left)} / {plain(agreement.right)}"
+        numbers = f"{agreement.cases} | {agreement.differing}"
         lines.append(f"| {plain(name)} | {pair} | {plain(agreed(agreement))} | {numbers} |")
     return _joined([*lines, "", "</details>"])
 
 
 def plain(text: str) -> str:
-    """Text that Markdown takes literally, on one line of a table, and that calls nobody by name."""
+    """Text that Markdown takes literally, on one line of a table, without mentions of users."""
     for char in "\\`*_{}[]<>#|":
         text = text.replace(char, "\\" + char)
     return " ".join(text.replace("@", "@\u200b").split())
+
+
+REPORT = Report(render, "summary.md")

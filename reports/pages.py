@@ -1,4 +1,4 @@
-"""What the pages share: how templates are read, how a page looks, and what it lets a browser do."""
+"""The common parts of the pages: the reading of templates, the style, and the policy for browsers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports import picture
+from reports.style import STYLE
 
 TEMPLATES = Environment(
     loader=PackageLoader("reports", "templates"),
@@ -21,9 +21,9 @@ TEMPLATES = Environment(
 
 
 def framed(template: str, script: str = "", **values: object) -> str:
-    """A page: its template with the style, a script if it has one, and a policy that lets a browser run and load nothing but
+    """A page: its template with the style, a script if given, and a policy. By the policy, a browser runs and loads nothing but
     these two."""
-    style = _text("page.css") + picture.STYLE
+    style = _text("page.css") + STYLE
     code = _text(script) if script else ""
     allowed = f"'{_digest(code)}'" if script else "'none'"
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}"
@@ -35,5 +35,5 @@ def _text(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """What a content security policy calls a script or a style by."""
+    """The digest by which a content security policy names a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,69 +1,28 @@
-"""The picture of a case: event time against processing steps, the watermark as a line, what went in and what came out.
+"""The picture of a case: event time against steps, with the watermark as a line, the input and the output.
 
-The axis of event time keeps the order of times and not their distances, so that 1 ms can be seen; labels say how far a
-time is from the first watermark (ms).
+The axis of event time keeps the order of times and not their distances, so that 1 ms can be seen. Labels give the distance (ms) of
+each time from the first watermark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from conformance.equivalence import Equivalence, differing
-from conformance.model import (
-    DRAIN,
-    Advance,
-    Deliver,
-    Emission,
-    FailOnce,
-    Json,
-    Partitions,
-    Restart,
-    Schedule,
-    Step,
-    Trace,
-    Wait,
-    canonical,
-    spelled,
-)
-from conformance.witnesses import Witness
+from conformance.model.schedule import Advance, Deliver, Schedule, Step
+from conformance.model.trace import DRAIN, Emission
+from conformance.model.values import Json, canonical, spelled
+from reports.panels import Panel
+from reports.style import LIGHT, STYLE
 from reports.words import legal, met, relative
 
 LEFT, TOP, LEVEL, LINE, CHAR = 64, 40, 22, 15, 6.7
 """Sizes in px: room for labels at the left and top, distances of levels and of lines of text, a character's width."""
 
 LONGEST = 34
-"""Characters of an emission that are shown; the whole is in its tooltip and in the text."""
-
-STYLE = """
-.picture text { font: 11px ui-monospace, monospace; fill: var(--text); paint-order: stroke; stroke: var(--page); stroke-width: 3px; stroke-linejoin: round; }
-.picture .title { font: 600 12px system-ui, sans-serif; } .picture .small, .picture .small text { fill: var(--faint); font-size: 10px; }
-.picture .bundle { fill: var(--band); } .picture .lane { stroke: var(--line); }
-.picture .level { stroke: var(--line); stroke-dasharray: 1 4; }
-.picture .behind { fill: var(--watermark); opacity: .13; }
-.picture .watermark { fill: none; stroke: var(--watermark); stroke-width: 2; } .picture .of-watermark { fill: var(--watermark); }
-.picture .on-time, .picture .output { fill: var(--event); } .picture .at { fill: var(--page); stroke: var(--event); stroke-width: 2; }
-.picture .late { stroke: var(--late); stroke-width: 2.5; fill: none; } .picture .fired { fill: var(--watermark); }
-.picture .stopped { fill: var(--late); } .picture .drained { fill: none; stroke: var(--faint); }
-.picture .cut { stroke: var(--late); stroke-dasharray: 4 3; }
-.picture .differs { fill: none; stroke: var(--differs); stroke-width: 2; } .picture .of-differs { fill: var(--differs); font-weight: 600; }
-"""
-"""How the parts look, in terms of the colours of the page that they are in."""
-
-LIGHT = {
-    "page": "#ffffff",
-    "text": "#1c2126",
-    "faint": "#5b646d",
-    "line": "#c3cad1",
-    "band": "#eceff3",
-    "event": "#0b5cad",
-    "late": "#a33a00",
-    "watermark": "#7a3f98",
-    "differs": "#b00038",
-}
-"""The colours of a picture that stands alone."""
+"""The most characters of an emission to show. Its tooltip and the text have the whole emission."""
 
 LEGEND = (
     ("on-time", "event, on time"),
@@ -80,74 +39,8 @@ MARKS = {"on time": "on-time", "at the watermark": "at", "behind": "late"}
 """The mark of an element, by how it met the watermark."""
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One run of one schedule. ``differs`` is the first emission that the run beside it lacks; ``lacks`` is the first of that
-    run that is not here, as the step (of this schedule) and key where it would be."""
-
-    title: str
-    schedule: Schedule
-    trace: Trace
-    differs: Emission | None = None
-    lacks: tuple[int, str] | None = None
-
-
-def panels(witness: Witness, promised: str = "") -> list[Panel]:
-    """The panels of a witness: base and twin on its engine, compared up to what was promised; or the engine and the
-    reference."""
-    engine = witness.engine
-    if witness.base and witness.base_seen is not None:
-        pair = beside(
-            Panel(f"the base, on {engine}", witness.base.schedule, witness.base_seen),
-            Panel(f"its twin ({witness.case.perturbation}), on {engine}", witness.case.schedule, witness.seen),
-            Equivalence(promised) if promised else Equivalence.IDENTICAL,
-        )
-        reference = Panel("its twin, on the reference", witness.case.schedule, witness.specified)
-        return pair if witness.specified == witness.seen else [*pair, reference]
-    seen = witness.packed_seen or witness.seen
-    return beside(
-        Panel(f"on {engine}" + " in a pack" * bool(witness.packed_seen), witness.case.schedule, seen),
-        Panel("on the reference", witness.case.schedule, witness.specified),
-    )
-
-
-def replayed(witness: Witness, seen: Mapping[str, Mapping[str, Trace]]) -> list[Panel]:
-    """The panels of a replay: engine -> case id -> trace. Of a pair, base and twin beside each other for each engine; else
-    the engines beside the reference."""
-    case, base, found = witness.case, witness.base, list[Panel]()
-    reference = Panel("on the reference", case.schedule, witness.specified)
-    for engine, traces in seen.items():
-        if case.id not in traces:
-            continue
-        own = Panel(f"on {engine}", case.schedule, traces[case.id])
-        if base and base.id in traces:
-            twin = replace(own, title=f"its twin ({case.perturbation}), on {engine}")
-            found += beside(Panel(f"the base, on {engine}", base.schedule, traces[base.id]), twin)
-        else:
-            own, marked = beside(own, reference)
-            reference = reference if reference.differs or reference.lacks else marked
-            found.append(own)
-    return found if base and found else [*found, reference]
-
-
-def beside(left: Panel, right: Panel, how: Equivalence = Equivalence.IDENTICAL) -> list[Panel]:
-    """Two panels, each with what the other lacks marked."""
-    ours, theirs = differing((left.schedule, left.trace), (right.schedule, right.trace), how)
-    return [_marked(left, ours, right, theirs), _marked(right, theirs, left, ours)]
-
-
-def _marked(panel: Panel, own: Emission | None, other: Panel, others: Emission | None) -> Panel:
-    if own or not others:
-        return replace(panel, differs=own)
-    interval = other.schedule.intervals[others.step]
-    steps = [step.id for step in panel.schedule.steps]
-    same = others.step in steps and panel.schedule.intervals[others.step] == interval
-    at = others.step if same else next((s for s in steps if panel.schedule.intervals[s] >= interval), steps[-1])
-    return replace(panel, lacks=(at, others.key))
-
-
 def inline(panel: Panel) -> str:
-    """The picture as an SVG element for a page that has STYLE and the colours."""
+    """The picture as an SVG element, for a page with STYLE and the colours."""
     return ElementTree.tostring(_drawn(panel), encoding="unicode")
 
 
@@ -191,7 +84,7 @@ def legend() -> str:
 
 
 def _legend(most: float) -> tuple[Element, int, int]:
-    """(its rows, their width, their height), broken at a width."""
+    """(rows, width, height) of the legend, broken at a width."""
     group, x, y, widest = Element("g"), 0.0, 0, 0.0
     for kind, text in (("watermark", "watermark"), *LEGEND):
         width = 14 + len(text) * CHAR + 20
@@ -209,7 +102,7 @@ def _legend(most: float) -> tuple[Element, int, int]:
 
 @dataclass(frozen=True)
 class _Column:
-    """A step, its place, and what came out in it."""
+    """A step, its place, and its output."""
 
     step: Step | None
     left: float
@@ -288,21 +181,7 @@ def _columns(panel: Panel) -> list[_Column]:
 
 def _named(step: Step | None) -> str:
     """A step's name above its column."""
-    if step is None:
-        return "end of stream"
-    if isinstance(step, Deliver) and step.initial:
-        return "initial state"
-    if isinstance(step, Deliver):
-        return "bundle" if step.events else "empty bundle"
-    if isinstance(step, Advance):
-        return "advance, coalesced" if step.coalesced else "advance"
-    if isinstance(step, Restart):
-        return "restart"
-    if isinstance(step, Partitions):
-        return f"{step.count} partitions"
-    if isinstance(step, Wait):
-        return f"wait {step.ms / 1000:g} s"
-    return "next fails, resumed" if isinstance(step, FailOnce) and step.resume else "next fails once"
+    return step.label if step else "end of stream"
 
 
 def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> None:
@@ -311,14 +190,14 @@ def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> No
         if isinstance(column.step, Deliver):
             box = {"x": column.left, "y": TOP - 4, "width": column.width, "height": bottom - TOP}
             SubElement(root, "rect", {"class": "bundle", **{name: f"{value:.0f}" for name, value in box.items()}})
-        elif isinstance(column.step, Restart | FailOnce | Partitions | Wait):
+        elif column.step and not isinstance(column.step, Advance):  # the line of the watermark shows an advance
             SubElement(root, "path", {"class": "cut", "d": f"M{column.middle:.0f} {TOP - 4}V{floor}"})
         _text(names, column.middle, TOP - 9, _named(column.step))
     root.append(names)
 
 
 def _watermark(root: Element, columns: list[_Column], level: dict[int, int], floor: int, width: float) -> None:
-    """A line that rises where the watermark moves, and all that lies behind it."""
+    """A line that rises where the watermark moves, and the area behind it."""
     line, last = "", 0.0
     for column in columns:
         if isinstance(column.step, Advance):
@@ -402,7 +281,7 @@ def _text(parent: Element, x: float, y: float, text: str, kind: str = "") -> Non
 
 
 def said(emission: Emission) -> str:
-    """An emission in few words: the fields of its value, or the error with which the program stopped."""
+    """An emission in few words: the fields of its value, or the error that stopped the program."""
     if emission.error:
         return f"stopped: {emission.error}"
     if isinstance(emission.value, dict):
@@ -419,7 +298,7 @@ def _short(text: str, most: int = LONGEST) -> str:
 
 
 def _described(panel: Panel) -> str:
-    """What the picture shows, in a sentence; the text beside it has every detail."""
+    """The content of the picture in a sentence. The text beside the picture has every detail."""
     counts = [
         (len(panel.schedule.arrivals), "event"),
         (len(panel.schedule.bundles), "bundle"),

@@ -10,9 +10,20 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from conformance.results import Cell, Results, Verdict
-from conformance.runner import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone, RunStarted
-from reports.words import SYMBOLS, claim, compared_ports, counted, difference_lines, not_run, replayed, with_reference
+from conformance.judgement.cell import Folded, Verdict
+from conformance.results.results import Results
+from conformance.run.events import (
+    BatchBegun,
+    CellDone,
+    Confirming,
+    EngineDone,
+    Event,
+    PackDone,
+    RunStarted,
+    WitnessUnknown,
+)
+from reports.likeness import compared_ports, difference_lines
+from reports.words import BARS, STRENGTH_LEGEND, SYMBOLS, claim, mark, not_run, replayed, shown, standings, strengths
 
 COLOURS = {
     Verdict.HOLDS: "green",
@@ -24,7 +35,7 @@ COLOURS = {
 
 
 class Live:
-    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the runner's events."""
+    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -50,7 +61,10 @@ class Live:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
-            self._say(f"{event.cases} cases on {event.clocks} clocks")
+            self._say(f"{event.cases} cases on {event.timelines} timelines")
+        elif isinstance(event, WitnessUnknown):
+            about = f"{event.scenario}/{event.guarantee} of the program {event.program}"
+            self._say(f"stored witness {event.witness} is not replayed: no guarantee {about} is known")
         elif isinstance(event, BatchBegun):
             total = event.packs * event.batches
             if event.engine not in self._bars:
@@ -62,7 +76,7 @@ class Live:
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:
-            self._say(f"{event.engine}: reducing and confirming what {event.cells} cells failed on")
+            self._say(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
         elif isinstance(event, EngineDone):
             how = f"done in {event.seconds:.0f} s" if not event.failure else f"failed: {event.failure}"
             self._say(f"{event.engine}: {how}" if event.available else f"{event.engine}: cannot run: {event.failure}")
@@ -74,7 +88,7 @@ class Live:
 
 
 def summary(results: Results, console: Console) -> None:
-    """The matrix as a table, then one line for every verdict that is not "holds", with the reason."""
+    """The matrix as a table, then a line with the reason for every verdict other than "holds"."""
     folded = results.folded()
     table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
     table.add_column("guarantee", overflow="fold")
@@ -86,12 +100,13 @@ def summary(results: Results, console: Console) -> None:
         rows = [row for row in folded if row[0] == scenario]
         if rows:
             table.add_section()
-            table.add_row(f"[bold]{escape(texts['name'])}[/bold]")
+            table.add_row(f"[bold]{escape(texts.name)}[/bold]")
         for row in rows:
             cells = [[folded[row][e] for e in engines if e in folded[row]] for engines in columns.values()]
-            shown = ("\n".join(_verdict(cell, short) for cell in found) for found in cells)
-            table.add_row("  " + escape(claim(results, row)), *shown)
+            words = ("\n".join(_verdict(cell, short) for cell in found) for found in cells)
+            table.add_row("  " + escape(claim(results, row)), *words)
     console.print(table)
+    console.print(f"✓ {STRENGTH_LEGEND}; ◐ holds, and a promised perturbation was not exercised", highlight=False)
     for row, by_engine in folded.items():
         for engine, cell in by_engine.items():
             if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN):
@@ -109,19 +124,26 @@ def summary(results: Results, console: Console) -> None:
     for line in replayed(results):
         console.print(escape(line), highlight=False, soft_wrap=True)
     for engine in results.engines:
-        numbers = counted(by_engine[engine] for by_engine in folded.values() if engine in by_engine)
-        said = ", ".join(f"{number} {verdict.value}" for verdict, number in numbers.items() if number)
-        console.print(f"{engine}: {said}", highlight=False)
+        mine = [by_engine[engine] for by_engine in folded.values() if engine in by_engine]
+        strong = ", ".join(f"{BARS[strength]} {number}" for strength, number in strengths(mine).items() if number)
+        numbers = {word.replace("-", " "): number for word, number in standings(mine).items() if number}
+        said = [f"{n} {word}" + (f" ({strong})" if word == "holds" else "") for word, n in numbers.items()]
+        packs = results.environment[engine].packs
+        console.print(
+            escape(f"{engine}: {', '.join(said)}; {packs.run} of {packs.drawn} packs run"),
+            highlight=False,
+            soft_wrap=True,
+        )
     for engine, why in not_run(results):
         console.print(
             escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True
         )
-    if results.run["partial"]:
-        console.print("The run was cut short: these results are partial.", style="yellow")
+    if results.run.shortened:
+        console.print(f"Not a full run: {'; '.join(results.run.shortened)}.", style="yellow", highlight=False)
     for sentence, agreement in compared_ports(results):
-        alike = not agreement["smallest"]
-        # What each gave is shown where two ports differ; the reference's is in the page.
-        told = not alike and not with_reference(agreement)
+        alike = not agreement.smallest
+        # Show the outputs if two sides of a port differ. The page has the reference's output.
+        told = not alike and not agreement.with_reference
         console.print(
             escape(sentence + "; smallest:" * told), style="green" if alike else "red", highlight=False, soft_wrap=True
         )
@@ -129,6 +151,5 @@ def summary(results: Results, console: Console) -> None:
             console.print("    " + escape(line), highlight=False, soft_wrap=True)
 
 
-def _verdict(cell: Cell, short: bool) -> str:
-    words = SYMBOLS[cell.verdict] if short else f"{SYMBOLS[cell.verdict]} {cell.verdict.value}"
-    return f"[{COLOURS[cell.verdict]}]{words}[/]"
+def _verdict(row: Folded, short: bool) -> str:
+    return f"[{COLOURS[row.verdict]}]{mark(row) if short else shown(row)}[/]"

@@ -1,5 +1,5 @@
 "use strict";
-// All that the page tells is in it without this script, which hides, sorts out and opens.
+// The page is complete without this script. The script hides, filters and opens.
 (() => {
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
@@ -19,12 +19,12 @@
   }));
   const followers = [...document.querySelectorAll("table.follows")];
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
-  for (const link of links) link.overall = link.className.slice(2);
+  for (const link of links) [link.overall, link.whole] = [link.className.slice(2), link.textContent];
   const fields = ["q", "scenario", "verdict", "perturbation"];
   let opened = null, from = null, theme = "system";
 
-  // Evidence stands below this script and in <noscript>, so that a page of many runs can be used at once; here it becomes part
-  // of the page, a guarantee at a time, when it is asked for or the browser is idle.
+  // Evidence stands below this script and in <noscript>, so that a page of many runs can be used at once. This function makes it part
+  // of the page, a guarantee at a time, on request or when the browser is idle.
   const waiting = new Set();
 
   function unpack(section) {
@@ -110,7 +110,7 @@
     return state;
   }
 
-  // What an engine may be called in a query: its name, its column's, its family's, and a column's with a version or a run.
+  // The names of an engine in a query: its own, its column's, its family's, and its column's with a version or a run.
   const called = columns.map(({ cell, name, run }) => {
     const label = (cell.querySelector("small")?.textContent || "").split(" ");
     const all = [name, name.split(/[-:]/)[0], `${name}@${Number(run) + 1}`, ...label.map((part) => `${name}@${part}`)];
@@ -118,12 +118,12 @@
   });
   const known = new Set([...called.flatMap((all) => [...all]), ...links.map((link) => link.dataset.e.toLowerCase()), "any"]);
 
-  // A condition on a row, for each word of the query; and what is wrong with the query, in words.
+  // A condition on a row for each word of the query, and the fault of the query in words.
   function conditions(query) {
     const wrong = [];
     const found = (query.toLowerCase().match(/"[^"]*"|\S+/g) || []).map((word) => {
-      const [, engine = "any", not, verdict] = word.match(/^(?:([^"]*):)?(!?)([a-z]+)$/) || [];
-      const names = Object.values(LETTERS).map(([name]) => name);
+      const [, engine = "any", not, verdict] = word.match(/^(?:([^"]*):)?(!?)([a-z-]+)$/) || [];
+      const names = [...Object.values(LETTERS).map(([name]) => name), "in-part"];
       const colon = word.includes(":") && !word.startsWith('"');
       if (!verdict || !(colon || not)) {
         const text = word.replaceAll('"', "");
@@ -142,11 +142,11 @@
     const state = asked();
     const under = state.get("perturbation");
     const place = under ? [...form.elements.perturbation.options].findIndex((option) => option.value === under) - 1 : -1;
-    main.classList.toggle("one", place >= 0);  // the numbers in the cells are of all perturbations
+    main.classList.toggle("one", place >= 0);  // the numbers in the cells count all perturbations
     for (const link of links) {
       const found = place < 0 ? null : LETTERS[link.dataset.p[place]];
       link.now = place < 0 ? link.overall : found ? found[0] : "";
-      const text = link.now ? `${Object.values(LETTERS).find(([word]) => word === link.now)[1]} ${link.now}` : "not asked";
+      const text = place < 0 ? link.whole : link.now ? `${Object.values(LETTERS).find(([word]) => word === link.now)[1]} ${link.now}` : "not asked";
       if (link.textContent !== text) {
         link.textContent = text;
         link.className = `v ${link.now || "none"}`;
@@ -170,7 +170,7 @@
         const words = new Set(row.links.flatMap((found, n) => (shown[n] ? found.map((link) => link.now) : [])));
         const keep = (!state.has("scenario") || state.get("scenario") === scenario)
           && (!state.has("verdict") || words.has(state.get("verdict")))
-          && (!state.has("differ") || (words.has("holds") && words.has("violated")))
+          && (!state.has("differ") || ((words.has("holds") || words.has("in-part")) && words.has("violated")))
           && (!state.has("changed") || row.changed)
           && wanted.every((condition) => condition(row, shown));
         row.row.hidden = !keep;
@@ -271,7 +271,7 @@
     opened = null;
   }
 
-  // Where the reader came from, else the cell of an article; the table where that is hidden.
+  // The link that the reader came from, or the cell of an article. If that is hidden, the table.
   function matching(article) {
     const href = `#${article.id}`;
     const found = from && from.isConnected && from.getAttribute("href") === href ? from : links.find((link) => link.getAttribute("href") === href);
@@ -293,7 +293,7 @@
     const at = rows.findIndex(({ row }) => row.contains(link));
     const column = rows[at].links.findIndex((found) => found.includes(link));
     const beside = rows[at].links[column];
-    const within = beside[beside.indexOf(link) + step[1]];  // idioms of one cell stand below each other
+    const within = beside[beside.indexOf(link) + step[1]];  // native operators of one cell stand below each other
     event.preventDefault();
     if (step[1] && within) return within.focus();
     for (let x = column + step[0], y = at + step[1]; rows[y] && x >= 0 && x < columns.length; x += step[0], y += step[1]) {
@@ -303,7 +303,7 @@
   }
 
   form.addEventListener("input", (event) => {
-    for (const { body } of bodies) if (event.target.name !== "engine") fold(body, false);  // what is found is shown
+    for (const { body } of bodies) if (event.target.name !== "engine") fold(body, false);  // show what the query finds
     apply();
     write();
   });

@@ -1,0 +1,45 @@
+"""Advice on violated guarantees, from a file."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from conformance.model.reading import text_of
+from site_pages.measured import Row
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class UnusableAdvice(ValueError):
+    """A file of advice cannot be used. The message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Advice on some violated guarantees ("scenario/guarantee") on some engines (patterns of ids)."""
+
+    cause: str
+    engines: tuple[str, ...]
+    guarantees: tuple[str, ...]
+    text: str
+
+    def about(self, row: Row, engine: str) -> bool:
+        return "/".join(row) in self.guarantees and any(fnmatchcase(engine, pattern) for pattern in self.engines)
+
+
+def read_advice(path: Path) -> list[Advice]:
+    """The advice of a file. Raises UnusableAdvice."""
+    try:
+        found = tomllib.loads(text_of(path, UnusableAdvice)).get("advice", [])
+        return [
+            Advice(entry["cause"], tuple(entry["engines"]), tuple(entry["guarantees"]), entry["text"].strip())
+            for entry in found
+        ]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise UnusableAdvice(f"{path} is no file of advice: {error!r}") from None
