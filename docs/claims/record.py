@@ -1,4 +1,4 @@
-"""Run the probes, and record what they saw in conformance/claims_probed.json: python docs/claims/record.py [PROBE…]
+"""Run the probes, and record what they saw in conformance/results/claims_probed.json: python docs/claims/record.py [PROBE…]
 
 Some start Spark, which needs Java. That of Prism takes the binary that the harness would take.
 """
@@ -11,12 +11,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from conformance.claims import catalogue
-from conformance.model import digest
+from conformance.model.values import digest
+from conformance.results.claims import catalogue
 from engines.beam import prism_binary
 
 HERE = Path(__file__).parent
-RECORD = HERE.parents[1] / "conformance" / "claims_probed.json"
+RECORD = HERE.parents[1] / "conformance" / "results" / "claims_probed.json"
 LINE = re.compile(r"^claim (\S+): (confirmed|contradicted): (.*)$", re.MULTILINE)
 PACKAGES = {"spark": "pyspark", "beam": "apache-beam"}
 

@@ -1,7 +1,6 @@
-"""Beam Python 2.77.0: a None that was written to a value cell cannot be told from nothing written.
+"""Beam Python 2.77.0: a value cell that holds None looks like a value cell that is empty.
 
-``read()`` gives None for an empty cell, so that of two keys, one with a None in its state and one without any state, both look
-the same.
+``read()`` gives None for both. So a key with a None in its state looks like a key without any state.
 """
 
 import apache_beam as beam

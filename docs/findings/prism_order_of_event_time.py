@@ -1,8 +1,8 @@
 """Beam 2.77.0, PrismRunner: a key's elements come in order of event time, and wait for the key's timers before them.
 
-The first element sets a timer for 10 s. The second, at 12 s, is delivered at watermark 5 s and would move it to 22 s: it is
-held until the watermark has reached 10 s, and by then the timer has fired. The bundle-based DirectRunner (name it as first
-argument) hands it out at once. Give the binary by --prism_location=PATH, or let Beam download it.
+The first element sets a timer for 10 s. The second element, at 12 s, is delivered at watermark 5 s and would move the timer to 22 s.
+Prism holds it until the watermark has reached 10 s, and by then the timer has fired. The bundle-based DirectRunner (first argument:
+direct) hands the element out at once. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys
@@ -31,7 +31,7 @@ class MoveTimer(beam.DoFn):
 
 
 def checkpoint_once(pipeline):
-    """So that Prism hands out elements before the watermark moves on (prism_waits_for_the_watermark.py)."""
+    """Let Prism hand out elements before the watermark moves on (prism_waits_for_the_watermark.py)."""
     from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker
     from apache_beam.transforms.core import RestrictionProvider
 

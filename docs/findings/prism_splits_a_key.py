@@ -1,8 +1,8 @@
 """Beam 2.77.0, PrismRunner: a slow bundle of a stateful DoFn is split within a key, and state that was written is lost.
 
-Every element takes half a second and adds itself to a bag of one key. Prism asks for a split where it sees no progress for
-some 100 ms, and hands out the rest of the key's elements while the first of them are still in hand: both start from the state
-before, and the last to end wins. Give the binary by --prism_location=PATH, or let Beam download it.
+Every element takes half a second and adds itself to a bag of one key. Prism asks for a split when it sees no progress for some 100 ms.
+It hands out the rest of the key's elements while the first part still runs. Both parts start from the state before, and the part that
+ends last overwrites the other. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Beam 2.77.0, PrismRunner: timers of a key that are due at one instant fire in another order in each run.
 
-Give the binary by --prism_location=PATH, or let Beam download it.
+--prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys

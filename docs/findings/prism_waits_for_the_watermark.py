@@ -1,7 +1,7 @@
-"""Beam 2.77.0, PrismRunner: a stateful DoFn is handed nothing before the watermark moves on; two bundles become one.
+"""Beam 2.77.0, PrismRunner: a stateful DoFn gets no element before the watermark moves on, so two bundles become one.
 
-Where any DoFn of the pipeline has checkpointed itself (``defer_remainder``), the elements are handed out at once.
-Give the binary by --prism_location=PATH, or let Beam download it.
+Prism hands the elements out at once where any DoFn of the pipeline has checkpointed itself (``defer_remainder``).
+--prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys

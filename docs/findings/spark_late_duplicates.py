@@ -1,5 +1,4 @@
-"""Spark 4.3.0, dropDuplicatesWithinWatermark: of two duplicates of a forgotten key, the one that is on time is accepted, the one
-that is behind the watermark is dropped as late."""
+"""Spark 4.3.0, dropDuplicatesWithinWatermark: once a key is forgotten, an on-time duplicate is accepted, a late one is dropped."""
 
 import json
 import os
@@ -8,7 +7,7 @@ import tempfile
 from pyspark.sql import SparkSession
 
 folder = tempfile.mkdtemp()
-# A delay of 100 s: key b moves the watermark to 400 s; key a is forgotten by then, 100 s after its first row.
+# A delay of 100 s: key b moves the watermark to 400 s. By then key a is forgotten, 100 s after its first row.
 batches = [[("a", "first", 200)], [("b", "moves the watermark", 500)], [("b", "settles it", 500)]]
 batches += [[("a", "behind the watermark", 350)], [("a", "on time", 450)]]
 os.mkdir(f"{folder}/in")

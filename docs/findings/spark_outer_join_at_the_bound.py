@@ -1,5 +1,8 @@
-"""Spark 4.3.0: a left row of a stream-stream outer join that no partner can come for any more is not put out while the watermark
-stands exactly at its bound, but 1 ms later; the row that could be its partner is dropped as late by then."""
+"""Spark 4.3.0: a stream-stream outer join holds an unmatched left row while the watermark stands exactly at its bound.
+
+The row comes out when the watermark is 1 ms later. While the watermark stands at the bound, Spark drops the row that could be its
+partner as late.
+"""
 
 import json
 import os

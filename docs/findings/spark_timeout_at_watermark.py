@@ -1,6 +1,6 @@
-"""Spark 4.3.0: an event-time timeout of applyInPandasWithState does not fire when the watermark is exactly at its time.
+"""Spark 4.3.0: an event-time timeout of applyInPandasWithState does not fire while the watermark is exactly at its time.
 
-A timer of transformWithState for the same time does.
+A timer of transformWithState for the same time fires then.
 """
 
 import json

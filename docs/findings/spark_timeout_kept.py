@@ -1,4 +1,8 @@
-"""PySpark 4.3.0, applyInPandasWithState: a timeout stays set when a later call for its key sets none."""
+"""PySpark 4.3.0, applyInPandasWithState: what a later call for a key does to the key's timeout, if the call sets none.
+
+A call that neither updates the state nor sets a timeout keeps the timeout of the first call, which then occurs. A call that updates
+the state and sets no timeout drops that timeout. The key "alone" has no later call, and its timeout occurs.
+"""
 
 import json
 import os
@@ -11,18 +15,25 @@ from pyspark.sql import SparkSession
 
 
 def first_call_sets(key, frames, state):
-    """Only the first call for a key sets a timeout, for 150 s."""
-    first = not state.exists
-    if first:
+    """Only the first call for a key sets a timeout, for 150 s. Later calls for "updates" update the state."""
+    if state.hasTimedOut:
+        what = "timed out"
+    elif not state.exists:
         state.update((1,))
         state.setTimeoutTimestamp(150_000)
-    what = "timed out" if state.hasTimedOut else "first call, sets 150 s" if first else "later call, sets none"
+        what = "first call, sets 150 s"
+    elif key[0] == "updates":
+        state.update((2,))
+        what = "later call, updates the state and sets no timeout"
+    else:
+        what = "later call, does neither"
     yield pd.DataFrame({"seen": [f"{key[0]}: {what}"]})
 
 
 folder = tempfile.mkdtemp()
-# A delay of 100 s: key b moves the watermark to 100 s, and to 200 s in the end.
-batches = [[("b", 200)], [("a", 200)], [("a", 200)], [("b", 300)], [("b", 300)]]
+# A delay of 100 s: the key "-" moves the watermark to 100 s, and to 200 s in the end.
+both = [("reads", 200), ("updates", 200)]
+batches = [[("-", 200)], [*both, ("alone", 200)], both, [("-", 300)], [("-", 300)]]
 os.mkdir(f"{folder}/in")
 for number, rows in enumerate(batches):
     with open(f"{folder}/in/{number}.json", "w") as file:
@@ -38,7 +49,7 @@ query = (
     .groupBy("key")
     .applyInPandasWithState(first_call_sets, "seen string", "value long", "append", "EventTimeTimeout")
     .writeStream.option("checkpointLocation", f"{folder}/checkpoint")
-    .foreachBatch(lambda frame, batch: print("batch", batch, [row.seen for row in frame.collect()]))
+    .foreachBatch(lambda frame, batch: print("batch", batch, sorted(row.seen for row in frame.collect())))
     .trigger(availableNow=True)
     .start()
 )

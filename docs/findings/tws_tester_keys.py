@@ -1,7 +1,7 @@
-"""PySpark 4.3.0: what TwsTester hands a processor as its key and its rows, where transformWithState does otherwise.
+"""PySpark 4.3.0: TwsTester hands a processor another key and other rows than transformWithState does.
 
-The processor of the `spark-tws` column (engines/spark/row_processor.py) takes four grouping columns as `program, case, key, window = key`
-on the real operator.
+On the real operator, the processor of the engine `spark-tws` (engines/spark/row_processor.py) takes its four grouping columns as
+`program, case, key, window = key`.
 """
 
 from pyspark.sql import Row

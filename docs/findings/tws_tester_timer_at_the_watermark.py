@@ -1,6 +1,6 @@
-"""PySpark 4.3.0: TwsTester refuses a timer for exactly the watermark in ``handleInputRows``, and the rows' output with it.
+"""PySpark 4.3.0: TwsTester refuses a timer that ``handleInputRows`` sets for exactly the watermark, and the call's output is lost.
 
-A timer for the next millisecond is taken. transformWithState takes both: `conformance run --engine spark-tws --scenario
+TwsTester takes a timer for the next millisecond. transformWithState takes both: `conformance run --engine spark-tws --scenario
 timer-firing`, guarantee "a timer set for exactly the watermark fires once".
 """
 
