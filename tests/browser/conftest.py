@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.results import Results, Verdict
+from conformance.judgement.cell import Verdict
+from conformance.results.results import Results
 from reports import html
 
 collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py"]

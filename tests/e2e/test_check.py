@@ -3,11 +3,13 @@
 import pytest
 from test_commands import LATE, conformance
 
-from conformance import tables
-from conformance.registry import load_scenarios
-from conformance.results import Results, Verdict
-from conformance.runner import Options, Run
-from conformance.storage import write_cases
+from conformance.judgement.cell import Verdict
+from conformance.plugins.registry import load_scenarios
+from conformance.results import tables
+from conformance.results.results import Results
+from conformance.results.store import write_cases
+from conformance.run.run import Options, Run
+from conformance.run.turn import Turn
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +33,11 @@ def test_batches_have_cases_of_their_own_and_say_together_what_one_batch_says(ra
     done = conformance("run", "--engine", LATE, "--cases-from", "all.parquet", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     apart, together = (Results.read(folder / "out" / "results.json") for folder in (ran, tmp_path))
-    assert apart.run["cases"] == together.run["cases"] == sum(map(len, digests))
+    assert apart.run.cases == together.run.cases == sum(map(len, digests))
 
     def said(results):
         asked = [cell for cell in results.cells if cell.engine == LATE and cell.scenario in apart.scenarios]
-        return [(c.row, c.perturbation, c.verdict, c.cases, c.clocks, c.violations, c.coverage) for c in asked]
+        return [(c.row, c.perturbation, c.verdict, c.cases, c.timelines, c.violations, c.coverage) for c in asked]
 
     assert said(apart) == said(together)
 
@@ -45,7 +47,7 @@ def test_the_same_guarantees_say_the_same_of_stored_traces(ran, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     first, again = Results.read(ran / "out" / "results.json"), Results.read(tmp_path / "again" / "results.json")
     assert any(cell.verdict is Verdict.VIOLATED for cell in first.cells)
-    assert (again.cells, again.survivals, again.agreements) == (first.cells, first.survivals, first.agreements)
+    assert (again.cells, again.stability, again.agreements) == (first.cells, first.stability, first.agreements)
     assert again.witnesses == first.witnesses
     assert (tmp_path / "again" / "matrix.html").exists()
 
@@ -67,7 +69,7 @@ def test_a_violation_without_a_run_alone_is_unknown_and_its_witness_replays(ran,
     against = [cell for cell in again.cells if cell.violations]
     assert {cell.verdict for cell in against} == {Verdict.UNKNOWN}
     assert all(cell.reason.startswith("stored traces speak against it, not run alone yet") for cell in against)
-    witness = tmp_path / "again" / "witnesses" / f"{against[0].witness}.json"
+    witness = tmp_path / "again" / "witnesses" / against[0].scenario / f"{against[0].witness}.json"
     assert f"{LATE}: STILL FAILS" in conformance("replay", witness, cwd=tmp_path).stdout
 
 
@@ -88,18 +90,18 @@ def test_what_cannot_be_checked_is_one_line(ran, arguments, says):
 
 def test_a_defect_of_the_harness_costs_one_column(tmp_path, monkeypatch):
     """Its cells are errors that say so; the other engine's are as ever."""
-    true = Run._check_batch
+    true = Turn._check_batch
 
-    def broken(self, info, *given):
-        if info.id == LATE:
+    def broken(self, *given):
+        if self.info.id == LATE:
             raise KeyError("a defect")
-        return true(self, info, *given)
+        return true(self, *given)
 
-    monkeypatch.setattr(Run, "_check_batch", broken)
+    monkeypatch.setattr(Turn, "_check_batch", broken)
     scenarios = tuple(load_scenarios(["late-data"]))
     results = Run(Options((LATE, "reference"), scenarios, tmp_path, wanted=3)).execute()
     verdicts = {name: {cell.verdict for cell in results.cells if cell.engine == name} for name in results.engines}
     assert verdicts[LATE] == {Verdict.ERROR}
     assert Verdict.HOLDS in verdicts["reference"]
-    assert "the harness failed: KeyError: 'a defect'" in results.environment[LATE]["failure"]
+    assert "the harness failed: KeyError: 'a defect'" in results.environment[LATE].failure
     assert "a defect" in (tmp_path / "logs" / "mutant_late-at-the-watermark-harness.log").read_text()

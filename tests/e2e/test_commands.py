@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance import tables
-from conformance.registry import load_engine
-from conformance.results import Results, Verdict
-from conformance.storage import write_cases
+from conformance.judgement.cell import Verdict
+from conformance.plugins.registry import load_engine
+from conformance.results import tables
+from conformance.results.results import Results
+from conformance.results.store import write_cases
 
 LATE = "mutant:late-at-the-watermark"
 
@@ -60,7 +61,7 @@ def test_a_violated_cell_has_a_witness_that_still_fails(ran):
     violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert {cell.engine for cell in violated} == {LATE}
     assert all(cell.witness in results.witnesses for cell in violated)
-    witness = folder / "out" / "witnesses" / f"{violated[0].witness}.json"
+    witness = folder / "out" / "witnesses" / "late-data" / f"{violated[0].witness}.json"
     again = conformance("replay", witness, cwd=folder)
     assert again.returncode == 1
     assert f"{LATE}: STILL FAILS" in again.stdout
@@ -78,7 +79,7 @@ def test_the_smallest_failing_case_is_the_witness(ran):
     witness = results.witnesses[
         next(c.witness for c in results.cells if c.verdict is Verdict.VIOLATED and c.perturbation == "as drawn")
     ]
-    assert sum(len(step.get("deliver", [])) for step in witness["schedule"]) == 1
+    assert len(witness.case.schedule.arrivals) == 1
 
 
 def test_one_seed_gives_one_result(ran, tmp_path):
@@ -100,7 +101,7 @@ def test_cases_of_one_run_serve_another(ran, tmp_path):
     assert done.returncode == 0, done.stderr
     first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
     assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
-    assert second.run["cases_digest"] == first.run["cases_digest"]
+    assert second.run.cases_digest == first.run.cases_digest
 
 
 def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tmp_path):
@@ -115,16 +116,26 @@ def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tm
     assert after.witnesses == before.witnesses
     assert {cell.witness for cell in after.cells if cell.verdict is Verdict.VIOLATED} == set(before.witnesses)
     assert after.timing["engines"][LATE]["runs alone"] == 0
-    assert after.run["stored_witnesses"] != before.run["stored_witnesses"]
+    assert after.run.stored_witnesses != before.run.stored_witnesses
 
 
 def test_a_stored_witness_convicts_where_the_cases_do_not(ran, tmp_path):
     """Here the run has no case for its guarantee at all but one that stands."""
     folder, _ = ran
-    (witness,) = (folder / "out" / "witnesses").glob("*.json")
+    (witness,) = (folder / "out" / "witnesses").glob("*/*.json")
     cases = tables.cases_of(tables.read(folder / CASES))
     write_cases(tmp_path / "one.parquet", [next(c for c in cases if c.program == "windowed" and not c.base)])
-    arguments = ["run", "--engine", LATE, "--cases-from", "one.parquet", "--out", "out", "--witnesses", witness.parent]
+    arguments = [
+        "run",
+        "--engine",
+        LATE,
+        "--cases-from",
+        "one.parquet",
+        "--out",
+        "out",
+        "--witnesses",
+        witness.parent.parent,
+    ]
     done = conformance(*arguments, "--scenario", "late-data", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
@@ -133,15 +144,29 @@ def test_a_stored_witness_convicts_where_the_cases_do_not(ran, tmp_path):
     assert "a stored witness still fails" in violated.reason
 
 
+def test_a_witness_is_replayed_by_its_id(ran, tmp_path):
+    """From the stored ones, or where it was copied to, as an earlier version had it too."""
+    folder, _ = ran
+    witness = next((folder / "out" / "witnesses").glob("*/*.json"))
+    done = conformance("replay", witness.stem, "--witnesses", folder / "out" / "witnesses", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert f"{LATE}: STILL FAILS" in done.stdout
+    assert "failed alone in 3 of 3 runs" in done.stdout
+    (tmp_path / "witnesses").mkdir()
+    (tmp_path / "witnesses" / witness.name).write_bytes(witness.read_bytes())
+    for named in (witness.stem, f"witnesses/{witness.name}"):
+        assert f"{LATE}: STILL FAILS" in conformance("replay", named, cwd=tmp_path).stdout
+
+
 def test_an_edited_stored_witness_is_refused(ran, tmp_path):
     folder, _ = ran
-    (witness,) = (folder / "out" / "witnesses").glob("*.json")
-    (tmp_path / "witnesses").mkdir()
-    edited = tmp_path / "witnesses" / witness.name
+    (witness,) = (folder / "out" / "witnesses").glob("*/*.json")
+    edited = tmp_path / "witnesses" / "late-data" / witness.name
+    edited.parent.mkdir(parents=True)
     edited.write_text(witness.read_text().replace("exactly", "nearly"))
     done = conformance("run", "--engine", LATE, "--out", "out", cwd=tmp_path)
     assert done.returncode == 2
-    assert f"witnesses/{witness.name} was edited" in done.stderr
+    assert f"witnesses/late-data/{witness.name} was edited" in done.stderr
     assert len(done.stderr.strip().splitlines()[-1:]) == 1
 
 
@@ -176,7 +201,7 @@ def test_runs_are_reported_side_by_side_with_a_kill_matrix(ran, tmp_path):
 def test_a_replay_is_drawn(ran, tmp_path):
     """The engine beside the reference, and the first difference."""
     folder, _ = ran
-    witness = next((folder / "out" / "witnesses").glob("*.json"))
+    witness = next((folder / "out" / "witnesses").glob("*/*.json"))
     done = conformance("replay", witness, "--plot", "case.svg", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     picture = (tmp_path / "case.svg").read_text()
@@ -331,7 +356,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
     assert "spark-tws: cannot run: no Java found" in done.stdout
     results = Results.read(tmp_path / "out" / "results.json")
     assert results.engines == ["reference"]
-    assert "no Java found" in results.environment["spark-tws"]["failure"]
+    assert "no Java found" in results.environment["spark-tws"].failure
     assert "spark-tws" in (tmp_path / "out" / "matrix.html").read_text()
 
 
@@ -366,7 +391,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
     printed += process.stdout
     assert process.wait(timeout=60) == 3, "".join(printed)
     results = Results.read(tmp_path / "out" / "results.json")
-    assert results.run["partial"] is True
+    assert results.run.partial is True
     verdicts = {cell.engine: set() for cell in results.cells}
     for cell in results.cells:
         verdicts[cell.engine].add(cell.verdict)

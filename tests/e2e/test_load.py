@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from test_commands import conformance
 
-from conformance.results import Results, Verdict
+from conformance.judgement.cell import Verdict
+from conformance.results.results import Results
 
 DROPS = "mutant:last-of-a-bundle-dropped"
 
 SCENARIO = """
-from conformance.guarantees import Domain, Guarantee, Scenario
-from conformance.program import Program
+from conformance.model import Domain, Guarantee, Program, Scenario
 
 
 class Echo(Program):
@@ -47,13 +47,13 @@ def test_a_scenario_of_the_users_own_runs_alone_and_its_witness_replays(tmp_path
     results = Results.read(tmp_path / "out" / "results.json")
     assert list(results.scenarios) == ["echo-of-mine"]
     assert {cell.engine for cell in results.cells if cell.verdict is Verdict.VIOLATED} == {DROPS}
-    witness = tmp_path / "out" / "witnesses" / f"{next(iter(results.witnesses))}.json"
+    witness = tmp_path / "out" / "witnesses" / "echo-of-mine" / f"{next(iter(results.witnesses))}.json"
     assert f"{DROPS}: STILL FAILS" in conformance("replay", witness, "--load", "mine.py", cwd=tmp_path).stdout
     assert "is not a program of any scenario here" in conformance("replay", witness, cwd=tmp_path).stderr
 
 
 PORT = """
-from conformance.port import BeamPort, Port
+from conformance.plugins.port import BeamPort, Port
 
 class Fn:
     def process(self, element): ...

@@ -3,6 +3,7 @@ need no installation: their environments are there already."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from conformance.environments import CACHE, Release, python_of
-from conformance.results import Results, Verdict
+from conformance.execution.environments import CACHE, python_of
+from conformance.judgement.cell import Verdict
+from conformance.model.release import Release
+from conformance.results.results import Results
 
 TOY = Path(__file__).parent / "toy_framework"
-RELEASES = ["0.9", "1.0", "1.1", "2.0", "2.1", "3.0", "4.0"]
+RELEASES = ["0.9", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "3.2", "4.0"]
 ROW = "late-data/an-element-exactly-at-the-watermark-is-processed"
 
 
@@ -25,7 +28,7 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(CACHE, str(folder / "cache"))
-        patch.setattr("conformance.environments._build", _build)
+        patch.setattr("conformance.execution.environments._build", _build)
         for number in RELEASES:
             python_of(Release("toy-framework", number))
     return folder
@@ -63,11 +66,11 @@ def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
     assert "asking the old release for what" in worse.stdout
     assert "late data (global): released@1.0 and released@2.0 differ on" in worse.stdout
     old, new = (Results.read(home / "1.0-2.0" / side / "results.json") for side in ("old", "new"))
-    assert old.run["cases_digest"] == new.run["cases_digest"]
-    (asked,) = {replay["witness"] for replay in old.replays} & {
+    assert old.run.cases_digest == new.run.cases_digest
+    (asked,) = {replay.witness for replay in old.replays} & {
         cell.witness for cell in new.cells if cell.row == tuple(ROW.split("/")) and cell.perturbation == "as drawn"
     }
-    assert {r["answer"] for r in old.replays if r["witness"] == asked} == {"FIXED"}
+    assert {r.answer for r in old.replays if r.witness == asked} == {"FIXED"}
     for file in ("matrix.html", "summary.md", "junit.xml"):
         assert "at the watermark" in (home / "1.0-2.0" / file).read_text().replace("-", " ")
 
@@ -83,12 +86,106 @@ def test_what_was_accepted_passes(worse, home):
     assert done.returncode == 0, done.stdout
 
 
-def test_what_is_mended_is_told_and_passes(home):
-    done = upgrade("2.1", "1.0", home)
+def accepting(blocked):
+    """The entries that ``gate`` would propose for outputs that differ, with a reason."""
+    rows = re.findall(r"^  released/(\S+): to look at: .*\n    (output differs.*)$", blocked.stdout, re.MULTILINE)
+    assert rows, blocked.stdout
+    entry = (
+        '[[divergence]]\nengine = "released"\nguarantee = "{}"\nkind = "engine"\nreason = "known"\nsignature = "{}"\n'
+    )
+    return "".join(entry.format(*row) for row in rows)
+
+
+def test_what_is_mended_is_told_and_passes_once_the_other_output_was_accepted(home):
+    blocked = upgrade("2.1", "1.0", home)
+    assert blocked.returncode == 1, blocked.stdout + blocked.stderr
+    assert "holds now" in blocked.stdout
+    assert "0 cells blocked" in blocked.stdout
+    assert "released: identical output on" in blocked.stdout
+    (home / "mended.toml").write_text(accepting(blocked))
+    done = upgrade("2.1", "1.0", home, "--expectations", "mended.toml")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "holds now" in done.stdout
-    assert "0 cells blocked" in done.stdout
-    assert "released: identical output on" in done.stdout
+
+
+def test_output_that_differs_is_listed_beside_the_guarantees_that_it_breaks(home):
+    """With the smallest case, and a command that runs the case in both releases."""
+    done = upgrade("1.1", "3.1", home, "--engine", "released")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "released/late-data/no-output-is-lost-doubled-or-under-another-key-global" in done.stdout
+    assert "released/late-data/global: to look at: output differs on" in done.stdout
+    summary = (home / "1.1-3.1" / "summary.md").read_text()
+    assert summary.startswith("# Gate: blocked")
+    assert "released/late-data/global: to look at" in summary
+    command = re.search(r"conformance (run --cases-from \S+/released-late-data-global.parquet .*)", done.stdout)[1]
+    again = conformance(*command.split(), "--out", "again", "--witnesses", "none", home=home)
+    assert again.returncode == 0, again.stdout + again.stderr
+    found = Results.read(home / "again" / "results.json")
+    (agreement,) = [a for a in found.agreements if (a.left, a.right) == ("released@1.1", "released@3.1") and a.cases]
+    assert (agreement.program, agreement.cases, agreement.differing) == ("global", 1, 1)
+
+
+def test_an_engine_that_fails_or_runs_in_one_release_only_stands_at_the_top(home):
+    engines = [part for name in ("released", "released:unsteady", "released:new") for part in ("--engine", name)]
+    done = upgrade("1.1", "3.2", home, *engines)
+    assert done.returncode == 3, done.stdout + done.stderr
+    summary = (home / "1.1-3.2" / "summary.md").read_text().splitlines()
+    assert summary[0] == "# Gate: blocked"
+    assert summary[2].startswith("## Engines that did not run alike")
+    told = "\n".join(summary[4:8])
+    assert "told: released:new: runs in 3.2 only: toy-framework 1.1 has no new operator" in told
+    assert "blocks: released:unsteady: failed in the candidate" in told
+    back = upgrade("3.2", "1.1", home, *engines)
+    assert back.returncode == 3, back.stdout + back.stderr
+    told = (home / "3.2-1.1" / "summary.md").read_text()
+    assert told.startswith("# Gate: blocked")
+    assert "blocks: released:new: runs in 3.2 only" in told
+    assert "blocks: released:unsteady: failed in the baseline" in told
+
+
+PORT = """
+from conformance.model import Domain, Guarantee, Program, Scenario
+from conformance.plugins.port import Port
+from toy_framework import ToyPort
+
+
+class Echo(Program):
+    def on_event(self, event, state, timers, emit):
+        emit({"heard": event.id})
+
+
+class Mine(Echo):
+    pass
+
+
+def comes_out(run):
+    for arrival in run.on_time:
+        yield arrival.event.id in {v["heard"] for v in run.values("heard")} or f"{arrival.event.id} is lost"
+
+
+SCENARIO = Scenario(
+    name="echo of mine",
+    summary="Say it again.",
+    programs={"echo": Echo()},
+    domain={"echo": Domain(offsets=(1, 500))},
+    guarantees=(Guarantee("an element comes out again", "echo", comes_out),),
+)
+"""
+
+
+def test_a_users_own_operator_and_scenario_are_gated(home):
+    (home / "scenario.py").write_text(PORT)
+    (home / "port.py").write_text(
+        PORT + 'PORT = Port(name="mine", scenario=SCENARIO, toy=ToyPort(Mine()))\nSCENARIOS = ()\n'
+    )
+    asked = ["--from", "1.1", "--to", "3.1", "--cases", 4, "--seed", 1]
+    done = conformance("upgrade", "toy-framework", *asked, "--load", "port.py", "--out", "port", home=home)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "toy-port:mine/echo-of-mine/echo: to look at: output differs on" in done.stdout
+    results = Results.read(home / "port" / "new" / "results.json")
+    assert (results.engines, [*results.scenarios]) == (["toy-port:mine@3.1"], ["echo-of-mine"])
+    done = conformance("upgrade", "toy-framework", *asked, "--load", "scenario.py", "--out", "own", home=home)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "released/echo-of-mine/echo: to look at: output differs on" in done.stdout
 
 
 def test_a_checkpoint_that_does_not_survive_is_blocked(home):
@@ -100,7 +197,7 @@ def test_a_checkpoint_that_does_not_survive_is_blocked(home):
     assert violated
     assert all("survives-the-upgrade" in guarantee for guarantee in violated)
     witness = next(cell.witness for cell in results.cells if cell.verdict is Verdict.VIOLATED)
-    again = conformance("replay", f"1.1-3.0/carried/witnesses/{witness}.json", home=home)
+    again = conformance("replay", f"1.1-3.0/carried/witnesses/event-time-timers/{witness}.json", home=home)
     assert again.returncode == 1
     assert "released@1.1+3.0: STILL FAILS" in again.stdout
 
@@ -116,6 +213,7 @@ def test_an_api_that_the_old_release_lacks_is_left_out(home):
     assert done.returncode == 3
     assert "released: left out: toy-framework 0.9 has no operator" in done.stdout
     assert "cannot compare 0.9 and 1.0: toy-framework 0.9 has no operator" in done.stderr
+    assert "toy-framework 0.9 has no operator" in (home / "0.9-1.0" / "summary.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from dataclasses import replace
 from functools import cache
 
 from conformance import testing
-from conformance.engine import case_needs
-from conformance.generation import draw_cases
-from conformance.guarantees import programs_of
-from conformance.model import Advance, Case, Deliver, Event, Schedule, program_ref, renumbered
-from conformance.registry import load_scenarios
-from conformance.runner import exercised_by_any_reading
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import case_needs
+from conformance.model.scenario import programs_of
+from conformance.model.schedule import Advance, Deliver, Event, Schedule, renumbered
+from conformance.plugins.registry import load_scenarios
 from conformance.testing import CALLS, FAILS, STATE, TIMERS, T, calls_case, traces_of  # noqa: F401
 
 SCENARIOS = load_scenarios()
@@ -53,7 +54,7 @@ def with_steps(*steps):
 
 
 def failing_and_idle(fails):
-    """Two cases of one clock on which the second bundle fails once: one with an element in it, one without."""
+    """Two cases of one timeline on which the second bundle fails once: one with an element in it, one without."""
     failing = with_steps(fails)
     event = Event("e1", "b", None, T + 1)
     bundles = {step.id: [event] if step.id == 1 else [] for step in failing.schedule.bundles}

@@ -7,8 +7,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from conformance.engine import CannotRun
-from conformance.registry import load_engine
+from conformance.model.engine import CannotRun
+from conformance.plugins.registry import load_engine
 
 
 def _opened(name, folder, optional=False):
@@ -31,7 +31,7 @@ def _opened(name, folder, optional=False):
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """The Spark column that is fastest to run. While it is open, all others share its session."""
+    """The Spark engine that is fastest to run. While it is open, all others share its session."""
     engine = _opened("spark-tws-jvm", tmp_path_factory.mktemp("spark"))
     yield engine
     engine.close()

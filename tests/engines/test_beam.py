@@ -1,4 +1,4 @@
-"""The Beam columns on the real runners."""
+"""The Beam engines on the real runners."""
 
 import re
 from collections import Counter
@@ -21,15 +21,18 @@ from common import (
     with_steps,
 )
 
-from conformance.claims import all_decisions, opposed
-from conformance.confirmation import STILL_FAILS, replay
-from conformance.engine import Feature, NotDriven
-from conformance.model import DRAIN, Advance, FailOnce, Pack, program_ref
-from conformance.program import GlobalWindow
-from conformance.registry import load_scenarios
-from conformance.runner import Options, Run
-from conformance.witnesses import Witness
-from reports.words import claim_lines
+from conformance.confirmation.replay import STILL_FAILS, replay
+from conformance.model.case import program_ref
+from conformance.model.engine import NotDriven
+from conformance.model.feature import Feature
+from conformance.model.program import GlobalWindow
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, FailOnce
+from conformance.model.trace import DRAIN
+from conformance.plugins.registry import load_scenarios
+from conformance.results.claims import all_decisions, opposed
+from conformance.run.run import Options, Run
+from reports.claims import claim_lines
 
 pytestmark = pytest.mark.engine
 
@@ -119,20 +122,20 @@ def test_a_timer_beyond_the_last_advance_is_drained_not_judged(streaming):
 @pytest.mark.parametrize(
     ("sabotage", "says"),
     [
-        (lambda clock: [Advance(0, T + 1), *clock[1:]], "at watermark"),
-        (lambda clock: [*clock[:2], Advance(2, T + 3), *clock[3:]], "at watermark"),
-        (lambda clock: clock[:-1], "heartbeats"),
+        (lambda timeline: [Advance(0, T + 1), *timeline[1:]], "at watermark"),
+        (lambda timeline: [*timeline[:2], Advance(2, T + 3), *timeline[3:]], "at watermark"),
+        (lambda timeline: timeline[:-1], "heartbeats"),
     ],
 )
 def test_a_schedule_that_was_not_driven_is_an_error(beam, monkeypatch, sabotage, says):
-    """The proof uses the pack's clock; the stream is made from a sabotaged one."""
+    """The proof uses the pack's timeline; the stream is made from a sabotaged one."""
     from engines.beam import direct
 
     true = direct._stream
 
     class Sabotaged:
         def __init__(self, pack):
-            self.clock, self.bundle = sabotage(list(pack.clock)), pack.bundle
+            self.timeline, self.bundle = sabotage(list(pack.timeline)), pack.bundle
 
     monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
     with pytest.raises(NotDriven, match=says):
@@ -146,7 +149,7 @@ def test_a_lost_element_is_an_error(beam, monkeypatch):
 
     class Sabotaged:
         def __init__(self, pack):
-            self.clock, self._pack = pack.clock, pack
+            self.timeline, self._pack = pack.timeline, pack
 
         def bundle(self, step):
             return list(self._pack.bundle(step))[1:]
@@ -194,11 +197,11 @@ def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path
     row = "index-assignment", "indices-follow-arrival-order-within-a-bundle"
     assert row in opposed("beam-direct")
     results = Run(Options(("reference", "beam-direct"), scenarios, tmp_path, wanted=5, seed=1)).execute()
-    (witness,) = [Witness.from_json(w) for w in results.witnesses.values() if w["guarantee"] == f"not-{row[1]}"]
+    (witness,) = [w for w in results.witnesses.values() if w.guarantee == f"not-{row[1]}"]
     assert len(witness.case.schedule.arrivals) == 2
     assert [(c.engine, c.failed, c.runs) for c in witness.confirmations] == [("beam-direct", 3, 3)]
     assert not [cell for cell in results.cells if cell.guarantee not in {g.id for g in scenarios[0].guarantees}]
     (told,) = [decision for decision in all_decisions(results) if decision.claim.id == "beam-guide-shuffles"]
-    assert f"conformance replay witnesses/{witness.id}.json" in "\n".join(claim_lines(told))
+    assert f"conformance replay {witness.id}" in "\n".join(claim_lines(told))
     process = SimpleNamespace(run=lambda pack: beam.run(pack, PROGRAMS))
     assert replay(process, witness, scenarios, beam.capabilities).answer == STILL_FAILS

@@ -12,19 +12,22 @@ from pathlib import Path
 import pytest
 from common import CALLS, COUNTED, PROGRAMS, STATE, T, calls_case, drawn, run, specified
 
-from conformance.engine import CannotRun, Feature, NotDriven
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
-from conformance.program import Cell, Program
+from conformance.model.case import Case
+from conformance.model.engine import CannotRun, NotDriven
+from conformance.model.feature import Feature
+from conformance.model.program import Cell, Program
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from engines.beam import prism_binary, prism_server
 
 pytestmark = pytest.mark.engine
 
 
 class Sabotaged:
-    """A pack with another clock, or other rows in its bundles."""
+    """A pack with another timeline, or other rows in its bundles."""
 
-    def __init__(self, pack, clock=lambda clock: clock, rows=lambda rows: rows):
-        self.clock, self._pack, self._rows = clock(list(pack.clock)), pack, rows
+    def __init__(self, pack, timeline=lambda timeline: timeline, rows=lambda rows: rows):
+        self.timeline, self._pack, self._rows = timeline(list(pack.timeline)), pack, rows
 
     def bundle(self, step):
         return self._rows(list(self._pack.bundle(step)))
@@ -33,18 +36,18 @@ class Sabotaged:
 @pytest.mark.parametrize(
     ("sabotage", "says"),
     [
-        (lambda clock: [Advance(0, T + 1), *clock[1:]], "at watermark"),
-        (lambda clock: [*clock[:2], Advance(2, T + 3), *clock[3:]], "at watermark"),
-        (lambda clock: clock[:-1], "heartbeats"),
+        (lambda timeline: [Advance(0, T + 1), *timeline[1:]], "at watermark"),
+        (lambda timeline: [*timeline[:2], Advance(2, T + 3), *timeline[3:]], "at watermark"),
+        (lambda timeline: timeline[:-1], "heartbeats"),
     ],
 )
 def test_a_schedule_that_was_not_driven_is_an_error(prism, monkeypatch, sabotage, says):
-    """The proof uses the pack's clock and its times; the stream is made from a sabotaged one."""
+    """The proof uses the pack's timeline and its times; the stream is made from a sabotaged one."""
     from engines.beam import carried
 
     stream, marks = carried.stream, carried.marks
     monkeypatch.setattr(carried, "marks", lambda pack: marks(Pack((COUNTED,))))
-    monkeypatch.setattr(carried, "stream", lambda pack: stream(Sabotaged(pack, clock=sabotage)))
+    monkeypatch.setattr(carried, "stream", lambda pack: stream(Sabotaged(pack, timeline=sabotage)))
     with pytest.raises(NotDriven, match=says):
         prism.run(Pack((COUNTED,)), PROGRAMS)
 
@@ -78,7 +81,7 @@ def test_an_element_lost_before_a_program_is_an_error(prism, monkeypatch):
     from engines.beam import pipeline
 
     monkeypatch.setattr(pipeline._Among, "__call__", lambda self, element: element[1][1] != "e2")
-    with pytest.raises(NotDriven, match="handed 2 elements, the schedule has 3"):
+    with pytest.raises(NotDriven, match="not handed 1 elements of the 3"):
         prism.run(Pack((COUNTED,)), PROGRAMS)
 
 

@@ -4,23 +4,19 @@ follow by hand, and that they are driven as it says."""
 import pytest
 from common import PROGRAMS, T
 
-from conformance.engine import Feature, NotDriven
-from conformance.model import Advance, Case, Deliver, Event, Pack, Partitions, Restart, renumbered
-from conformance.registry import load_engine
+from conformance.model.case import Case
+from conformance.model.engine import NotDriven
+from conformance.model.feature import Feature
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, Partitions, Restart, renumbered
+from conformance.plugins.registry import load_engine
 from engines.beam import native as beam_native
 from engines.spark import native as spark_native
-from scenarios import (
-    batching_per_key,
-    dedup_within_watermark,
-    session_timeout,
-    sliding_windows,
-    stream_join,
-    windowed_counting,
-)
+from scenarios import stream_join
 
 pytestmark = pytest.mark.engine
 
-SPARK = sorted(spark_native.OPERATORS)
+SPARK = sorted(spark_native.QUERIES)
 BEAM = sorted(beam_native.TRANSFORMS)
 
 
@@ -53,7 +49,7 @@ def case(engine, *steps):
             made.append(Deliver(0, tuple(Event(name, key, side(name), T + time) for name, key, time in step)))
         else:
             made.append(step)
-    return Case(*engine.capabilities.idiom.program.split("/"), renumbered(made))
+    return Case(*engine.capabilities.native_operator.program.split("/"), renumbered(made))
 
 
 def side(event):
@@ -281,7 +277,7 @@ def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant
 
     class Sabotaged:
         def __init__(self, pack):
-            self.clock, self.bundle = [Advance(0, T + 1), *pack.clock[1:]], pack.bundle
+            self.timeline, self.bundle = [Advance(0, T + 1), *pack.timeline[1:]], pack.bundle
 
     engine = native(f"beam-native:{variant}")
     monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
@@ -291,7 +287,7 @@ def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant
 
 @pytest.mark.parametrize("name", [*(f"spark-native:{v}" for v in SPARK), *(f"beam-native:{v}" for v in BEAM)])
 def test_packed_cases_do_not_see_each_other(native, name):
-    """Equal keys of two cases of one clock."""
+    """Equal keys of two cases of one timeline."""
     engine = native(name)
     steps = [0, [("e1", "a", 1), ("r2", "a", 2)], 5_000, [("e3", "a", 5_001)], 100_000]
     one, two = case(engine, *steps), case(engine, *steps[:3], [("e4", "b", 5_001), ("r5", "b", 5_002)], 100_000)
@@ -301,24 +297,40 @@ def test_packed_cases_do_not_see_each_other(native, name):
         assert {e.key for e in packed[alone.id].emissions} == {a.event.key for a in alone.schedule.arrivals}
 
 
-def test_the_constants_of_idioms_are_those_of_the_scenarios():
-    assert spark_native.HORIZON == beam_native.HORIZON * 1_000 == dedup_within_watermark.HORIZON
-    assert spark_native.GAP == beam_native.GAP * 1_000 == session_timeout.GAP
-    assert spark_native.SIZE == beam_native.SIZE * 1_000 == windowed_counting.WINDOW.size == sliding_windows.SIZE
-    assert spark_native.SLIDE == beam_native.SLIDE * 1_000 == sliding_windows.SLIDE
-    assert spark_native.BOUND == stream_join.BOUND
-    assert batching_per_key.WINDOW.size == beam_native.SIZE * 1_000
-    assert windowed_counting.REVISED.size == beam_native.SIZE * 1_000
-    assert windowed_counting.REVISED.allowed_lateness == beam_native.ALLOWED * 1_000
-    assert beam_native.BATCH == batching_per_key.SIZE
+def with_parameters(name, **parameters):
+    """The programs, one of them with other parameters."""
+    program = type(PROGRAMS[name])
+    return PROGRAMS | {name: type(program.__name__, (program,), {"parameters": program.parameters | parameters})()}
+
+
+@pytest.mark.parametrize("name", ["spark-native:session-window", "beam-native:sessions"])
+def test_an_operator_goes_by_the_parameters_of_its_program(native, name):
+    """A gap that is shorter than the scenario's parts what would be one session."""
+    engine = native(name)
+    one = case(engine, 0, [("e1", "a", 1), ("e2", "a", 7_000)], 100_000)
+    for gap, sessions in [(10_000, [["e1", "e2"]]), (5_000, [["e1"], ["e2"]])]:
+        trace = engine.run(Pack((one,)), with_parameters("session-timeout/sessions", gap=gap)).traces[one.id]
+        assert sorted(emission.value["ids"] for emission in trace.emissions) == sessions
+
+
+def test_an_operator_that_reads_the_delay_has_that_of_its_program(native):
+    """So does what is taken of the schedules: an event no further ahead than the delay."""
+    engine, ref = native("spark-native:drop-duplicates-within-watermark"), "dedup-within-watermark/dedup"
+    again = case(engine, 0, [("e1", "a", 1)], 10_001, [("e2", "a", 12_000)], 100_000)
+    for horizon, taken, accepted in [(10_000, True, ["e1", "e2"]), (20_000, True, ["e1"]), (1_998, False, None)]:
+        programs = with_parameters(ref, horizon=horizon)
+        assert engine.capabilities.takes(again, programs[ref]) is taken
+        if taken:
+            trace = engine.run(Pack((again,)), programs).traces[again.id]
+            assert [emission.value["accepted"] for emission in trace.emissions] == accepted
 
 
 @pytest.mark.parametrize("name", [*(f"spark-native:{v}" for v in SPARK), *(f"beam-native:{v}" for v in BEAM)])
-def test_an_idiom_names_a_program_and_guarantees_that_there_are(name):
+def test_an_operator_names_a_program_and_guarantees_that_there_are(name):
     from common import SCENARIOS
 
     can = load_engine(name).capabilities
-    scenario, _, program = can.idiom.program.partition("/")
+    scenario, _, program = can.native_operator.program.partition("/")
     found = next(s for s in SCENARIOS if s.id == scenario)
-    assert set(can.idiom.silent) <= {g.id for g in found.guarantees if g.program == program}
+    assert set(can.native_operator.silent) <= {g.id for g in found.guarantees if g.program == program}
     assert can.features[Feature.RETRY].how == "unsupported"

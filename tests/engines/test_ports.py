@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 from common import T, run, specified
 
-from conformance.generation import draw_cases
-from conformance.guarantees import programs_of
-from conformance.loading import LOAD
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
-from conformance.packing import packs_of
-from conformance.perturbation import BY_ID, RESTART, RESUME, RETRY
-from conformance.registry import load_engine, load_scenarios, users_scenarios
-from conformance.results import Results, Verdict
-from conformance.runner import exercised_by_any_reading
-from conformance.storage import write_cases
+from conformance.execution.packing import packs_of
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.judgement.cell import Verdict
+from conformance.model.case import Case
+from conformance.model.perturbation import BY_ID, RESTART, RESUME, RETRY
+from conformance.model.runs import Pack
+from conformance.model.scenario import programs_of
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.plugins.loading import ask_for
+from conformance.plugins.registry import load_engine, load_scenarios, users_scenarios
+from conformance.results.results import Results
+from conformance.results.store import write_cases
 
 pytestmark = pytest.mark.engine
 
@@ -29,8 +32,9 @@ EXAMPLES = HERE.parents[1] / "docs" / "examples"
 @pytest.fixture
 def idle(monkeypatch):
     """The ports of idle_keys.py, loaded; the programs of their scenario, and some of its cases."""
-    monkeypatch.setenv(LOAD, str(HERE / "ports" / "idle_keys.py"))
+    monkeypatch.setattr("conformance.plugins.loading._asked", ())
     monkeypatch.setenv("PYTHONPATH", "")
+    ask_for([str(HERE / "ports" / "idle_keys.py")])
     scenarios = users_scenarios()
     return programs_of(scenarios), draw_cases(scenarios, 6, 3, exercised_by_any_reading(scenarios))
 
@@ -52,15 +56,15 @@ def opened(spark, beam, tmp_path):
 
 
 def runs(engine, cases, *perturbations):
-    """The cases of several bundles that an engine takes: as drawn or under these perturbations, each on the clock that most of
+    """The cases of several bundles that an engine takes: as drawn or under these perturbations, each on the timeline that most of
     them have."""
     drawn = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
     found = []
     for wanted in perturbations or ("",):
         made = [twin for case in drawn if (twin := BY_ID[wanted].twin(case, 1))] if wanted else drawn
         mine = [case for case in made if engine.capabilities.takes(case, None)]
-        clocks = Counter(case.schedule.clock for case in mine)
-        found += [case for case in mine if case.schedule.clock == clocks.most_common(1)[0][0]]
+        timelines = Counter(case.schedule.timeline for case in mine)
+        found += [case for case in mine if case.schedule.timeline == timelines.most_common(1)[0][0]]
     return found
 
 
@@ -143,8 +147,8 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     scenarios = load_scenarios(["index-assignment"])
     cases = draw_cases(scenarios, 6, 1, exercised_by_any_reading(scenarios))
     few = [case for case in cases if case.program == "global" and not case.perturbation]
-    clock = Counter(case.schedule.clock for case in few).most_common(1)[0][0]
-    write_cases(tmp_path / "few.parquet", [case for case in few if case.schedule.clock == clock])
+    timeline = Counter(case.schedule.timeline for case in few).most_common(1)[0][0]
+    write_cases(tmp_path / "few.parquet", [case for case in few if case.schedule.timeline == timeline])
     done = conformance("run", "--load", ported, "--cases-from", "few.parquet", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
@@ -152,12 +156,12 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert {cell.engine for cell in violated} == {"spark-port:index"}
     assert "no-index-is-given-twice" in {cell.guarantee for cell in violated}
-    sizes = {sum(len(step.get("deliver", [])) for step in w["schedule"]) for w in results.witnesses.values()}
+    sizes = {len(w.case.schedule.arrivals) for w in results.witnesses.values()}
     assert sizes == {2}
     assert re.search(r"^beam-port:index and spark-port:index differ on \d+ of \d+ cases", done.stdout, re.MULTILINE)
     assert "beam-port:index and the reference agree on" in done.stdout
     for witness in [*results.witnesses][:1]:
-        file = tmp_path / "out" / "witnesses" / f"{witness}.json"
+        file = tmp_path / "out" / "witnesses" / "index-assignment" / f"{witness}.json"
         again = conformance("replay", file, "--load", mended, cwd=tmp_path)
         assert again.returncode == 0, again.stdout + again.stderr
         assert "spark-port:index: FIXED" in again.stdout

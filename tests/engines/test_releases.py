@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from conformance.bisecting import CannotBisect, released
-from conformance.results import Results, Verdict
+from conformance.comparison.bisect import CannotBisect, released
+from conformance.judgement.cell import Verdict
+from conformance.results.results import Results
 
 pytestmark = pytest.mark.engine
 
@@ -39,7 +40,7 @@ def test_two_releases_run_side_by_side(beam, tmp_path):
     done = run(tmp_path, "beam-direct@2.70.0", "beam-direct")
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
-    versions = {name: entry["versions"]["beam"] for name, entry in results.environment.items()}
+    versions = {name: record.versions["beam"] for name, record in results.environment.items()}
     assert versions == {"beam-direct@2.70.0": "2.70.0", "beam-direct": beam.environment()["beam"]}
     assert {cell.engine for cell in results.cells if cell.verdict is Verdict.HOLDS} == set(versions)
 
@@ -74,7 +75,7 @@ def test_an_upgrade_of_spark(spark, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "spark-tws-jvm: left out: Spark before 4.0 has no transformWithState" in done.stdout
     old, new = (Results.read(tmp_path / "out" / side / "results.json") for side in ("old", "new"))
-    assert old.run["cases_digest"] == new.run["cases_digest"]
+    assert old.run.cases_digest == new.run.cases_digest
     assert old.engines == ["spark-fmgws-jvm@3.5.9", "spark-native:count@3.5.9"]
     carried = {cell.engine: cell for cell in new.cells if cell.guarantee.endswith("survives-the-upgrade")}
     assert {name: cell.verdict for name, cell in carried.items()} == dict.fromkeys(new.engines, Verdict.HOLDS)

@@ -1,4 +1,4 @@
-"""The Spark columns on the real Spark: each is a true adapter, in every configuration, and hides nothing."""
+"""The Spark engines on the real Spark: each is a true adapter, in every configuration, and hides nothing."""
 
 import os
 import subprocess
@@ -7,12 +7,14 @@ import time
 import pytest
 from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, drawn, run, specified
 
-from conformance.engine import Feature
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule
-from conformance.program import Cell, Program
-from conformance.registry import load_engine
+from conformance.model.case import Case
+from conformance.model.feature import Feature
+from conformance.model.program import Cell, Program
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.plugins.registry import load_engine
 from conformance.testing import T, check_engine
-from conformance.testing.probes import ROWS_AND_TIMER
+from conformance.testing.trials import ROWS_AND_TIMER
 
 pytestmark = pytest.mark.engine
 
@@ -65,8 +67,8 @@ def test_late_rows_are_dropped_and_counted(api):
 def test_packed_and_alone_give_the_same_traces(api):
     """The isolation that packing relies on, with all scenarios in one pack."""
     cases = drawn(api, 3)
-    clock = next(case.schedule.clock for case in cases if len(case.schedule.bundles) > 1)
-    cases = [case for case in cases if case.schedule.clock == clock]
+    timeline = next(case.schedule.timeline for case in cases if len(case.schedule.bundles) > 1)
+    cases = [case for case in cases if case.schedule.timeline == timeline]
     packed = run(api, cases)
     for case in cases[:: len(cases) // 3]:
         assert api.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()

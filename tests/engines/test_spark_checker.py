@@ -2,17 +2,18 @@
 
 import pytest
 
-from conformance import tables
-from conformance.checking import Runs
-from conformance.checks import Checks
-from conformance.engine import EngineInfo
-from conformance.generation import draw_cases
-from conformance.guarantees import programs_of
-from conformance.judging import Batch, Judgement
-from conformance.packing import packs_of
-from conformance.registry import load_checker, load_engine, load_scenarios
-from conformance.runner import exercised_by_any_reading
-from conformance.storage import Store
+from conformance.execution.packing import packs_of
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.judgement.batches import Judgement
+from conformance.judgement.evidence import Runs
+from conformance.model.checker import Batch
+from conformance.model.engine import EngineInfo
+from conformance.model.scenario import programs_of
+from conformance.plugins.registry import load_checker, load_engine, load_scenarios
+from conformance.results import tables
+from conformance.results.store import Store
+from conformance.run.checks import Checks
 from engines.spark import checker as checker_module
 
 pytestmark = pytest.mark.engine
@@ -61,7 +62,7 @@ def test_it_finds_the_same(checker, tmp_path, monkeypatch, name):
         checked = Checks(SCENARIOS, store, where, lambda: host).check(info, 0, cases, runs)
         judgement = Judgement(SCENARIOS, info)
         judgement.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
-        said[where] = list(judgement.cells()), list(judgement.survivals())
+        said[where] = list(judgement.cells()), list(judgement.stabilities())
     assert len(host.batches) == 1
     assert any(against for _, _, against in said["local"][0])
     assert said["spark"] == said["local"]

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_steps
 
-from conformance.engine import NotDriven
-from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Schedule, renumbered
+from conformance.model.case import Case
+from conformance.model.engine import NotDriven
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
 from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, session
 
@@ -28,7 +30,7 @@ def test_a_heartbeat_off_by_one_is_an_error(spark, monkeypatch, shift):
 @pytest.mark.parametrize("left_out", [1, 3, 5])
 def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
     true = driving.plan
-    planned = true(COUNTED.schedule.clock)
+    planned = true(COUNTED.schedule.timeline)
     assert not planned[left_out].bundle
     sabotaged = [batch for i, batch in enumerate(planned) if i != left_out]
     calls = iter([sabotaged])
@@ -62,7 +64,8 @@ def test_rows_of_a_step_in_two_partitions_are_an_error(spark, monkeypatch):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
-def test_output_read_twice_is_an_error(spark, monkeypatch):
+def test_output_that_comes_out_twice_does_so_in_the_trace_and_counts_once_as_received(spark, monkeypatch):
+    right = spark.run(Pack((COUNTED,)), PROGRAMS)
     true = driving.run_query
 
     def sabotage(*args):
@@ -70,8 +73,11 @@ def test_output_read_twice_is_an_error(spark, monkeypatch):
         return {number: found * 2 for number, found in rows.items()}, progress, failure
 
     monkeypatch.setattr(driving, "run_query", sabotage)
-    with pytest.raises(NotDriven, match="was read twice"):
-        spark.run(Pack((COUNTED,)), PROGRAMS)
+    doubled = spark.run(Pack((COUNTED,)), PROGRAMS)
+    assert sorted(doubled.traces[COUNTED.id].emissions, key=repr) == sorted(
+        right.traces[COUNTED.id].emissions * 2, key=repr
+    )
+    assert doubled.counts == right.counts
 
 
 @pytest.mark.parametrize("resume", [False, True])
@@ -130,16 +136,30 @@ def test_two_packs_at_a_time_give_what_one_gives(spark):
     assert together == [specified(spark, [case]) for case in cases]
 
 
-def test_output_in_another_batch_is_an_error(spark, monkeypatch):
+def _shifted(monkeypatch, by):
+    """What comes out of a query, so many micro-batches later."""
     true = driving.run_query
 
     def sabotage(*args):
         rows, progress, failure = true(*args)
-        return {number + 1: found for number, found in rows.items()}, progress, failure
+        return {number + by: found for number, found in rows.items()}, progress, failure
 
     monkeypatch.setattr(driving, "run_query", sabotage)
+
+
+def test_output_in_an_earlier_batch_is_an_error(spark, monkeypatch):
+    _shifted(monkeypatch, -1)
     with pytest.raises(NotDriven, match="came out in micro-batch"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
+
+
+def test_output_in_a_later_batch_is_in_the_trace_where_it_came_out(spark, monkeypatch):
+    right = spark.run(Pack((COUNTED,)), PROGRAMS)
+    _shifted(monkeypatch, 1)
+    late = spark.run(Pack((COUNTED,)), PROGRAMS)
+    assert [e.value for e in late.traces[COUNTED.id].emissions] == [e.value for e in right.traces[COUNTED.id].emissions]
+    assert late.traces != right.traces
+    assert late.counts == right.counts
 
 
 def test_the_cause_of_a_failed_query_is_its_innermost_exception():
@@ -150,9 +170,7 @@ ValueError: the cause
 pyspark.errors.PythonException: wrapped"""
     assert session.cause(Exception(text)) == "ValueError: the cause"
     assert session.cause(Exception("first\nsecond")) == "first"
-    chained = (
-        "KeyError: 'x'\nThe above exception was ...\nconformance.program.EngineFault: [case c1] get: KeyError: 'x'"
-    )
+    chained = "KeyError: 'x'\nThe above exception was ...\nconformance.model.program.EngineFault: [case c1] get: KeyError: 'x'"
     assert session.cause(Exception(chained)) == "EngineFault: [case c1] get: KeyError: 'x'"
     assert session.cause(Exception("")) == "Exception"
 

@@ -1,4 +1,4 @@
-"""The Spark columns on a cluster and through Spark Connect: the same cases give the same traces as embedded."""
+"""The Spark engines on a cluster and through Spark Connect: the same cases give the same traces as embedded."""
 
 import os
 import socket
@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from common import SCENARIOS, drawn, run
 
-from conformance.engine import CannotRun
-from conformance.model import Pack
-from conformance.packing import packs_of
-from conformance.process import Host
-from conformance.registry import load_engine
+from conformance.execution.host import Host
+from conformance.execution.packing import packs_of
+from conformance.model.engine import CannotRun
+from conformance.model.runs import Pack
+from conformance.plugins.registry import load_engine
+from conformance.plugins.settings import configure
+from engines.spark import session
 from engines.spark.session import MASTER
 
 pytestmark = pytest.mark.engine
@@ -58,9 +60,8 @@ def connect_server(tmp_path_factory):
 def elsewhere(request, monkeypatch, tmp_path):
     """A process whose Spark is not embedded."""
     address = request.getfixturevalue("connect_server") if request.param == "sc" else request.param
-    monkeypatch.setenv(MASTER, address)
+    monkeypatch.setattr("conformance.plugins.settings._given", {})  # this process has an embedded one
     host = Host(tmp_path / "log", timeout=300)
-    monkeypatch.delenv(MASTER)  # this process has an embedded one
     yield address, host
     host.close()
 
@@ -78,10 +79,12 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):
         embedded = load_engine(name)
         embedded.open(tmp_path)
+        configure({MASTER: address})
         engine = host.start(name)
+        configure({})
         assert engine.environment["master"] == address
         for pack in {id(pack): pack for pack in packs.values()}.values():
-            assert engine.run(pack).traces == run(embedded, pack.cases), pack.clock
+            assert engine.run(pack).traces == run(embedded, pack.cases), pack.timeline
         embedded.close()
 
 
@@ -95,14 +98,22 @@ def _few(pack):
     return Pack(tuple(kept))
 
 
-def test_what_needs_the_jvm_says_so_through_connect(monkeypatch):
-    monkeypatch.setenv(MASTER, "sc://127.0.0.1:1")
+@pytest.fixture
+def nowhere(monkeypatch):
+    """A master that is not there, in this process as well."""
+    monkeypatch.setattr("conformance.plugins.settings._given", {MASTER: "sc://127.0.0.1:1"})
+    yield
+    session.configure({})
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_what_needs_the_jvm_says_so_through_connect():
     with pytest.raises(CannotRun, match="cannot be reached through Spark Connect"):
         load_engine("spark-mgws-jvm").check()
 
 
-def test_a_master_that_is_not_there_is_one_line(monkeypatch, tmp_path):
-    monkeypatch.setenv(MASTER, "sc://127.0.0.1:1")
+@pytest.mark.usefixtures("nowhere")
+def test_a_master_that_is_not_there_is_one_line(tmp_path):
     host = Host(tmp_path / "log", timeout=120)
     with pytest.raises(CannotRun, match=r"no Spark session with the master sc://127\.0\.0\.1:1"):
         host.start("spark-tws")

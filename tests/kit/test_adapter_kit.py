@@ -13,9 +13,11 @@ import pytest
 from broken_toys import BROKEN, QUIRKS, NotHere, PutsOutTheLast
 from toy_engine import Toy
 
-from conformance.engine import NATIVE, CannotRun, Capabilities, Feature, Lateness, LatenessProfile
-from conformance.registry import load_engine
-from conformance.results import Results
+from conformance.model.engine import CannotRun, Capabilities
+from conformance.model.feature import NATIVE, Feature
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.plugins.registry import load_engine
+from conformance.results.results import Results
 from conformance.testing import AdapterFault, check_engine
 
 TOY = Path(__file__).parent / "toy_engine"

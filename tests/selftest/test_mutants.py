@@ -5,12 +5,15 @@ import io
 import pytest
 from rich.console import Console
 
-from conformance.generation import draw_cases
-from conformance.perturbation import BY_ID
-from conformance.registry import UnknownName, load_engine, load_scenarios, mutant_ids
-from conformance.results import AS_DRAWN, Verdict
-from conformance.runner import exercised_by_any_reading
-from conformance.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.judgement.cell import AS_DRAWN, Verdict
+from conformance.model.perturbation import BY_ID
+from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
+from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
+from engines.mutants import MUTANTS
+from engines.mutants.registry import bug
+from engines.reference import CaseRun
 from reports import kills
 
 SCENARIOS = load_scenarios()
@@ -67,6 +70,14 @@ def test_a_pair_has_both_bugs():
             load_engine(f"mutant:{name}")
 
 
+def test_a_mutant_is_called_what_its_class_is():
+    """Ids are stored in files: two classes of one name are refused."""
+    assert MUTANTS["late-at-the-watermark"].case_run.__name__ == "LateAtTheWatermark"
+    assert MUTANTS["bag-read-in-reverse"].case_run.__name__ == "BagReadInReverse"
+    with pytest.raises(ValueError, match="two mutants are called 'never-late'"):
+        bug("another one")(type("NeverLate", (CaseRun,), {}))
+
+
 def test_the_choice_of_pairs_depends_on_the_names_alone():
     names = mutant_ids()
     assert pairs_of(names) == pairs_of(reversed(names))
@@ -120,6 +131,6 @@ def test_a_failing_selftest_says_why():
     assert "the mutant harmless survives" in text
     assert "the mutant mild+meek survives" in text
     assert "0 of 1 mutants and 0 of 1 pairs of them caught" in text
-    assert "nothing makes the guarantee s/g fail" in text
+    assert "no mutant makes the guarantee s/g fail" in text
     assert "the reference is accused" in text
     assert "harmless survives" in kills.render(found)

@@ -1,7 +1,9 @@
 """Runs written by hand, for predicates to look at."""
 
-from conformance.guarantees import Observation
-from conformance.model import Advance, Case, Deliver, Emission, Event, Trace, renumbered
+from conformance.model.case import Case
+from conformance.model.scenario import Observation
+from conformance.model.schedule import Advance, Deliver, Event, renumbered
+from conformance.model.trace import Emission, Trace
 
 
 def run(steps, *emitted):

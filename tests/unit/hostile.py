@@ -1,10 +1,24 @@
 """Results in which every text that comes from users' files tries to be something else."""
 
-from conformance.agreement import Agreement, Difference, Grade, specified_for
-from conformance.equivalence import Equivalence
-from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
-from conformance.results import Cell, Results, Verdict
-from conformance.witnesses import Witness
+from dataclasses import replace
+
+from conformance.judgement.agreement import Agreement, AgreementGrade, Difference, specified_for
+from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.model.case import Case
+from conformance.model.equivalence import Equivalence
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Emission, Trace
+from conformance.results.record import (
+    EngineRecord,
+    FeatureRecord,
+    GuaranteeRecord,
+    LatenessRecord,
+    PacksRecord,
+    RunRecord,
+    ScenarioRecord,
+)
+from conformance.results.results import Results
+from conformance.results.witness import Witness
 
 EVIL = '<script>alert("x")</script> | `](javascript:1) \x07 [red]*'
 ODD = f"odd {EVIL}"
@@ -16,16 +30,19 @@ TRACE = Trace((Emission(EVIL, {EVIL: EVIL}, 1),))
 
 def agreement(left, right, differ, cases=9):
     """Of nine cases, some are the same multiset and no more."""
-    grades = [Grade(Equivalence.IDENTICAL, cases - differ, differ), Grade(Equivalence.SAME_MULTISET, cases, 0)]
+    grades = [
+        AgreementGrade(Equivalence.IDENTICAL, cases - differ, differ),
+        AgreementGrade(Equivalence.SAME_MULTISET, cases, 0),
+    ]
     case = Case("s", EVIL, SCHEDULE)
     smallest = Difference(case, TRACE, Trace(())) if differ else None
-    return Agreement("s", EVIL, left, right, cases, tuple(grades), min(differ, 1), smallest).to_json()
+    return Agreement("s", EVIL, left, right, cases, tuple(grades), min(differ, 1), smallest)
 
 
 def hostile_results():
     witness = Witness("g", EVIL, Case("s", "p", SCHEDULE), None, "spark-tws", {"spark": EVIL}, EVIL, TRACE, Trace(()))
     cells = [
-        Cell(
+        MatrixCell(
             "s",
             "p",
             "g",
@@ -34,7 +51,7 @@ def hostile_results():
             verdict,
             EVIL,
             cases=3,
-            clocks=2,
+            timelines=2,
             witness=name,
             notes=(EVIL,),
             coverage={EVIL: 2},
@@ -47,32 +64,19 @@ def hostile_results():
             ("slow", Verdict.UNKNOWN, ""),
         ]
     ]
-    entry = {"title": EVIL, "versions": {"x": EVIL}, "lateness": {"global window": EVIL, "fixed windows": EVIL}}
-    entry |= {"idiom": EVIL, "packs": {"run": 1, "drawn": 2}}
-    feature = {"how": "emulated", "note": EVIL, "evidence": EVIL}
-    run = {
-        "harness": "0",
-        "seed": 1,
-        "wanted": 2,
-        "cases": 3,
-        "cases_digest": "",
-        "clocks": 2,
-        "partial": True,
-        "stored_witnesses": "",
-        "options": {},
-    }
+    record = EngineRecord(
+        title=EVIL,
+        native_operator=EVIL,
+        versions={"x": EVIL},
+        lateness=LatenessRecord(EVIL, EVIL),
+        features={EVIL: FeatureRecord("emulated", EVIL, EVIL)},
+        packs=PacksRecord(1, 2),
+        failure=EVIL,
+    )
     return Results(
-        run=run,
-        environment={
-            c.engine: {**entry, "column": c.engine, "features": {EVIL: feature}, "failure": EVIL} for c in cells
-        },
-        scenarios={
-            "s": {
-                "name": EVIL,
-                "summary": EVIL,
-                "guarantees": {"g": {"claim": EVIL, "program": EVIL, "source": EVIL, "quote": EVIL, "url": EVIL}},
-            }
-        },
+        run=RunRecord("0", 1, wanted=2, cases=3, timelines=2, partial=True),
+        environment={c.engine: replace(record, shown_as=c.engine) for c in cells},
+        scenarios={"s": ScenarioRecord(EVIL, EVIL, {"g": GuaranteeRecord(EVIL, EVIL, EVIL, EVIL, EVIL)})},
         cells=cells,
         agreements=[
             agreement("spark-tws", "beam-direct", 2),
@@ -80,5 +84,5 @@ def hostile_results():
             agreement("spark-tws", "slow", 0, cases=0),
             agreement("beam-direct", specified_for("beam-direct"), 4),
         ],
-        witnesses={witness.id: witness.to_json()},
+        witnesses={witness.id: witness},
     )

@@ -1,7 +1,7 @@
 """An engine behind the interface of its process, in this one."""
 
-from conformance.guarantees import programs_of
-from conformance.registry import load_scenarios
+from conformance.model.scenario import programs_of
+from conformance.plugins.registry import load_scenarios
 
 PROGRAMS = programs_of(load_scenarios())
 
@@ -11,7 +11,7 @@ class InProcess:
 
     def __init__(self, engine, spoil=lambda pack, run: run):
         self.engine, self.spoil = engine, spoil
-        self.packs = []
+        self.packs, self.alive = [], True
 
     def run(self, pack):
         self.packs.append(pack)

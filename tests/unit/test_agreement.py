@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.agreement import agreements, specified_for
-from conformance.equivalence import Equivalence
-from conformance.guarantees import Scenario
-from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
-from conformance.program import Program
+from conformance.judgement.agreement import agreements, specified_for
+from conformance.model.case import Case
+from conformance.model.equivalence import Equivalence
+from conformance.model.program import Program
+from conformance.model.scenario import Scenario
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Emission, Trace
 
 
 class Index(Program):

@@ -1,20 +1,24 @@
 """A baseline keeps what later runs are compared with, and stays the same under git."""
 
 import json
+from dataclasses import dataclass, replace
 
 import pytest
 from hostile import EVIL, ODD, hostile_results
 
-from conformance.baseline import Baseline, Standing, UnreadableBaseline
-from conformance.results import Verdict
-from conformance.witnesses import signature
+from conformance.judgement.cell import Verdict
+from conformance.judgement.stability import Stability, StabilityGrade
+from conformance.model.equivalence import Equivalence
+from conformance.results.baseline import Baseline, Scope, Standing, UnfitBaseline, UnreadableBaseline
+from conformance.results.record import RunRecord
+from conformance.results.signature import same_way, signature, without_counts
 
 
 def results():
     found = hostile_results()
-    found.run["partial"] = False
-    survival = {"scenario": "s", "program": "p", "perturbation": "split", "engine": ODD, "promised": "", "grades": []}
-    found.survivals = [survival | {"observed": ["same multiset"], "pairs": 3, "unsupported": ""}]
+    found.run = replace(found.run, partial=False)
+    grades = (StabilityGrade(Equivalence.SAME_MULTISET, 3, 0, 0),)
+    found.stability = [Stability("s", "p", "split", ODD, None, 3, grades)]
     return found
 
 
@@ -34,10 +38,72 @@ def test_a_results_file_is_a_baseline_too(tmp_path):
 
 def test_a_run_that_was_cut_short_is_no_baseline(tmp_path):
     short = results()
-    short.run["partial"] = True
+    short.run = replace(short.run, partial=True)
     short.write(tmp_path / "r.json")
     with pytest.raises(UnreadableBaseline, match=r"r\.json is of a run that was cut short"):
         Baseline.read(tmp_path / "r.json")
+
+
+@dataclass(frozen=True)
+class Recorded(RunRecord):
+    """A run's record that says how much was asked."""
+
+    brief: bool = False
+    share: float = 1.0
+    all_packs: bool = False
+
+
+def test_a_baseline_says_how_much_its_run_asked(tmp_path):
+    found = results()
+    found.run = Recorded(brief=True, share=0.25, stored_witnesses="w")
+    whole = Baseline.of(found)
+    assert whole.scope == Scope(brief=True, share=0.25)
+    whole.write(tmp_path / "b")
+    read = Baseline.read(tmp_path / "b")
+    assert (read.scope, read.stored_witnesses, read.packs["slow"]) == (whole.scope, "w", 1)
+    assert read.failures["slow"] == EVIL
+
+
+def fit():
+    return replace(Baseline.of(results()), failures={})
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"scope": Scope(brief=True)}, "this run was brief"),
+        ({"scope": Scope(partial=True)}, "this run was cut short"),
+        ({"scope": Scope(share=0.1)}, "asked slow engines 10% of the packs"),
+        ({"failures": {"slow": "no Java"}}, "slow failed, .*: no Java"),
+    ],
+)
+def test_a_run_that_is_not_whole_does_not_become_a_baseline(more, says):
+    fit().check_fit()
+    with pytest.raises(UnfitBaseline, match=says):
+        replace(fit(), **more).check_fit()
+
+
+def test_a_run_of_some_scenarios_does_not_take_the_place_of_one_of_all():
+    before = fit()
+    before.cells["slow", "another", "g", "as drawn"] = Standing(Verdict.HOLDS, 9)
+    before.cells["gone", "another", "g", "as drawn"] = Standing(Verdict.HOLDS, 9)
+    with pytest.raises(UnfitBaseline, match="slow was not asked about another"):
+        fit().check_fit(before)
+    fit().without(["slow"]).check_fit(before)
+
+
+def test_a_baseline_of_the_first_schema_is_read(tmp_path):
+    """Its violated cells do not say in how many cases, and it is of a full run."""
+    head = {"schema": "conformance/baseline/1", "harness": "1", "cases": "d", "engines": {"a": {"spark": "4"}}}
+    under = {"split": ["violated", 9, "w", "# was lost"], "merge": ["holds", 3]}
+    line = {"engine": "a", "scenario": "s", "guarantee": "g", "under": under}
+    (tmp_path / "b").write_text(json.dumps(head) + "\n" + json.dumps(line) + "\n")
+    found = Baseline.read(tmp_path / "b")
+    assert found.cells["a", "s", "g", "split"] == Standing(Verdict.VIOLATED, 9, "w", "# was lost")
+    assert (found.scope, found.packs, found.failures) == (Scope(), {}, {})
+    found.write(tmp_path / "again")
+    assert Baseline.read(tmp_path / "again") == found
+    assert json.loads((tmp_path / "again").read_text().splitlines()[0]) == head
 
 
 def test_the_order_of_cells_does_not_matter_to_the_file(tmp_path):
@@ -64,7 +130,7 @@ def test_an_engine_of_one_version_is_known_by_its_name_alone():
     for cell in one.cells:
         if cell.engine == ODD:
             object.__setattr__(cell, "engine", "odd@4.3.0")
-    one.survivals = []
+    one.stability = []
     assert "odd" in Baseline.of(one).engines
 
 
@@ -99,6 +165,46 @@ def test_engines_of_newer_results_take_the_place_of_the_old():
 def test_cases_that_fail_alike_have_one_signature(message, same_as):
     assert signature(message) == signature(same_as)
     assert signature(message) != signature("the timer of key a was moved")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("e4 is in 0 sessions", "e4 is in 7 sessions"),
+        ("the timer of key a for 1020000 fired 0 times", "the timer of key a for 1020000 fired 2 times"),
+        ("the loop of key a ticked 2 times, not 3 times", "the loop of key a ticked 3 times, not 2 times"),
+        ("key a had 1 elements and 0 emissions", "key a had 1 elements and 2 emissions"),
+    ],
+)
+def test_another_count_that_changes_the_meaning_is_another_signature(one, other):
+    assert not same_way(signature(one), signature(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("e4 is in 7 sessions", "e9 is in 8 sessions"),
+        ("e1 is due in step 2 and came out in step 3", "e1 is due in step 0 and came out in step 1"),
+        ("e1 and e3, 10000 ms apart, share a session", "e2 and e4, 0 ms apart, share a session"),
+        (
+            "e1 arrived before e3 of key a, their indices are 1 and 0",
+            "e1 arrived before e3 of key b, their indices are 3 and 2",
+        ),
+    ],
+)
+def test_times_places_and_ids_are_no_part_of_a_signature(one, other):
+    assert signature(one) == signature(other)
+
+
+@pytest.mark.parametrize("stored", ["# is in # sessions", "the window from # of key # covers # elements and counted #"])
+def test_a_signature_of_an_earlier_version_still_compares(stored):
+    """It kept no count."""
+    message = stored.replace("key #", "key a").replace("from #", "from 1010000").replace("covers #", "covers 2")
+    now = signature(message.replace("# is", "e1 is").replace("#", "7"))
+    assert now != stored == without_counts(now)
+    assert same_way(stored, now)
+    assert same_way(now, stored)
+    assert not same_way("# is in # batches", now)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.baseline import Baseline
-from conformance.registry import load_scenarios
-from conformance.results import Verdict
-from conformance.storage import Digest, read_cases
+from conformance.judgement.cell import Verdict
+from conformance.plugins.registry import load_scenarios
+from conformance.results.baseline import Baseline
+from conformance.results.store import Digest, read_cases
 
 FOLDER = Path(__file__).parents[2] / "baselines"
 RELEASES = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.bisecting import CannotBisect, Flip, between, bisect, listed, released
+from conformance.comparison.bisect import CannotBisect, Flip, between, bisect, listed, released
 
 VERSIONS = [f"1.{n}" for n in range(9)]
 

@@ -1,12 +1,13 @@
 """What changed between two runs is told cell by cell, in both directions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from conformance.baseline import Baseline, Standing
-from conformance.changes import Kind, changes
-from conformance.results import Verdict
+from conformance.judgement.cell import Verdict
+from conformance.results.baseline import Baseline, Scope, Standing
+from conformance.results.changes import Kind, changes
 from reports import comparison
 
 
@@ -112,6 +113,17 @@ def test_other_cases_are_told():
     other = changes(of({}), of({}, digest="other"))
     assert not other.same_cases
     assert "same file of cases" in next(comparison.diff_lines(other, []))
+
+
+def test_a_side_that_is_partial_or_brief_is_told():
+    full, brief = of({}), replace(of({}), scope=Scope(brief=True, share=0.25))
+    between = changes(brief, replace(full, scope=Scope(partial=True)))
+    assert [line.partition(":")[0] for line in comparison.sides_in_part(between)] == [
+        "the old one is of a run that was brief and asked slow engines 25% of the packs",
+        "the new one is of a run that was cut short",
+    ]
+    assert "the old one is of a run that was brief" in comparison.diff_markdown(between, [], "old", "new")
+    assert list(comparison.sides_in_part(changes(full, full))) == []
 
 
 def test_a_diff_in_every_form():

@@ -5,26 +5,34 @@ from dataclasses import replace
 import pytest
 from inprocess import PROGRAMS, InProcess
 
-from conformance.checking import Against, Runs
-from conformance.confirmation import (
+from conformance.confirmation.confirmer import Confirmer
+from conformance.confirmation.neighbours import fewest
+from conformance.confirmation.replay import (
     FIXED,
     NOT_EXPRESSIBLE,
     STILL_FAILS,
-    Confirmer,
     Replay,
-    Violation,
+    confirmed_here,
+    patience,
     replay,
     replay_all,
-    settled,
+    runs_here,
 )
-from conformance.engine import EngineInfo, Feature, NotDriven, unsupported
-from conformance.guarantees import Guarantee, Scenario
-from conformance.model import Advance, Case, Deliver, Emission, Event, PackRun, Restart, Schedule, Trace
-from conformance.process import EngineDown
-from conformance.registry import load_engine, load_scenarios
-from conformance.results import AS_DRAWN, Cell, Verdict
-from conformance.specified import reference_traces
-from conformance.storage import read_cases, write_cases
+from conformance.confirmation.targets import Violation
+from conformance.execution.host import EngineDown
+from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
+from conformance.judgement.evidence import Against, Runs
+from conformance.judgement.reference import reference_traces
+from conformance.model.case import Case
+from conformance.model.engine import EngineInfo, NotDriven
+from conformance.model.feature import Feature, unsupported
+from conformance.model.runs import Pack, PackRun
+from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.schedule import Advance, Deliver, Event, Restart, Schedule
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.results.store import read_cases, write_cases
+from conformance.results.witness import read_witnesses, write_witnesses
 
 SCENARIO = next(s for s in load_scenarios() if s.id == "late-data")
 NEVER_DROPPED = next(g for g in SCENARIO.guarantees if g.id == "an-on-time-element-is-never-dropped")
@@ -62,13 +70,17 @@ def confirm(
     others=(),
     perturbation=AS_DRAWN,
     against=True,
+    programs=PROGRAMS,
+    pack=None,
 ):
     """(the cell, its witness if any, the engine process) of a violation by ``case``, or, without ``against``, by a replay alone."""
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment=versions or {"fake": "1"})
     process = InProcess(REFERENCE, spoil)
-    reference = reference_traces(PROGRAMS)
-    confirmer = Confirmer(info, [scenario], reference=reference, specified=reference, start=lambda: process)
-    cell = Cell("late-data", "global", guarantee.id, perturbation, "fake", Verdict.VIOLATED, "e2 was dropped")
+    reference = reference_traces(programs)
+    confirmer = Confirmer(
+        info, [scenario], reference=reference, specified=reference, start=lambda: process, pack_of=lambda case: pack
+    )
+    cell = MatrixCell("late-data", "global", guarantee.id, perturbation, "fake", Verdict.VIOLATED, "e2 was dropped")
     violation = Violation(cell, guarantee, (Against(case, "e2 was dropped"),) if against else ())
     runs = Runs()
     for member in (case, *others):
@@ -97,6 +109,113 @@ def test_what_fails_only_in_a_pack_is_unknown_with_both_traces():
     assert witness.packed_seen is not None
 
 
+def beside(number, key="c"):
+    """A case on CASE's timeline, with one element."""
+    event = Event(f"n{number}", key, None, 2_000 + number)
+    return replace(CASE, schedule=CASE.schedule.with_bundles({1: [event], 3: []}))
+
+
+def crowded(pack, run):
+    """Drops e2 in a pack of at least two cases that have the key "crowd"."""
+    crowd = [case for case in pack.cases if any(a.event.key == "crowd" for a in case.schedule.arrivals)]
+    return drops_e2(pack, run) if len(crowd) >= 2 else run
+
+
+CROWD = [beside(7, "crowd"), beside(31, "crowd")]
+PACKED = Pack(
+    (*(beside(n) for n in range(5)), CROWD[0], CASE, *(beside(n) for n in range(8, 30)), CROWD[1], beside(32))
+)
+
+
+def test_what_fails_beside_others_alone_is_a_witness_of_several_cases(tmp_path):
+    cell, witness, process = confirm(crowded, pack=PACKED)
+    assert cell.verdict is Verdict.VIOLATED
+    assert cell.reason.startswith("violated (needs 2 neighbours): ")
+    assert list(witness.neighbours) == CROWD
+    assert witness.packed_seen is None
+    assert [(c.failed, c.runs) for c in witness.confirmations] == [(3, 3)]
+    assert len(process.packs) < 50
+    assert process.packs[-1].cases == (*CROWD, CASE)
+    write_witnesses(tmp_path, [witness])
+    assert read_witnesses(tmp_path) == [witness]
+    again = InProcess(REFERENCE, crowded)
+    assert replay(again, witness, [SCENARIO], REFERENCE.capabilities).answer == STILL_FAILS
+    assert [pack.cases for pack in again.packs] == [(*CROWD, CASE)]
+    alone = replace(witness, neighbours=())
+    assert replay(again, alone, [SCENARIO], REFERENCE.capabilities).answer == FIXED
+    assert alone.id != witness.id
+
+
+def test_a_stored_witness_with_neighbours_is_replayed_and_confirmed_beside_them():
+    _, witness, _ = confirm(crowded, pack=PACKED)
+    process = InProcess(REFERENCE, crowded)
+    (found,) = replay_all(process, [witness], [SCENARIO], REFERENCE.capabilities, {witness.id})
+    assert found.answer == STILL_FAILS
+    cell, again, process = confirm(crowded, replays=[found], versions={"fake": "2"})
+    assert cell.reason.startswith("violated (needs 2 neighbours): ")
+    assert again.neighbours == witness.neighbours
+    assert {len(pack.cases) for pack in process.packs} == {3}
+
+
+def test_what_does_not_fail_again_beside_all_its_neighbours_is_unknown():
+    cell, witness, _ = confirm(
+        lambda pack, run: drops_e2(pack, run) if len(pack.cases) == 7 else run, pack=Pack((CASE, *CROWD))
+    )
+    assert cell.verdict is Verdict.UNKNOWN
+    assert witness.neighbours == ()
+
+
+@pytest.mark.parametrize("needed", [{3}, {0, 39}, {1, 2, 20}, set()])
+def test_the_neighbours_that_are_needed_are_found_in_few_runs(needed):
+    cases, tried = [beside(n) for n in range(40)], []
+
+    def fails(kept):
+        tried.append(kept)
+        return {cases[n].id for n in needed} <= {case.id for case in kept}
+
+    assert fewest(cases, fails) == tuple(cases[n] for n in sorted(needed))
+    assert len(tried) <= 40
+    assert fewest(cases, lambda kept: False) is None
+    few = fewest(cases, fails, runs=4)
+    assert {cases[n].id for n in needed} <= {case.id for case in few}, "what is left when the runs end has failed"
+
+
+def now_and_then(every):
+    """An engine that drops e2 in each run that is a multiple of ``every``."""
+    runs = []
+
+    def spoil(pack, run):
+        runs.append(pack)
+        return run if len(runs) % every else drops_e2(pack, run)
+
+    return InProcess(REFERENCE, spoil)
+
+
+@pytest.mark.parametrize(("every", "share"), [(2, "2/3"), (4, "1/3"), (6, "1/9")])
+def test_a_race_is_intermittent_and_needs_no_neighbours(every, share):
+    """An engine that loses an element in one run of two, or of more, whatever is in the pack. That of six first fails again in its pack."""
+    cell, witness, process = confirm(now_and_then(every).spoil, pack=PACKED)
+    assert (cell.verdict, cell.intermittent, witness.neighbours) == (Verdict.VIOLATED, share, ())
+    assert cell.reason.startswith(f"intermittent, {share} of its runs alone: e2")
+    assert len(process.packs) < 60
+
+
+def test_a_witness_that_fails_now_and_then_is_replayed_until_it_fails_or_has_passed_often_enough():
+    _, witness, _ = confirm(drops_e2)
+    can = REFERENCE.capabilities
+    rare = replace(witness, confirmations=(replace(witness.confirmations[0], failed=1),))
+    process = now_and_then(5)
+    assert replay(process, rare, [SCENARIO], can).answer == STILL_FAILS
+    assert len(process.packs) == 5
+    process = now_and_then(100)
+    assert replay(process, rare, [SCENARIO], can).answer == FIXED
+    assert len(process.packs) == 9, "3/p for p = 1/3"
+    process = now_and_then(100)
+    assert replay(process, witness, [SCENARIO], can).answer == FIXED
+    assert len(process.packs) == 1, "one that always failed"
+    assert patience(replace(witness, confirmations=(replace(witness.confirmations[0], failed=1, runs=90),))) == 30
+
+
 def test_what_fails_alone_now_and_then_is_intermittent():
     alone = []
 
@@ -116,19 +235,39 @@ def test_what_needs_the_empty_bundle_keeps_it():
 
     def spoil(pack, run):
         empty = any(all(not bundle.events for bundle in case.schedule.bundles if bundle.id == 2) for case in pack.cases)
-        return drops_e2(pack, run) if empty and len(pack.clock) > 4 else run
+        return drops_e2(pack, run) if empty and len(pack.timeline) > 4 else run
 
     _, witness, _ = confirm(spoil)
     assert len(witness.case.schedule.bundles) == 3
 
 
-def test_a_program_that_stops_alone_convicts_nobody():
+def test_a_program_that_stops_where_the_reference_runs_it_is_a_violation():
     def stops(pack, run):
         return PackRun({case.id: Trace((Emission("a", None, 1, None, "KeyError: x"),)) for case in pack.cases})
 
     cell, witness, _ = confirm(stops)
+    assert cell.verdict is Verdict.VIOLATED
+    assert cell.reason == "the program stopped with KeyError: x (the reference runs it)"
+    assert witness.seen.error == "KeyError: x"
+    assert replay(InProcess(REFERENCE, stops), witness, [SCENARIO], REFERENCE.capabilities).answer == STILL_FAILS
+
+
+def test_a_program_that_stops_on_the_reference_too_convicts_nobody():
+    class Stops(type(SCENARIO.programs["global"])):
+        def on_event(self, event, state, timers, emit):
+            raise KeyError("x")
+
+    scenario = replace(
+        SCENARIO, programs={"global": Stops()}, domain={"global": SCENARIO.domain["global"]}, guarantees=()
+    )
+    guarantee = replace(NEVER_DROPPED)
+
+    def stops(pack, run):
+        return PackRun({case.id: Trace((Emission("a", None, 1, None, "KeyError: x"),)) for case in pack.cases})
+
+    cell, witness, _ = confirm(stops, guarantee=guarantee, scenario=scenario, programs=programs_of([scenario]))
     assert (cell.verdict, witness) == (Verdict.ERROR, None)
-    assert "the program stopped: KeyError" in cell.reason
+    assert "and stops on the reference, too" in cell.reason
 
 
 def test_a_predicate_that_fails_convicts_nobody():
@@ -175,8 +314,8 @@ def test_a_witness_is_no_simpler_than_its_engine_can_express():
     def dropped(run):
         yield "e2" in str(run.emissions) or "e2 was dropped"
 
-    guarantee = replace(NEVER_DROPPED, check=dropped)
-    cell = Cell("late-data", "global", guarantee.id, AS_DRAWN, "fake", Verdict.VIOLATED, "e2 was dropped")
+    guarantee = replace(NEVER_DROPPED, predicate=dropped)
+    cell = MatrixCell("late-data", "global", guarantee.id, AS_DRAWN, "fake", Verdict.VIOLATED, "e2 was dropped")
     violation = Violation(cell, guarantee, (Against(CASE, "e2 was dropped"),))
     (confirmed,) = confirmer.confirm([violation], Runs(), {CASE.id: CASE}, [])
     assert all(a.on_time for a in confirmer.witnesses[confirmed.witness].case.schedule.arrivals)
@@ -191,7 +330,7 @@ def restarted(case):
 
 def test_a_failure_that_takes_a_restart_keeps_it_and_says_so():
     def spoil(pack, run):
-        return drops_e2(pack, run) if any(isinstance(step, Restart) for step in pack.clock) else run
+        return drops_e2(pack, run) if any(isinstance(step, Restart) for step in pack.timeline) else run
 
     cell, witness, _ = confirm(spoil, case=restarted(CASE), others=[CASE], perturbation="restart")
     assert cell.verdict is Verdict.VIOLATED
@@ -284,18 +423,31 @@ def test_what_a_replay_alone_speaks_against_is_confirmed_as_well():
     assert [(c.versions["fake"], c.failed) for c in again.confirmations] == [("1", 3), ("2", 2)]
 
 
-def test_a_witness_is_settled_where_all_its_runs_failed():
+def test_a_witness_is_confirmed_here_where_all_its_runs_failed():
     """On one engine, in one version and configuration, with one adapter, whatever the Python."""
     _, witness, _ = confirm(drops_e2, versions={"fake": "1", "fake.setting": "on", "python": "3.11"})
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment=dict(witness.versions))
-    assert settled(witness, info)
-    assert settled(witness, replace(info, environment=dict(witness.versions) | {"python": "3.13"}))
-    assert not settled(witness, replace(info, environment=dict(witness.versions) | {"fake": "2"}))
-    assert not settled(witness, replace(info, environment=dict(witness.versions) | {"fake.setting": "off"}))
-    assert not settled(witness, replace(info, adapter="another"))
-    assert not settled(witness, replace(info, id="other"))
+    assert confirmed_here(witness, info)
+    assert confirmed_here(witness, replace(info, environment=dict(witness.versions) | {"python": "3.13"}))
+    assert not confirmed_here(witness, replace(info, environment=dict(witness.versions) | {"fake": "2"}))
+    assert not confirmed_here(witness, replace(info, environment=dict(witness.versions) | {"fake.setting": "off"}))
+    assert not confirmed_here(witness, replace(info, adapter="another"))
+    assert not confirmed_here(witness, replace(info, id="other"))
     now_and_then = replace(witness.confirmations[0], failed=2)
-    assert not settled(replace(witness, confirmations=(now_and_then,)), info)
+    assert not confirmed_here(replace(witness, confirmations=(now_and_then,)), info)
+
+
+def test_a_witness_counts_as_often_as_it_failed_on_this_engine():
+    """Not on another version, whatever the order; once where nobody has confirmed it here."""
+    _, witness, _ = confirm(drops_e2)
+    here = witness.confirmations[0]
+    elsewhere = replace(here, versions={"fake": "2"}, failed=2)
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
+    for known in ((here, elsewhere), (elsewhere, here)):
+        assert runs_here(replace(witness, confirmations=known), info) == (3, 3)
+    assert runs_here(replace(witness, confirmations=(here, replace(here, adapter="old", failed=1))), info) == (3, 3)
+    assert runs_here(replace(witness, confirmations=(elsewhere,)), info) == (1, 1)
+    assert runs_here(replace(witness, confirmations=()), info) == (1, 1)
 
 
 def test_a_fixed_witness_does_not_stand_for_another_failure():
@@ -322,7 +474,7 @@ def test_a_replay_answers():
 
 
 def test_witnesses_that_fail_together_are_not_run_alone_and_the_others_are():
-    """Two witnesses of one clock, about the elements e2 and e3; the engine drops e2 always, e3 when it is alone."""
+    """Two witnesses of one timeline, about the elements e2 and e3; the engine drops e2 always, e3 when it is alone."""
     _, witness, _ = confirm(drops_e2)
     schedule = witness.case.schedule
     renamed = [replace(b, events=tuple(replace(e, id="e3") for e in b.events)) for b in schedule.bundles]

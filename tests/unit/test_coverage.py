@@ -2,13 +2,16 @@
 
 import pytest
 
-from conformance.checking import Evidence, Tally, conclude
-from conformance.coverage import CIRCUMSTANCES, counters, coverage
-from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature
-from conformance.guarantees import Guarantee, Scenario
-from conformance.model import Advance, Case, Deliver, Event, FailOnce, Partitions, Restart, renumbered
-from conformance.program import Program
-from conformance.results import Cell, Verdict, fold
+from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.judgement.coverage import CIRCUMSTANCES, counters, coverage
+from conformance.judgement.evidence import Evidence, Tally
+from conformance.judgement.verdict import conclude, fold
+from conformance.model.case import Case
+from conformance.model.engine import Capabilities, EngineInfo
+from conformance.model.feature import NATIVE, Feature
+from conformance.model.program import Program
+from conformance.model.scenario import Guarantee, Scenario
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, renumbered
 from engines.reference import SPECIFIED
 
 
@@ -106,13 +109,13 @@ def test_a_cell_counts_the_cases_that_exercised_it():
     cell = conclude(scenario, guarantee, None, engine, tally)
     assert cell.cases == 2
     assert cell.coverage == {"restart": 1, "restart, timer pending": 1}
-    assert Cell.from_json(cell.to_json()) == cell
+    assert MatrixCell.from_json(cell.to_json()) == cell
 
 
 def test_folding_adds_up_what_perturbations_covered():
     def cell(perturbation, verdict, **had):
         covered = {name.replace("_", " "): number for name, number in had.items()}
-        return Cell("s", "p", "g", perturbation, "e", verdict, "why", cases=5, coverage=covered)
+        return MatrixCell("s", "p", "g", perturbation, "e", verdict, "why", cases=5, coverage=covered)
 
     folded = fold(
         [
@@ -126,5 +129,7 @@ def test_folding_adds_up_what_perturbations_covered():
 
 
 def test_what_another_version_counted_is_kept():
-    cell = Cell("s", "p", "g", "as drawn", "e", Verdict.HOLDS, "", cases=5, coverage={"a full moon": 1, "restart": 2})
+    cell = MatrixCell(
+        "s", "p", "g", "as drawn", "e", Verdict.HOLDS, "", cases=5, coverage={"a full moon": 1, "restart": 2}
+    )
     assert list(fold([cell]).coverage) == ["restart", "a full moon"]

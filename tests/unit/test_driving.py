@@ -6,10 +6,12 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from conformance.engine import NotDriven
-from conformance.generation import draw_clocks
-from conformance.model import Advance, Case, Deliver, Event, FailOnce, Pack, Partitions, Restart, Schedule, renumbered
-from conformance.perturbation import PERTURBATIONS
+from conformance.generation.timelines import draw_timelines
+from conformance.model.case import Case
+from conformance.model.engine import NotDriven
+from conformance.model.perturbation import PERTURBATIONS
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
 from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, sentinels
 
 SCHEDULE = Schedule(
@@ -50,7 +52,7 @@ def _pack(*steps):
 
 def test_the_plan_settles_every_advance():
     """The first advance takes two batches; a bundle carries the next advance; an advance alone takes two."""
-    assert plan(SCHEDULE.clock) == [
+    assert plan(SCHEDULE.timeline) == [
         MicroBatch(0, False, 1_000, settled=0),
         MicroBatch(0, False, 1_000, settled=1_000),
         MicroBatch(1, True, 1_000, settled=1_000),
@@ -64,11 +66,11 @@ def test_the_plan_settles_every_advance():
 
 
 def test_chains_of_timers_settle_longer():
-    assert len(plan(SCHEDULE.clock, settling=3)) == len(plan(SCHEDULE.clock)) + 2 * 4
+    assert len(plan(SCHEDULE.timeline, settling=3)) == len(plan(SCHEDULE.timeline)) + 2 * 4
 
 
 def test_a_restart_begins_another_query():
-    steps = (*SCHEDULE.clock[:4], Restart(10), *(replace(step, id=step.id + 10) for step in SCHEDULE.clock[4:]))
+    steps = (*SCHEDULE.timeline[:4], Restart(10), *(replace(step, id=step.id + 10) for step in SCHEDULE.timeline[4:]))
     assert [batch.query for batch in plan(steps)] == [0] * 5 + [1] * 4
 
 
@@ -85,7 +87,7 @@ REPARTITIONED = _pack(Partitions(0, 5), FIRST, BUNDLE, LAST)
 
 def test_a_coalesced_advance_does_not_settle_before_the_next_bundle():
     """That bundle is filtered by the watermark before; the one after it is not."""
-    assert plan(COALESCED.clock) == [
+    assert plan(COALESCED.timeline) == [
         MicroBatch(0, False, 1_000, settled=0),
         MicroBatch(0, False, 1_000, settled=1_000),
         MicroBatch(1, True, 2_000, settled=1_000),
@@ -93,7 +95,7 @@ def test_a_coalesced_advance_does_not_settle_before_the_next_bundle():
         MicroBatch(4, False, 9_000, settled=9_000),
     ]
     another = _pack(FIRST, replace(ADVANCE, coalesced=True), BUNDLE, AFTER, LAST)
-    assert plan(another.clock)[2:] == [
+    assert plan(another.timeline)[2:] == [
         MicroBatch(1, False, 2_000, settled=1_000),
         MicroBatch(2, True, 2_000, settled=1_000),
         MicroBatch(3, True, 9_000, settled=2_000),
@@ -102,7 +104,7 @@ def test_a_coalesced_advance_does_not_settle_before_the_next_bundle():
 
 
 def test_after_a_restart_the_bundle_before_it_carries_no_advance():
-    assert plan(RESTARTED_AFTER_A_BUNDLE.clock)[2:] == [
+    assert plan(RESTARTED_AFTER_A_BUNDLE.timeline)[2:] == [
         MicroBatch(1, True, 1_000, settled=1_000),
         MicroBatch(3, False, 2_000, settled=1_000, query=1),
         MicroBatch(3, False, 2_000, settled=2_000, query=1),
@@ -114,8 +116,8 @@ def test_after_a_restart_the_bundle_before_it_carries_no_advance():
 @pytest.mark.parametrize(("pack", "query"), [(RETRIED, 0), (RESUMED, 1)], ids=["retried", "resumed"])
 def test_a_bundle_that_fails_once_gets_sentinels(pack, query):
     """A retry stays in its query; where the job fails, another one resumes with that bundle."""
-    fails = pack.clock[1]
-    batches = plan(pack.clock)
+    fails = pack.timeline[1]
+    batches = plan(pack.timeline)
     assert batches[2:] == [
         MicroBatch(2, True, 1_000, settled=1_000, query=query, fails=fails),
         MicroBatch(3, True, 9_000, settled=1_000, query=query),
@@ -126,16 +128,16 @@ def test_a_bundle_that_fails_once_gets_sentinels(pack, query):
     assert [len(sentinels(batch)) for batch in batches] == [0, 0, SENTINELS, 0, 0]
 
 
-@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if not p.keeps_clock], ids=lambda p: p.id)
+@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if not p.keeps_timeline], ids=lambda p: p.id)
 def test_bundles_and_timers_meet_the_watermarks_of_the_schedule(perturbation):
     """With Spark's rules: a micro-batch runs at the watermark that those before it set, and filters by that of the one
     before it."""
-    for clock in draw_clocks(0):
-        events = {bundle.id: (Event(f"e{bundle.id}", "a", None, 1_300_000),) for bundle in clock.bundles}
-        case = Case("s", "p", clock.with_bundles(events))
+    for timeline in draw_timelines(0):
+        events = {bundle.id: (Event(f"e{bundle.id}", "a", None, 1_300_000),) for bundle in timeline.bundles}
+        case = Case("s", "p", timeline.with_bundles(events))
         twin = perturbation.twin(case, 0) or case
         schedule = twin.schedule
-        batches = plan(schedule.clock)
+        batches = plan(schedule.timeline)
         ran_at = [0, *(batch.moves_to for batch in batches)]
         for arrival in schedule.arrivals:
             number = next(n for n, batch in enumerate(batches) if batch.bundle and batch.step == arrival.step)
@@ -146,7 +148,7 @@ def test_bundles_and_timers_meet_the_watermarks_of_the_schedule(perturbation):
 
 
 def test_a_schedule_that_was_driven_is_proven():
-    prove(PACK, plan(SCHEDULE.clock), _progress())
+    prove(PACK, plan(SCHEDULE.timeline), _progress())
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_a_schedule_that_was_driven_is_proven():
 )
 def test_anything_else_is_not(progress, says):
     with pytest.raises(NotDriven, match=says):
-        prove(PACK, plan(SCHEDULE.clock), progress)
+        prove(PACK, plan(SCHEDULE.timeline), progress)
 
 
 OF_COALESCED = {"rows": (1, 1, 2, 3, 1), "watermarks": (0, 1_000, 1_000, 2_000, 9_000)}
@@ -191,7 +193,7 @@ OF_REPARTITIONED = {"rows": (1, 1, 2, 1), "watermarks": (0, 1_000, 1_000, 9_000)
     ids=["coalesced", "settled", "restarted", "retried", "resumed", "repartitioned"],
 )
 def test_what_steps_ask_for_is_proven(pack, progress):
-    prove(pack, plan(pack.clock), progress)
+    prove(pack, plan(pack.timeline), progress)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ def test_what_steps_ask_for_is_proven(pack, progress):
 )
 def test_steps_that_were_not_carried_out_are_noticed(pack, progress, says):
     with pytest.raises(NotDriven, match=f"micro-batch {says}"):
-        prove(pack, plan(pack.clock), progress)
+        prove(pack, plan(pack.timeline), progress)
 
 
 @pytest.mark.parametrize(
@@ -227,12 +229,12 @@ def test_steps_that_were_not_carried_out_are_noticed(pack, progress, says):
 def test_an_engine_that_settled_elsewhere_is_noticed(asked, done, progress):
     """Before the bundle after a coalesced advance, or not before that after another."""
     with pytest.raises(NotDriven, match="was for step"):
-        prove(asked, plan(done.clock), _progress(**progress))
+        prove(asked, plan(done.timeline), _progress(**progress))
 
 
 def test_a_bundle_that_was_filtered_by_another_watermark_is_noticed():
     """As where an advance gets no micro-batch to settle in."""
-    batches = plan(SETTLED.clock, settling=0)
+    batches = plan(SETTLED.timeline, settling=0)
     progress = _progress(rows=(1, 2, 3), watermarks=(0, 1_000, 2_000))
     with pytest.raises(NotDriven, match=r"micro-batch 1 .* filtered late rows at watermark 0, not 1000"):
         prove(SETTLED, batches, progress, settling=0)
@@ -242,26 +244,26 @@ def test_every_operator_has_the_partitions_asked_for():
     progress = _progress(**OF_REPARTITIONED, partitions=5)
     progress[2]["stateOperators"].append({"numShufflePartitions": 2})
     with pytest.raises(NotDriven, match=r"micro-batch 2 .* partitions, not 5"):
-        prove(REPARTITIONED, plan(REPARTITIONED.clock), progress)
+        prove(REPARTITIONED, plan(REPARTITIONED.timeline), progress)
 
 
 def test_a_restart_is_proven_by_the_run_ids():
     """One that was planned and missed is not driven, nor one that nobody planned."""
     steps = tuple(replace(step, id=step.id + (step.id > 3)) for step in SCHEDULE.steps)
     pack = Pack((Case("s", "p", Schedule((*steps[:4], Restart(4), *steps[4:]))),))
-    batches = plan(pack.clock)
+    batches = plan(pack.timeline)
     progress = _progress(queries="000001111")
     prove(pack, batches, progress)
     with pytest.raises(NotDriven, match="a restart was missed"):
         prove(pack, batches, _progress())
     with pytest.raises(NotDriven, match="wrong query"):
-        prove(PACK, plan(SCHEDULE.clock), progress)
+        prove(PACK, plan(SCHEDULE.timeline), progress)
 
 
 @pytest.mark.parametrize("left_out", range(9))
 def test_a_plan_that_lacks_a_batch_is_not_proven(left_out):
     """The proof follows the schedule, not the plan that was carried out."""
-    batches = plan(SCHEDULE.clock)
+    batches = plan(SCHEDULE.timeline)
     del batches[left_out]
     watermarks, rows, moved = [], [], 0
     for batch in batches:

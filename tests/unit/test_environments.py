@@ -2,24 +2,54 @@
 
 import subprocess
 from importlib.metadata import distributions
+from pathlib import Path
 
 import pytest
 
-from conformance import environments
-from conformance.checking import not_expressible
-from conformance.engine import CannotRun, EngineInfo
-from conformance.environments import Release, link_harness, python_of, requirements
-from conformance.registry import UnknownName, load_engine, load_scenarios, releases_of
-from conformance.results import Verdict
+from conformance.execution import environments
+from conformance.execution.environments import link_harness, python_of, requirements
+from conformance.judgement.cell import Verdict
+from conformance.judgement.verdict import not_expressible
+from conformance.model.engine import CannotRun, EngineInfo
+from conformance.model.release import Release
+from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, releases_of
 
 
 def test_the_release_takes_the_place_of_what_the_harness_asks_for():
     """With the options of the extra that has it, and without the other frameworks."""
     found = requirements(Release("pyspark", "4.0.5"))
-    assert "pyspark[connect]==4.0.5" in found
-    assert [r for r in found if r.startswith("pandas")]
-    assert not [r for r in found if r.startswith(("apache-beam", "pytest"))]
-    assert "apache-beam==2.70.0" in requirements(Release("apache-beam", "2.70.0"))
+    assert found.framework == ("pandas", "pyarrow", "pyspark[connect]==4.0.5")
+    assert not [r for r in found.harness if r.startswith(("apache-beam", "pyarrow", "pytest"))]
+    assert "apache-beam==2.70.0" in requirements(Release("apache-beam", "2.70.0")).framework
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_dependencies_are_of_the_releases_time_where_they_can_be_had(monkeypatch, tmp_path, dated):
+    """Else they are what the harness is tested with; the harness's own come on top and change none of them."""
+    monkeypatch.setenv(environments.CACHE, str(tmp_path))
+    asked = []
+
+    def run(command, **options):
+        asked.append(words := list(command))
+        if "venv" in words:
+            Path(words[-1], "bin").mkdir(parents=True)
+        if "lock" in words:
+            lock = Path(words[words.index("--project") + 1], "uv.lock")
+            lock.write_text(
+                '[[package]]\nname = "pyspark"\nsdist = { url = "x", upload-time = "2023-09-26T20:30:58.621Z" }\n',
+                encoding="utf-8",
+            )
+        failed = not dated and "--exclude-newer" in words
+        return subprocess.CompletedProcess(command, int(failed), stdout="numpy==1.26.0\n", stderr="")
+
+    monkeypatch.setattr(environments.subprocess, "run", run)
+    python_of(Release("pyspark", "3.5.0"))
+    installs = [words for words in asked if "install" in words]
+    assert installs[0][installs[0].index("--exclude-newer") + 1] == "2023-09-27"
+    assert len(installs) == (2 if dated else 3)
+    assert dated or [word for word in installs[1] if word.startswith("pandas<3")]
+    assert "--constraint" in installs[-1]
+    assert not [word for word in installs[-1] if word.startswith(("pyspark", "pandas", "pyarrow"))]
 
 
 def test_the_harness_is_linked_with_all_that_registers_something(tmp_path):

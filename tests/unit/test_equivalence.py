@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from conformance.equivalence import IMPLIES, Equivalence, alike, correspondences, first_difference, grades
-from conformance.generation import draw_clocks, schedules
-from conformance.guarantees import programs_of
-from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, Schedule, Trace, program_ref, renumbered
-from conformance.perturbation import (
+from conformance.generation.schedules import schedules
+from conformance.generation.timelines import draw_timelines
+from conformance.model.case import Case, program_ref
+from conformance.model.equivalence import IMPLIES, Equivalence, alike, correspondences, first_difference, grades
+from conformance.model.perturbation import (
     ALONE,
     EMPTY_BUNDLE,
     FINER,
@@ -19,12 +19,16 @@ from conformance.perturbation import (
     RESTART,
     RESUME,
     RETRY,
-    SHIFT,
     SHIFT_TIMES,
     UNRELATED_KEY,
 )
-from conformance.program import Program
-from conformance.registry import load_engine, load_scenarios
+from conformance.model.program import Program
+from conformance.model.runs import Pack
+from conformance.model.scenario import programs_of
+from conformance.model.schedule import Advance, Deliver, Event, Schedule, renumbered
+from conformance.model.timeline_changes import SHIFT
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.registry import load_engine, load_scenarios
 
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)
@@ -185,10 +189,10 @@ def test_shifted_times_are_shifted_back():
 
 CASES = st.one_of(
     [
-        schedules(clock, scenario.domain[name]).map(lambda drawn, to=(scenario.id, name): Case(*to, drawn))
+        schedules(timeline, scenario.domain[name]).map(lambda drawn, to=(scenario.id, name): Case(*to, drawn))
         for scenario in SCENARIOS
         for name in scenario.programs
-        for clock in draw_clocks(0)
+        for timeline in draw_timelines(0)
     ]
 )
 

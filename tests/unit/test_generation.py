@@ -3,29 +3,29 @@
 import importlib
 from collections import Counter, defaultdict
 
-import pytest
+from drawn import SEED, WANTED
 
-from conformance.generation import CLOCKS, CLOCKS_EACH, IN_CLOCK, SPARSE_EACH, draw_cases, draw_clocks
-from conformance.perturbation import BY_ID, PERTURBATIONS, RARE
-from conformance.registry import load_scenarios
-from conformance.runner import exercised_by_any_reading
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.generation.timelines import TIMELINES, draw_timelines
+from conformance.generation.twins import IN_TIMELINE, SPARSE_EACH, TIMELINES_EACH
+from conformance.model.perturbation import BY_ID, PERTURBATIONS, RARE, possible
+from conformance.plugins.registry import load_scenarios
 from scenarios.state_isolation import FAMILIES
 
 SCENARIOS = load_scenarios()
 _exercised = exercised_by_any_reading(SCENARIOS)
 
-
-@pytest.fixture(scope="module")
-def cases():
-    return draw_cases(SCENARIOS, 30, 7, _exercised)
+MANY = 30
+"""Cases of one scenario, for what few cases do not have."""
 
 
 def test_the_same_seed_gives_the_same_cases(cases):
-    """Whatever scenarios are drawn beside: here those of each family of clocks."""
+    """Whatever scenarios are drawn beside: here those of each family of timelines."""
     few = [s for s in SCENARIOS if s.id in ("late-data", "state-ttl", "initial-state")]
     names = {scenario.id for scenario in few}
-    assert draw_cases(few, 30, 7, _exercised) == [case for case in cases if case.scenario in names]
-    assert draw_cases(few[:1], 30, 8, _exercised) != draw_cases(few[:1], 30, 7, _exercised)
+    assert draw_cases(few, WANTED, SEED, _exercised) == [case for case in cases if case.scenario in names]
+    assert draw_cases(few[:1], WANTED, SEED + 1, _exercised) != draw_cases(few[:1], WANTED, SEED, _exercised)
 
 
 def test_what_else_is_loaded_changes_no_case(tmp_path, monkeypatch):
@@ -38,23 +38,23 @@ def test_what_else_is_loaded_changes_no_case(tmp_path, monkeypatch):
     assert draw_cases([scenario], 10, 7, _exercised) == before
 
 
-def test_clocks_are_distinct():
-    drawn = draw_clocks(7)
-    assert len({clock.clock for clock in drawn}) == len(drawn) == 2 * CLOCKS
-    assert Counter(len(clock.bundles) == 1 for clock in drawn) == {True: CLOCKS, False: CLOCKS}
+def test_timelines_are_distinct():
+    drawn = draw_timelines(7)
+    assert len({timeline.timeline for timeline in drawn}) == len(drawn) == 2 * TIMELINES
+    assert Counter(len(timeline.bundles) == 1 for timeline in drawn) == {True: TIMELINES, False: TIMELINES}
 
 
-def test_every_guarantee_gets_its_cases(cases):
+def test_every_guarantee_gets_its_cases(cases, tested):
     """At least as many distinct ones as were asked for, without those that only some engines can run, unless it is
     about them."""
     about = {g.id: {p.id for p in g.same_under} for s in SCENARIOS for g in s.guarantees}
     rare = {p.id for p in PERTURBATIONS if p.needs & RARE}
     found = defaultdict(set)
-    for case, tested in zip(cases, _exercised(cases), strict=True):
-        for guarantee in tested:
+    for case, asked in zip(cases, tested, strict=True):
+        for guarantee in asked:
             if case.perturbation not in rare - about[guarantee]:
                 found[guarantee].add(case.digest)
-    assert {g.id: len(found[g.id]) for s in SCENARIOS for g in s.guarantees if len(found[g.id]) < 30} == {}
+    assert {g.id: len(found[g.id]) for s in SCENARIOS for g in s.guarantees if len(found[g.id]) < WANTED} == {}
 
 
 def test_twins_come_with_their_base(cases):
@@ -66,13 +66,13 @@ def test_twins_come_with_their_base(cases):
     assert len(dense) == len(set(dense))
 
 
-def test_the_first_cases_of_a_clock_ask_for_all_that_its_cases_ask_for(cases):
-    """A slow engine runs no others of a clock with waits."""
+def test_the_first_cases_of_a_timeline_ask_for_all_that_its_cases_ask_for():
+    """A slow engine runs no others of a timeline with waits."""
     [scenario] = [s for s in SCENARIOS if s.id == "state-ttl"]
-    mine = [case for case in cases if case.scenario == scenario.id]
+    mine = draw_cases([scenario], MANY, SEED, _exercised)
     families: dict[object, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for case, tested in zip(mine, _exercised(mine), strict=True):
-        families[case.program, case.schedule.clock][case.base or case.id] |= tested
+        families[case.program, case.schedule.timeline][case.base or case.id] |= tested
     for (program, _), tested_by in families.items():
         asked = [*tested_by.values()]
         goals = sum(g.program == program for g in scenario.guarantees)
@@ -84,9 +84,9 @@ def test_every_perturbation_makes_twins(cases):
     assert {case.perturbation for case in cases} == {"", *BY_ID}
 
 
-def test_twins_on_the_clock_of_their_case_are_few(cases):
-    twins = Counter(case.base for case in cases if case.base and _keeps_clock(BY_ID[case.perturbation]))
-    assert max(twins.values()) == IN_CLOCK
+def test_twins_on_the_timeline_of_their_case_are_few(cases):
+    twins = Counter(case.base for case in cases if case.base and _keeps_timeline(BY_ID[case.perturbation]))
+    assert max(twins.values()) == IN_TIMELINE
 
 
 def test_twins_without_neighbours_are_few(cases):
@@ -99,21 +99,21 @@ def test_twins_without_neighbours_are_few(cases):
     assert 0 < max(twins.values()) <= 2 * SPARSE_EACH
 
 
-def test_twins_on_clocks_of_their_own_share_few_clocks(cases):
-    """Those of all programs the same, each being an engine run: the clocks of several bundles, and one of one bundle. Jobs that start
-    with state have clocks of their own."""
-    clocks = defaultdict(set)
+def test_twins_on_timelines_of_their_own_share_few_timelines(cases):
+    """Those of all programs the same, each being an engine run: the timelines of several bundles, and one of one bundle. Jobs that start
+    with state have timelines of their own."""
+    timelines = defaultdict(set)
     for case in cases:
-        if case.base and not BY_ID[case.perturbation].keeps_clock and not case.schedule.bundles[0].initial:
-            clocks[case.perturbation].add(case.schedule.clock)
-    assert max(map(len, clocks.values())) <= CLOCKS_EACH + 1
+        if case.base and not BY_ID[case.perturbation].keeps_timeline and not case.schedule.bundles[0].initial:
+            timelines[case.perturbation].add(case.schedule.timeline)
+    assert max(map(len, timelines.values())) <= TIMELINES_EACH + 1
 
 
-def _keeps_clock(perturbation):
-    return perturbation.keeps_clock and not perturbation.sparse
+def _keeps_timeline(perturbation):
+    return perturbation.keeps_timeline and not perturbation.sparse
 
 
-def test_a_clock_of_one_bundle_has_on_time_events_only(cases):
+def test_a_timeline_of_one_bundle_has_on_time_events_only(cases):
     single = [case for case in cases if len(case.schedule.bundles) == 1]
     assert single
     assert all(arrival.on_time for case in single for arrival in case.schedule.arrivals)
@@ -129,13 +129,25 @@ def test_boundaries_are_hit(cases):
     )
 
 
-def test_a_case_has_keys_of_one_family(cases):
+def test_a_case_has_keys_of_one_family():
     """Of state isolation, whose names are easily taken for each other; each family is drawn."""
-    drawn = [
-        case for case in cases if case.scenario == "state-isolation" and case.program == "by key" and not case.base
-    ]
+    [scenario] = [s for s in SCENARIOS if s.id == "state-isolation"]
+    drawn = [c for c in draw_cases([scenario], MANY, SEED, _exercised) if c.program == "by key" and not c.base]
     keys = [{arrival.event.key for arrival in case.schedule.arrivals} for case in drawn]
     assert all(any(mine <= set(family) for family in FAMILIES) for mine in keys)
     assert {number for number, family in enumerate(FAMILIES) for mine in keys if mine and mine <= set(family)} == set(
         range(len(FAMILIES))
     )
+
+
+def test_twins_are_of_the_perturbations_that_their_program_can_have(cases):
+    programs = {(s.id, name): program for s in SCENARIOS for name, program in s.programs.items()}
+    made = defaultdict(set)
+    for case in cases:
+        made[case.scenario, case.program].add(case.perturbation)
+    for place, program in programs.items():
+        can = {perturbation.id for perturbation in PERTURBATIONS if possible(program, perturbation)}
+        assert made[place] - {""} <= can
+        assert (program.waits or program.initial) == (len(can) < len(PERTURBATIONS))
+    for place in (place for place, program in programs.items() if program.waits):
+        assert len(made[place] - {""}) >= 4, "what a program in processing time can have is made"

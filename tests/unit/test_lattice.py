@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from conformance import checking
-from conformance.engine import NATIVE, Capabilities, EngineInfo, Feature, unsupported
-from conformance.equivalence import IMPLIES, Equivalence, alike, maximal
-from conformance.generation import draw_cases
-from conformance.guarantees import Scenario, programs_of, promise
-from conformance.lattice import survey
-from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
-from conformance.packing import packs_of
-from conformance.perturbation import PERTURBATIONS, REORDER_KEY, REORDERINGS, RETRY, REVERSE
-from conformance.program import Program
-from conformance.registry import load_engine, load_scenarios
-from conformance.runner import exercised_by_any_reading
-from conformance.specified import reference_traces
+from conformance.execution.packing import packs_of
+from conformance.judgement.evidence import Runs
+from conformance.judgement.reference import reference_traces
+from conformance.judgement.stability import survey
+from conformance.model.case import Case
+from conformance.model.engine import Capabilities, EngineInfo
+from conformance.model.equivalence import IMPLIES, Equivalence, alike, maximal
+from conformance.model.feature import NATIVE, Feature, unsupported
+from conformance.model.perturbation import PERTURBATIONS, REORDER_KEY, REORDERINGS, RETRY, REVERSE
+from conformance.model.program import Program
+from conformance.model.scenario import Scenario, programs_of, promise
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.registry import load_engine, load_scenarios
 from engines.reference import SPECIFIED
 
 SCENARIOS = load_scenarios()
@@ -24,12 +25,18 @@ PROGRAMS = programs_of(SCENARIOS)
 
 
 @pytest.fixture(scope="module")
-def cases():
-    return draw_cases(SCENARIOS, 20, 3, exercised_by_any_reading(SCENARIOS))
+def specified(cases):
+    return _runs(load_engine("reference"), cases)
+
+
+@pytest.fixture(scope="module")
+def surveyed(cases, specified):
+    """What is known of the reference."""
+    return _survey("reference", cases, specified)
 
 
 def _runs(engine, cases):
-    runs = checking.Runs()
+    runs = Runs()
     for pack in packs_of(cases, 1_000):
         runs.add(pack, engine.run(pack, PROGRAMS))
     return runs
@@ -54,16 +61,16 @@ def test_the_order_is_partial():
         assert all(IMPLIES[w] <= weaker for w in weaker)
 
 
-def test_every_promise_is_kept_by_the_reference_on_every_pair(cases):
+def test_every_promise_is_kept_by_the_reference_on_every_pair(surveyed):
     """So that calling pairs inapplicable can hide nothing that was promised."""
     promised = 0
-    for survival in _survey("reference", cases).values():
-        for grade in survival.grades:
+    for stability in surveyed.values():
+        for grade in stability.grades:
             assert grade.refuted == 0
-            if grade.equivalence is survival.promised:
+            if grade.equivalence is stability.promised:
                 promised += 1
-                assert (grade.counted, grade.inapplicable) == (survival.pairs, 0)
-    assert promised == sum(len(kept) for s in SCENARIOS for kept in s.survives.values())
+                assert (grade.counted, grade.inapplicable) == (stability.pairs, 0)
+    assert promised == sum(len(kept) for s in SCENARIOS for kept in s.stable_under.values())
 
 
 def test_a_promise_names_perturbations():
@@ -73,10 +80,9 @@ def test_a_promise_names_perturbations():
     }
 
 
-def test_every_program_is_surveyed_under_every_perturbation(cases):
-    surveyed = _survey("reference", cases)
+def test_every_program_is_surveyed_under_every_perturbation(cases, surveyed):
     assert surveyed.keys() == {(s.id, name, p.id) for s in SCENARIOS for name in s.programs for p in PERTURBATIONS}
-    assert sum(survival.pairs for survival in surveyed.values()) == sum(bool(case.base) for case in cases)
+    assert sum(stability.pairs for stability in surveyed.values()) == sum(bool(case.base) for case in cases)
 
 
 def test_a_broken_engine_loses_its_equivalence(cases):
@@ -88,31 +94,32 @@ def test_a_broken_engine_loses_its_equivalence(cases):
     refuting = [c for c in reordered if Equivalence.IDENTICAL not in alike(program, seen[c.base], seen[c.id])]
     assert refuting
     for perturbation in {case.perturbation for case in refuting}:
-        survival = surveyed["per-key-counting", "count", perturbation]
-        assert survival.promised is Equivalence.IDENTICAL
-        assert Equivalence.IDENTICAL not in survival.observed
-        base, twin = survival.grades[0].smallest
+        stability = surveyed["per-key-counting", "count", perturbation]
+        assert stability.promised is Equivalence.IDENTICAL
+        assert Equivalence.IDENTICAL not in stability.observed
+        base, twin = stability.grades[0].smallest
         assert base.id == twin.base
         assert twin.size == min(case.size for case in refuting if case.perturbation == perturbation)
-        assert all(survival.traces[case.id] == runs.traces[case.id] for case in (base, twin))
+        assert all(stability.traces[case.id] == runs.traces[case.id] for case in (base, twin))
 
 
-def test_a_case_that_a_failure_did_not_reach_says_nothing_of_it(cases):
-    runs = _runs(load_engine("reference"), cases)
+def test_a_case_that_a_failure_did_not_reach_says_nothing_of_it(cases, specified, surveyed):
     retried = [case for case in cases if case.perturbation == RETRY.id]
-    before = sum(s.pairs for key, s in _survey("reference", cases, runs).items() if key[2] == RETRY.id)
-    runs.untouched = {retried[0].id}
-    after = sum(s.pairs for key, s in _survey("reference", cases, runs).items() if key[2] == RETRY.id)
+    before = sum(s.pairs for key, s in surveyed.items() if key[2] == RETRY.id)
+    bases = {case.base for case in retried}
+    those = [case for case in cases if case in retried or case.id in bases]
+    runs = Runs(specified.traces, untouched={retried[0].id})
+    after = sum(s.pairs for key, s in _survey("reference", those, runs).items() if key[2] == RETRY.id)
     assert (before, after) == (len(retried), len(retried) - 1)
 
 
 @pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.id)
 def test_an_engine_of_one_bundle_and_no_watermark_cannot_be_asked_all(perturbation):
     """What is missing is named: something that the perturbation needs."""
-    survival = _survey("beam-fnapi", [], checking.Runs())["per-key-counting", "count", perturbation.id]
-    named = {survival.unsupported.partition(":")[0]}
+    stability = _survey("beam-fnapi", [], Runs())["per-key-counting", "count", perturbation.id]
+    named = {stability.unsupported.partition(":")[0]}
     assert named <= ({need.value for need in perturbation.needs} or {""})
-    assert survival.observed == []
+    assert stability.observed == []
 
 
 def _small(name, *keys, **more):
@@ -135,8 +142,8 @@ def _survive(engine, reference, runs=None, features=None):
     cases = [*BASES, *RETRIED]
     given, specified = (dict(zip((c.id for c in cases), traces, strict=True)) for traces in (engine, reference))
     info = EngineInfo("e", "", Capabilities(dict.fromkeys(Feature, NATIVE) | (features or {}), SPECIFIED))
-    found = survey([PLAIN], cases, runs or checking.Runs(given), info, lambda cases: specified)
-    return {survival.perturbation: survival for survival in found}
+    found = survey([PLAIN], cases, runs or Runs(given), info, lambda cases: specified)
+    return {stability.perturbation: stability for stability in found}
 
 
 ORDERED, SWAPPED, OTHERS = _out(1, 2), _out(2, 1), _out(3, 2)
@@ -170,12 +177,12 @@ def test_the_smallest_refuting_pair_is_the_one_with_the_smallest_twin():
     specified = traces | {twin.id: trace for twin, trace in zip(twins, (OTHERS, SWAPPED), strict=True)}
     info = EngineInfo("e", "", Capabilities(dict.fromkeys(Feature, NATIVE), SPECIFIED))
     for reference, counted, inapplicable in [(dict.fromkeys(traces, ORDERED), 2, 0), (specified, 0, 2)]:
-        found = survey([PLAIN], cases, checking.Runs(traces), info, lambda cases, given=reference: given)
+        found = survey([PLAIN], cases, Runs(traces), info, lambda cases, given=reference: given)
         (first, *_) = next(s for s in found if s.perturbation == RETRY.id).grades
         assert (first.counted, first.inapplicable) == (counted, inapplicable)
         assert first.smallest == ((BASES[1], twins[1]) if counted else None)
     one = traces | {twins[0].id: ORDERED, twins[1].id: SWAPPED}
-    found = survey([PLAIN], cases, checking.Runs(traces), info, lambda cases: one)
+    found = survey([PLAIN], cases, Runs(traces), info, lambda cases: one)
     (first, *_) = next(s for s in found if s.perturbation == RETRY.id).grades
     assert (first.counted, first.inapplicable, first.smallest) == (1, 1, (BASES[0], twins[0]))
 
@@ -195,9 +202,9 @@ def test_a_pair_without_both_answers_is_left_out():
     for at in range(6):
         traces = dict(zip((c.id for c in (*BASES, *RETRIED)), [ORDERED] * 6, strict=True))
         name = list(traces)[at]
-        assert _survive([ORDERED] * 6, [ORDERED] * 6, checking.Runs(traces | {name: stopped}))[RETRY.id].pairs == 2
+        assert _survive([ORDERED] * 6, [ORDERED] * 6, Runs(traces | {name: stopped}))[RETRY.id].pairs == 2
         del traces[name]
-        assert _survive([ORDERED] * 6, [ORDERED] * 6, checking.Runs(traces))[RETRY.id].pairs == 2
+        assert _survive([ORDERED] * 6, [ORDERED] * 6, Runs(traces))[RETRY.id].pairs == 2
 
 
 def test_what_the_engine_lacks_is_named_and_the_other_perturbations_are_surveyed():
@@ -214,7 +221,7 @@ def _survey_without(feature):
     return _survive([ORDERED] * 6, [ORDERED] * 6, features={feature: unsupported("it has none")})
 
 
-def test_what_is_known_of_a_survival_is_written_down():
+def test_what_is_known_of_a_stability_is_written_down():
     survived = _survive([ORDERED] * 4 + [SWAPPED] * 2, [ORDERED] * 6)[RETRY.id].to_json()
     assert (survived["scenario"], survived["program"], survived["perturbation"]) == ("s", "p", "retry")
     assert (survived["promised"], survived["observed"]) == ("same sequence", ["same multiset"])

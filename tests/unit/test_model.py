@@ -7,31 +7,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.generation import clocks, schedules
-from conformance.guarantees import Domain
-from conformance.model import (
-    DRAIN,
+from conformance.generation.schedules import schedules
+from conformance.generation.timelines import timelines
+from conformance.model.case import Case
+from conformance.model.runs import Pack
+from conformance.model.scenario import Domain
+from conformance.model.schedule import (
     Advance,
-    Case,
     Deliver,
-    Emission,
     Event,
     FailOnce,
     InvalidSchedule,
-    Pack,
     Partitions,
     Restart,
     Schedule,
-    Trace,
-    canonical,
     renumbered,
 )
+from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.values import canonical
 
 EVENT = Event("e1", "a", None, 1_500)
 GOOD = (Advance(0, 1_000), Deliver(1, (EVENT,)), Advance(2, 5_000))
 
 any_schedule = (
-    st.booleans().flatmap(clocks).flatmap(lambda clock: schedules(clock, Domain(offsets=(0, 1, -1), on_time=False)))
+    st.booleans()
+    .flatmap(timelines)
+    .flatmap(lambda timeline: schedules(timeline, Domain(offsets=(0, 1, -1), on_time=False)))
 )
 
 
@@ -172,12 +173,12 @@ def test_a_twin_has_an_id_of_its_own():
     twin = Case("s", "p", Schedule(GOOD), "alone", base.id)
     assert twin.id != base.id
     assert twin.digest == base.digest
-    assert Pack((base, twin)).clock == base.schedule.clock
+    assert Pack((base, twin)).timeline == base.schedule.timeline
 
 
-def test_a_pack_has_one_clock():
+def test_a_pack_has_one_timeline():
     other = Case("s", "p", Schedule((Advance(0, 1), Advance(1, 2))))
-    with pytest.raises(InvalidSchedule, match="share one clock"):
+    with pytest.raises(InvalidSchedule, match="share one timeline"):
         Pack((Case("s", "p", Schedule(GOOD)), other))
 
 

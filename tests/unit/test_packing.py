@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
-from conformance.generation import draw_cases
-from conformance.model import Advance, Case, Deliver, Event, Pack, Schedule, Wait
-from conformance.packing import chosen, halves, packs_of
-from conformance.perturbation import BY_ID
-from conformance.registry import load_scenarios
-from conformance.runner import exercised_by_any_reading
+from conformance.execution.packing import chosen, halves, packs_of
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.model.case import Case
+from conformance.model.perturbation import BY_ID
+from conformance.model.program import Program
+from conformance.model.runs import Pack
+from conformance.model.scenario import Domain, Guarantee, Scenario, asked_by
+from conformance.model.schedule import Advance, Deliver, Event, Schedule, Wait
+from conformance.plugins.registry import load_scenarios
 
 
 def case(time, perturbation="", base=None, program="p"):
@@ -41,6 +45,16 @@ def test_what_alone_asks_for_a_guarantee_comes_before_what_brings_more_perturbat
     assert chosen([*packs, of_its_own], 2, predicates) == [PACKS[0], of_its_own]
 
 
+def test_a_relation_is_put_to_the_test_under_each_of_its_perturbations():
+    """Not under any one of them: other packs would be chosen, which bring more and leave the rest of its promise untried."""
+    relation = Guarantee("it survives", "p", same_under=(BY_ID["restart"], BY_ID["resume"]))
+    domains = {"p": Domain((0,))}
+    scenario = Scenario("s", "", {"p": Program()}, domains, (relation,))
+    restarted, resumed = Pack((case(6_000, "restart", ONE),)), Pack((case(8_000, "resume", ONE),))
+    more = Pack((TWIN, case(4_000, "shift", PACKS[0].cases[1], program="q")))
+    assert chosen([PACKS[0], more, restarted, resumed], 3, asked_by([scenario])) == [PACKS[0], restarted, resumed]
+
+
 def test_twins_whose_base_is_not_run_are_left_out():
     twin = case(4_000, "shift", OTHER)
     packs = [PACKS[0], Pack((OTHER,)), Pack((TWIN, twin))]
@@ -55,8 +69,8 @@ def test_of_packs_that_bring_as_much_the_shorter_one_is_run():
 
 def test_broad_packs_have_cases_of_all_programs():
     events = [(Event("e1", "a", None, 2_000 + n),) for n in range(3)]
-    clock = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
-    cases = [Case("s", program, clock.with_bundles({1: bundle})) for program in "pq" for bundle in events]
+    timeline = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
+    cases = [Case("s", program, timeline.with_bundles({1: bundle})) for program in "pq" for bundle in events]
     assert [[case.program for case in pack.cases] for pack in packs_of(cases, 4)] == [["p", "p", "p", "q"], ["q", "q"]]
     broad = packs_of(cases, 4, broad=True)
     assert [[case.program for case in pack.cases] for pack in broad] == [["p", "q", "p", "q"], ["p", "q"]]
@@ -75,7 +89,7 @@ def test_when_everything_is_there_the_packs_with_the_most_cases_are_next():
     assert chosen([*PACKS[:3], more], 2) == [PACKS[0], more]
 
 
-def test_a_case_is_not_parted_from_its_twins_on_its_clock():
+def test_a_case_is_not_parted_from_its_twins_on_its_timeline():
     """What was handed over can then be judged, whichever packs are chosen."""
     scenarios = load_scenarios(["index-assignment"])
     cases = draw_cases(scenarios, 20, 1, exercised_by_any_reading(scenarios))
@@ -86,19 +100,21 @@ def test_a_case_is_not_parted_from_its_twins_on_its_clock():
         for most in (1, 5, 12, 40):
             handed = {case.id for pack in chosen(packs, most) for case in pack.cases}
             assert {case.base for case in cases if case.id in handed and case.base} <= handed
-    clocks = {case.id: case.schedule.clock for case in cases}
+    timelines = {case.id: case.schedule.timeline for case in cases}
     where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
-    in_clock = [c for c in cases if c.base and clocks[c.base] == clocks[c.id] and not BY_ID[c.perturbation].sparse]
-    assert in_clock
-    assert all(where[case.id] == where[case.base] for case in in_clock)
+    in_timeline = [
+        c for c in cases if c.base and timelines[c.base] == timelines[c.id] and not BY_ID[c.perturbation].sparse
+    ]
+    assert in_timeline
+    assert all(where[case.id] == where[case.base] for case in in_timeline)
 
 
 def test_a_pack_with_waits_has_a_bound_of_its_own():
     waiting = Schedule((Advance(0, 1_000), Deliver(1), Wait(2, 8_000), Advance(3, 9_000)))
     plain = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
     cases = [
-        Case("s", "p", clock.with_bundles({1: (Event("e1", "a", None, 2_000 + n),)}))
-        for clock in (waiting, plain)
+        Case("s", "p", timeline.with_bundles({1: (Event("e1", "a", None, 2_000 + n),)}))
+        for timeline in (waiting, plain)
         for n in range(4)
     ]
     assert [len(pack.cases) for pack in packs_of(cases, 4, 2)] == [2, 2, 4]
@@ -107,9 +123,9 @@ def test_a_pack_with_waits_has_a_bound_of_its_own():
 
 
 def test_halves_of_a_pack_keep_families_and_programs_together():
-    clock = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
+    timeline = Schedule((Advance(0, 1_000), Deliver(1), Advance(2, 9_000)))
     events = [(Event("e1", "a", None, 2_000 + n),) for n in range(40)]
-    pack = Pack(tuple(Case("s", program, clock.with_bundles({1: bundle})) for program in "pq" for bundle in events))
+    pack = Pack(tuple(Case("s", program, timeline.with_bundles({1: bundle})) for program in "pq" for bundle in events))
     first, second = halves(pack)
     assert len(first.cases) == len(second.cases) == 40
     assert {c.program for c in first.cases} == {c.program for c in second.cases} == {"p", "q"}

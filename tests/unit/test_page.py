@@ -10,11 +10,11 @@ from importlib.resources import files
 import pytest
 from hostile import EVIL, hostile_results
 
-from conformance.model import Advance, Deliver, Event, Schedule
-from conformance.results import Verdict
-from conformance.selftest import SelfTest
-from conformance.witnesses import Witness
-from reports import html, kills
+from conformance.judgement.cell import Verdict
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.run.power import Asked, Power
+from conformance.run.selftest import SelfTest
+from reports import html, kills, markdown
 
 SCRIPT = (files("reports") / "templates" / "page.js").read_text(encoding="utf-8")
 
@@ -115,14 +115,14 @@ def test_the_page_shows_what_the_cases_of_a_cell_had(results):
     assert "of 3 cases: late 2" in html.render([results])
 
 
+def of_version(results, number):
+    return {name: replace(record, versions={"spark": number}) for name, record in results.environment.items()}
+
+
 def test_versions_stand_side_by_side_with_what_changed(results):
     """In both directions; the last run has the plain links."""
-    old = replace(
-        results, environment={n: {**e, "versions": {"spark": "4.2.1"}} for n, e in results.environment.items()}
-    )
-    new = replace(
-        results, environment={n: {**e, "versions": {"spark": "4.3.0"}} for n, e in results.environment.items()}
-    )
+    old = replace(results, environment=of_version(results, "4.2.1"))
+    new = replace(results, environment=of_version(results, "4.3.0"))
     flipped = {"beam-direct": Verdict.VIOLATED, "spark-tws": Verdict.HOLDS}
     new.cells = [replace(cell, verdict=flipped.get(cell.engine, cell.verdict)) for cell in results.cells]
     page = html.render([old, new])
@@ -171,7 +171,7 @@ def test_a_change_that_does_not_change_the_verdict_is_told_as_one(results):
 
 
 def test_engines_whose_names_are_nearly_alike_keep_their_evidence_apart(results):
-    results.environment["beam_direct"] = {**results.environment["beam-direct"], "column": "beam_direct"}
+    results.environment["beam_direct"] = replace(results.environment["beam-direct"], shown_as="beam_direct")
     results.cells.append(replace(results.cells[1], engine="beam_direct"))
     page = Page(html.render([results]))
     assert len({*page.ids}) == len(page.ids)
@@ -179,23 +179,54 @@ def test_engines_whose_names_are_nearly_alike_keep_their_evidence_apart(results)
 
 
 def test_the_smallest_witness_is_shown_and_the_others_are_named(results):
-    first = Witness.from_json(results.witnesses[results.cells[0].witness])
+    first = results.witnesses[results.cells[0].witness]
     more = Schedule(
         (Advance(0, 1_000), Deliver(1, tuple(Event(f"e{n}", "a", None, 1_000) for n in range(3))), Advance(2, 9_000))
     )
     larger = replace(first, case=replace(first.case, schedule=more))
-    results.witnesses[larger.id] = larger.to_json()
+    results.witnesses[larger.id] = larger
     results.cells.insert(0, replace(results.cells[0], perturbation="split", witness=larger.id))
     page = html.render([results])
     assert "The smallest case seen to fail (as drawn), 1 element in all" in page
-    assert f'Another, of 3 elements (split): <code class="copy">conformance replay witnesses/{larger.id}.json' in page
+    assert f'Another, of 3 elements (split): <code class="copy">conformance replay {larger.id}' in page
 
 
 def test_a_guarantee_that_only_an_older_run_has_keeps_its_row(results):
     """Scenarios change, too."""
     texts = results.scenarios["s"]
-    newer = replace(results, scenarios={"s": {**texts, "guarantees": {"h": texts["guarantees"]["g"]}}})
+    newer = replace(results, scenarios={"s": replace(texts, guarantees={"h": texts.guarantees["g"]})})
     newer.cells = [replace(cell, guarantee="h") for cell in results.cells]
     page = Page(html.render([results, newer]))
     assert {"row-s-g", "row-s-h"} <= {*page.ids}
     assert {link[1:] for link in page.links} <= {*page.ids}
+
+
+def test_a_row_that_holds_in_part_has_a_mark_words_and_a_count_of_its_own(results):
+    holds = next(cell for cell in results.cells if cell.verdict is Verdict.HOLDS)
+    unexercised = replace(holds, perturbation="restart", verdict=Verdict.UNKNOWN, cases=0, reason="not exercised")
+    whole = html.render([results])
+    results.cells.append(unexercised)
+    page = html.render([results])
+    assert "◐ holds, in part (1 of 2)" in page
+    assert 'class="v in-part"' in page
+    assert "not exercised: restart" in page
+    assert 'class="v in-part">1 in part' in page, "the count of its engine"
+    assert 'class="v in-part" href' not in whole
+    assert f"◐ {holds.cases}" in markdown.render([results])
+
+
+@pytest.mark.parametrize(("cases", "bar"), [(9, "▂"), (50, "▄"), (100, "█")])
+def test_the_strength_of_what_holds_is_seen_at_a_glance(results, cases, bar):
+    results.cells = [replace(c, cases=cases) if c.verdict is Verdict.HOLDS else c for c in results.cells]
+    assert f'title="at least {cases} under each perturbation">{bar}</span>' in html.render([results])
+    assert f"{bar} 1" in markdown.render([results])
+    assert f"✓{bar} {cases}" in markdown.render([results])
+
+
+def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results):
+    engine = results.engines[0]
+    power = Power(engine, Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
+    page = html.render([results], None, [power, replace(power, engine="another")])
+    told = "a quick run (5 cases a guarantee, share 10%, 1 of 7 packs) would catch 1 of 2 seeded bugs"
+    assert page.count(told) == 1
+    assert EVIL not in page

@@ -9,21 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
-from conformance.generation import draw_clocks, schedules
-from conformance.guarantees import Domain
-from conformance.model import (
-    Advance,
-    Case,
-    Deliver,
-    Event,
-    FailOnce,
-    Partitions,
-    Restart,
-    Schedule,
-    canonical,
-    renumbered,
-)
-from conformance.perturbation import (
+from conformance.generation.schedules import schedules
+from conformance.generation.timelines import draw_timelines
+from conformance.model.case import Case
+from conformance.model.perturbation import (
     ALONE,
     BY_ID,
     COALESCE,
@@ -32,7 +21,6 @@ from conformance.perturbation import (
     FINER,
     INTERLEAVE,
     MERGE,
-    PARTITIONS,
     PERTURBATIONS,
     REDELIVER,
     RENAME,
@@ -44,19 +32,22 @@ from conformance.perturbation import (
     RETRY,
     REVERSE,
     SEVERAL,
-    SHIFT,
     SHIFT_TIMES,
     SINGLES,
     SPLIT,
     UNRELATED_KEY,
 )
-from conformance.program import FixedWindows
-from conformance.registry import load_scenarios
+from conformance.model.program import FixedWindows
+from conformance.model.scenario import Domain
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
+from conformance.model.timeline_changes import PARTITIONS, SHIFT
+from conformance.model.values import canonical
+from conformance.plugins.registry import load_scenarios
 
 DOMAIN = Domain(offsets=(0, 1, -1), on_time=False)
 
-CLOCKS = [clock for seed in range(3) for clock in draw_clocks(seed)]
-DRAWN = {clock: schedules(clock, DOMAIN) for clock in CLOCKS}
+TIMELINES = [timeline for seed in range(3) for timeline in draw_timelines(seed)]
+DRAWN = {timeline: schedules(timeline, DOMAIN) for timeline in TIMELINES}
 SEEDS = st.integers(0, 99)
 
 quickly = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -73,7 +64,7 @@ def cases(draw, drawn):
 
 
 CASES = cases(st.one_of(list(DRAWN.values())))
-CASES_OF_SEVERAL_BUNDLES = cases(st.one_of([drawn for clock, drawn in DRAWN.items() if len(clock.bundles) > 1]))
+CASES_OF_SEVERAL_BUNDLES = cases(st.one_of([drawn for timeline, drawn in DRAWN.items() if len(timeline.bundles) > 1]))
 
 
 def twins(perturbation):
@@ -210,20 +201,20 @@ def test_no_event_is_lost_or_invented(perturbation, base, twin):
 
 
 @given_twins(*PERTURBATIONS)
-def test_it_keeps_the_clock_where_it_says_so(perturbation, base, twin):
-    assert (twin.clock == base.clock) is perturbation.keeps_clock
+def test_it_keeps_the_timeline_where_it_says_so(perturbation, base, twin):
+    assert (twin.timeline == base.timeline) is perturbation.keeps_timeline
 
 
-@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if not p.keeps_clock], ids=lambda p: p.id)
+@pytest.mark.parametrize("perturbation", [p for p in PERTURBATIONS if not p.keeps_timeline], ids=lambda p: p.id)
 @quickly
 @given(data=st.data())
-def test_cases_of_one_clock_get_twins_of_one_clock(perturbation, data):
+def test_cases_of_one_timeline_get_twins_of_one_timeline(perturbation, data):
     """Whatever their events and their program, so that they share a pack."""
-    drawn_on, seed = DRAWN[data.draw(st.sampled_from(CLOCKS))], data.draw(SEEDS)
+    drawn_on, seed = DRAWN[data.draw(st.sampled_from(TIMELINES))], data.draw(SEEDS)
     drawn = [Case(name, name, data.draw(drawn_on)) for name in ("one", "other")]
     found = [perturbation.twin(case, seed) for case in drawn]
     assume(all(found))
-    assert found[0].schedule.clock == found[1].schedule.clock
+    assert found[0].schedule.timeline == found[1].schedule.timeline
 
 
 @given_twins(REORDER_KEY)
@@ -414,7 +405,7 @@ def test_what_has_nothing_to_change_has_no_twin(case, without_hold):
 
 @pytest.mark.parametrize("perturbation", [RETRY, RESUME], ids=lambda p: p.id)
 def test_a_case_whose_bundle_is_empty_has_no_twin(perturbation):
-    """Though other cases of its clock have one: the bundle that fails is the clock's, and not the first of several."""
+    """Though other cases of its timeline have one: the bundle that fails is the timeline's, and not the first of several."""
     case = _case(Advance(0, 10), Deliver(1, _events("a")), Deliver(2), Advance(3, 90))
     other = _case(Advance(0, 10), Deliver(1), Deliver(2, _events("a")), Advance(3, 90))
     answers = {tuple(bool(perturbation.twin(c, seed)) for c in (case, other)) for seed in range(30)}

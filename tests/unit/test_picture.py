@@ -5,23 +5,13 @@ from xml.etree import ElementTree
 import pytest
 from hostile import EVIL, SCHEDULE, TRACE
 
-from conformance.equivalence import Equivalence
-from conformance.model import (
-    DRAIN,
-    Advance,
-    Case,
-    Deliver,
-    Emission,
-    Event,
-    FailOnce,
-    Partitions,
-    Restart,
-    Schedule,
-    Trace,
-)
-from conformance.witnesses import Witness
+from conformance.model.case import Case
+from conformance.model.equivalence import Equivalence
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule
+from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.results.witness import Witness, read_witnesses
 from reports import picture
-from reports.picture import Panel
+from reports.panels import Panel, beside, panels, replayed
 
 ON_TIME, AT, LATE = Event("e1", "a", None, 1_001), Event("e2", "a", None, 1_000), Event("e3", "b", None, 999)
 STEPS = Schedule((Advance(0, 1_000), Deliver(1, (ON_TIME, AT, LATE)), Advance(2, 9_000)))
@@ -97,7 +87,7 @@ def test_the_first_difference_is_marked_on_both_sides():
     """Where one gave nothing, a box says so."""
     left = Panel("left", STEPS, emitted(("a", 1, 1), ("b", 5, 1)))
     right = Panel("right", STEPS, emitted(("a", 1, 1), ("a", 2, 2), ("b", 5, 1)))
-    one, two = picture.beside(left, right)
+    one, two = beside(left, right)
     assert one.lacks == (2, "a")
     assert two.differs == Emission("a", 2, 2)
     assert "nothing" in texts(drawn(one))
@@ -109,7 +99,7 @@ def test_the_first_difference_is_marked_on_both_sides():
 def test_alike_up_to_what_was_promised_is_not_marked():
     left = Panel("left", STEPS, emitted(("a", 1, 1), ("a", 2, 1)))
     right = Panel("right", STEPS, emitted(("a", 2, 1), ("a", 1, 1)))
-    marked = {how: picture.beside(left, right, how)[0].differs for how in Equivalence}
+    marked = {how: beside(left, right, how)[0].differs for how in Equivalence}
     assert marked[Equivalence.IDENTICAL] == marked[Equivalence.SAME_SEQUENCE] == Emission("a", 1, 1)
     assert marked[Equivalence.SAME_MULTISET] is None
     assert marked[Equivalence.SAME_FINAL_VALUE] == Emission("a", 2, 1)
@@ -123,7 +113,7 @@ def witness():
 
 def test_a_picture_alone_is_a_whole_document_with_a_legend(witness):
     """Well-formed whatever the texts are; colours of its own."""
-    text = picture.document(picture.panels(witness))
+    text = picture.document(panels(witness))
     image = ElementTree.fromstring(text)
     assert "\x07" not in text
     assert "{http://www.w3.org/2000/svg}script" not in {element.tag for element in image.iter()}
@@ -133,7 +123,7 @@ def test_a_picture_alone_is_a_whole_document_with_a_legend(witness):
 
 def test_a_replay_on_several_engines_is_drawn_beside_the_reference(witness):
     seen = {"one": {witness.case.id: TRACE}, "two": {witness.case.id: Trace(())}, "none": {}}
-    found = picture.replayed(witness, seen)
+    found = replayed(witness, seen)
     assert [panel.title for panel in found] == ["on one", "on two", "on the reference"]
     assert found[0].differs
     assert found[2].lacks
@@ -142,21 +132,21 @@ def test_a_replay_on_several_engines_is_drawn_beside_the_reference(witness):
 def test_where_the_reference_gives_something_else_for_a_twin_it_is_drawn_too(witness):
     twin = Case("s", "p", SCHEDULE, "split", witness.case.id)
     pair = Witness("g", "", twin, witness.case, "e", {}, "", Trace(()), TRACE, base_seen=TRACE)
-    assert [panel.title for panel in picture.panels(pair)][2] == "its twin, on the reference"
+    assert [panel.title for panel in panels(pair)][2] == "its twin, on the reference"
 
 
 def test_twins_are_drawn_beside_each_other(witness):
     twin = Case("s", "p", SCHEDULE, "split", witness.case.id)
     pair = Witness("g", "", twin, witness.case, "e", {}, "", TRACE, TRACE, base_seen=Trace(()))
     titles = ["the base, on e", "its twin (split), on e"]
-    assert [panel.title for panel in picture.panels(pair)] == titles
-    assert [panel.title for panel in picture.replayed(pair, {"e": {twin.id: TRACE, witness.case.id: TRACE}})] == titles
+    assert [panel.title for panel in panels(pair)] == titles
+    assert [panel.title for panel in replayed(pair, {"e": {twin.id: TRACE, witness.case.id: TRACE}})] == titles
 
 
 def test_pictures_of_the_stored_witnesses_are_legible_at_320_px():
     """High enough for any of them, or nearly: a taller one is not shrunk."""
     from pathlib import Path
 
-    found = [Witness.read(path) for path in sorted(Path(__file__, "../../../witnesses").resolve().glob("*.json"))]
-    heights = [int(drawn(panel).get("height")) for witness in found for panel in picture.panels(witness)]
+    found = read_witnesses(Path(__file__, "../../../witnesses").resolve())
+    heights = [int(drawn(panel).get("height")) for witness in found for panel in panels(witness)]
     assert max(heights) <= 320

@@ -5,19 +5,23 @@ import sys
 
 import pytest
 
-from conformance import registry
-from conformance.agreement import agreements
-from conformance.loading import LOAD, ask_for, narrowed
-from conformance.model import Advance, Case, Deliver, Emission, Event, Schedule, Trace
-from conformance.port import BeamPort, InvalidPort, Port, SparkPort, moment
-from conformance.registry import UnknownName, load_engine, load_scenarios, port_engines, users, users_scenarios
-from conformance.results import Results
-from reports.words import compared_ports
+from conformance.judgement.agreement import agreements
+from conformance.model.case import Case
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Emission, Trace
+from conformance.plugins import registry
+from conformance.plugins.adapter import adapter_digest
+from conformance.plugins.loading import ask_for, narrowed
+from conformance.plugins.port import BeamPort, InvalidPort, Port, SparkPort, moment
+from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, port_engines, users, users_scenarios
+from conformance.results.record import EngineRecord, RunRecord
+from conformance.results.results import Results
+from reports.likeness import compared_ports
 
 PREAMBLE = """
-from conformance.guarantees import Domain, Guarantee, Scenario
-from conformance.port import BeamPort, Port, SparkPort
-from conformance.program import Program
+from conformance.model import Domain, Guarantee, Scenario
+from conformance.plugins.port import BeamPort, Port, SparkPort
+from conformance.model import Program
 
 
 class Fn:
@@ -52,7 +56,7 @@ SPARK = SparkPort(processor=Processor, input="a string", row=same, output="a str
 @pytest.fixture
 def load(tmp_path, monkeypatch):
     """Writes a file of ports and loads it."""
-    monkeypatch.setenv(LOAD, "")
+    monkeypatch.setattr("conformance.plugins.loading._asked", ())
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", list(sys.path))
 
@@ -69,11 +73,11 @@ def test_a_port_is_two_engines_and_narrows_its_scenario(load):
     assert port_engines() == ["beam-port:i", "spark-port:i"]
     assert set(port_engines()) <= set(registry.engine_ids())
     (scenario,) = users_scenarios()
-    assert list(scenario.programs) == list(scenario.domain) == list(scenario.survives) == ["global"]
+    assert list(scenario.programs) == list(scenario.domain) == list(scenario.stable_under) == ["global"]
     assert {guarantee.program for guarantee in scenario.guarantees} == {"global"}
     for name, words in (("beam-port:i", "Fn"), ("spark-port:i", "Processor")):
         engine = load_engine(name)
-        assert (engine.id, engine.capabilities.idiom.words) == (name, words)
+        assert (engine.id, engine.capabilities.native_operator.words) == (name, words)
         assert engine.capabilities.runs("index-assignment/global")
         assert not engine.capabilities.runs("index-assignment/per window")
 
@@ -92,16 +96,18 @@ def test_a_file_may_have_a_scenario_alone(load):
     assert port_engines() == []
 
 
-def test_what_is_loaded_changes_what_identifies_the_adapter(load):
-    text = 'PORT = Port(name="i", scenario="index-assignment", program="global", beam=BEAM)\n'
-    load(text)
-    before = registry.adapter_digest(load_engine("beam-port:i"))
-    load(text + "# edited", "other.py")
-    assert registry.adapter_digest(load_engine("beam-port:i")) != before
+def test_what_a_loaded_file_does_is_part_of_what_identifies_the_adapter(load, tmp_path):
+    load('PORT = Port(name="i", scenario="index-assignment", program="global", beam=BEAM)\n')
+    engine = load_engine("beam-port:i")
+    before, file = adapter_digest(engine), tmp_path / "my_port.py"
+    file.write_text(file.read_text() + "# a comment")
+    assert adapter_digest(engine) == before
+    file.write_text(file.read_text() + "\nMORE = 1")
+    assert adapter_digest(engine) != before
 
 
 def test_nothing_is_loaded_by_default(monkeypatch):
-    monkeypatch.delenv(LOAD, raising=False)
+    monkeypatch.setattr("conformance.plugins.loading._asked", ())
     assert port_engines() == users_scenarios() == []
     with pytest.raises(UnknownName, match="no such port is loaded; name its file with --load"):
         load_engine("spark-port:index")
@@ -123,12 +129,12 @@ FILES = [
     ('PORT = Port(name="p", scenario="late-data", program="x", beam=BEAM)', "unknown program 'x'; late-data has:"),
     ('PORT = Port(name="p", scenario=MINE)', "line 38: port p: nothing to run"),
     ('PORT = Port(name="p q", scenario=MINE, beam=BEAM)', "letters, digits and .-_ only"),
-    ('PORTS = [Port(name="p", scenario=MINE, beam=BEAM)] * 2', "two ports called 'p'"),
+    ('PORTS = [Port(name="p", scenario=MINE, beam=BEAM)] * 2', "two ports are called 'p'; rename one"),
     ('PORT = Port(name="p", scenario=MINE, beam=SPARK)', "beam is a BeamPort, not SparkPort("),
     ('PORT = Port(name="p", scenario=MINE, spark=Processor)', "spark is a SparkPort, not the class Processor"),
     (
         'from dataclasses import replace\nPORT = Port(name="p", scenario=replace(MINE, name="late data"), beam=BEAM)',
-        "has the id of one that is there",
+        "a registered scenario has the id of the scenario",
     ),
 ]
 
@@ -151,7 +157,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(load, text, says):
     ],
 )
 def test_what_is_not_there_is_refused(monkeypatch, name, says):
-    monkeypatch.setenv(LOAD, "")
+    monkeypatch.setattr("conformance.plugins.loading._asked", ())
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", "")
     ask_for([name])
@@ -211,8 +217,8 @@ def _said(left, right, specified=GIVEN):
     traces = {name: {case.id: trace} for name, trace in (("beam-port:i", left), ("spark-port:i", right))}
     references = dict.fromkeys(traces, lambda cases: {case.id: specified for case in cases})
     found = agreements([scenario], [case], traces, references, stops=frozenset(traces))
-    environment = {name: {"idiom": "Fn", "column": name} for name in traces}
-    results = Results({}, environment, {}, [], agreements=[agreement.to_json() for agreement in found])
+    environment = {name: EngineRecord(native_operator="Fn", shown_as=name) for name in traces}
+    results = Results(RunRecord(), environment, {}, [], agreements=found)
     return [sentence for sentence, _ in compared_ports(results)]
 
 

@@ -4,7 +4,7 @@ import pytest
 from handmade import run as _run
 from handmade import said as _said
 
-from conformance.model import Advance
+from conformance.model.schedule import Advance
 from scenarios import anomaly_detection as anomalies
 from scenarios import batching_per_key as batching
 from scenarios import click_trail as clicks
@@ -251,6 +251,23 @@ def test_what_a_timer_cleared_does_not_fire_after_it():
     assert _said(predicate, _chained(steps, first, cleared)) == [
         "the timer for 13000 that a timer of e1 cleared fired all the same"
     ]
+
+
+def test_a_timer_that_a_timer_moved_fires_at_its_new_time_only():
+    """Set at 12 s to 14 s instead of 13 s. An engine that does not know whose timer it fires says no event."""
+    predicate, steps = timers.moved_from_a_timer_fires_at_its_new_time_only, [1_000, [("e1", "a", 2_000)], 90_000]
+    first, old, new = ("first", "e1", 12_000, 2), ("moved", "e1", 13_000, 2), ("moved", "e1", 14_000, 2)
+    against = (
+        "a timer of e1 of key a moved a timer from 13000 to 14000: it fired {} times for 13000, {} times for 14000"
+    )
+    assert _said(predicate, _chained(steps, old, new)) == []
+    assert _said(predicate, _chained(steps, first, new)) == [True]
+    assert _said(predicate, _chained(steps, old, first, new)) == [True]
+    assert _said(predicate, _chained(steps, first, old, new)) == [against.format(1, 1)]
+    assert _said(predicate, _chained(steps, first, ("moved", "", 13_000, 2), new)) == [against.format(1, 1)]
+    assert _said(predicate, _chained(steps, first, old)) == [against.format(1, 0)]
+    assert _said(predicate, _chained(steps, first)) == [against.format(0, 0)]
+    assert _said(predicate, _chained(steps, first, new, new)) == [against.format(0, 2)]
 
 
 # Session timeout

@@ -6,29 +6,33 @@ from dataclasses import replace
 import pytest
 from inprocess import InProcess
 
-from conformance.checking import not_expressible
-from conformance.engine import EngineInfo, Feature, NotDriven, schedule_needs, unsupported
-from conformance.generation import WAIT, draw_cases, examples, waiting_clocks
-from conformance.guarantees import Observation
-from conformance.model import (
+from conformance.execution.packing import packs_of
+from conformance.execution.watched import FirstRuns, Watched
+from conformance.generation.cases import draw_cases
+from conformance.generation.examples import examples
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.generation.timelines import WAIT, waiting_timelines
+from conformance.judgement.cell import Verdict
+from conformance.judgement.verdict import not_expressible
+from conformance.model.case import Case
+from conformance.model.engine import EngineInfo, NotDriven, schedule_needs
+from conformance.model.feature import Feature, unsupported
+from conformance.model.program import Cell, InvalidProgram, Program
+from conformance.model.scenario import Observation
+from conformance.model.schedule import (
     SLACK,
     Advance,
-    Case,
     Deliver,
-    Emission,
     Event,
     InvalidSchedule,
     Partitions,
     Schedule,
-    Trace,
     Wait,
     renumbered,
 )
-from conformance.packing import packs_of
-from conformance.program import Cell, InvalidProgram, Program
-from conformance.registry import load_engine, load_scenarios
-from conformance.results import Verdict
-from conformance.runner import Options, Run, exercised_by_any_reading
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.run.packs import Processes, run_pack
 from scenarios import initial_state as initial
 from scenarios import processing_time_timers as timers
 from scenarios import state_ttl as ttl
@@ -115,8 +119,8 @@ def test_times_to_live_lie_between_what_waits_are_told_from():
     for program in (*ttl.SCENARIO.programs.values(), *timers.SCENARIO.programs.values()):
         for time in [*program.ttl.values(), *([timers.PAUSE] if program.processing_time else [])]:
             assert WAIT + SLACK <= time < 2 * WAIT
-    for clock in examples(waiting_clocks(), 2, 1, lambda clock: clock.clock):
-        assert sum(isinstance(step, Wait) for step in clock.steps) == 3
+    for timeline in examples(waiting_timelines(), 2, 1, lambda timeline: timeline.timeline):
+        assert sum(isinstance(step, Wait) for step in timeline.steps) == 3
 
 
 @pytest.mark.parametrize("declared", [{"cell": 0}, {"cell": 1.5}, {"other": 10}, {"sum": 10}])
@@ -137,7 +141,7 @@ def _offsets(folder, *times):
 
 def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
     driving = pytest.importorskip("engines.spark.driving")
-    batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).clock)
+    batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
     assert [(b.step, b.bundle, b.wait) for b in batches] == [
         (0, False, 0),
         (0, False, 0),
@@ -150,16 +154,16 @@ def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
     ]
 
 
-def test_what_passed_beside_the_waits_is_told_by_the_engines_own_clock(tmp_path):
+def test_what_passed_beside_the_waits_is_told_by_the_engines_own_timeline(tmp_path):
     driving = pytest.importorskip("engines.spark.driving")
-    batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).clock)
+    batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
     _offsets(tmp_path, 0, 5_000, 6_000, 6_000 + WAIT + 400, 6_000 + WAIT + 900, 50_000, 60_000, 70_000)
     assert driving.drift(batches, tmp_path) == 900
 
 
 def test_a_wait_that_was_too_short_is_noticed(tmp_path):
     driving = pytest.importorskip("engines.spark.driving")
-    batches = driving.plan(_schedule([("e1", None)]).clock)
+    batches = driving.plan(_schedule([("e1", None)]).timeline)
     _offsets(tmp_path, 0, 1, 2, 2 + WAIT - 1, 90_000, 90_001)
     with pytest.raises(NotDriven, match=r"micro-batch 2 \(step 1\) was to last 8000 ms at least"):
         driving.drift(batches, tmp_path)
@@ -354,7 +358,7 @@ def test_where_one_output_a_call_is_to_be_seen_nobody_is_accused():
     assert list(initial.there_for_the_first_element(run)) == [True]
 
 
-def test_a_pack_that_was_too_slow_is_run_in_halves(tmp_path):
+def test_a_pack_that_was_too_slow_is_run_in_halves():
     """An engine on which too much processing time passes while it runs more than 60 cases."""
     scenarios = tuple(load_scenarios(["processing-time-timers", "state-ttl"]))
     cases = draw_cases(scenarios, 40, 1, exercised_by_any_reading(scenarios))
@@ -364,7 +368,8 @@ def test_a_pack_that_was_too_slow_is_run_in_halves(tmp_path):
         return replace(run, untouched=frozenset(run.traces)) if len(pack.cases) > 60 else run
 
     engine = InProcess(load_engine("reference"), spoil)
-    runs, failure = Run(Options(("reference",), scenarios, tmp_path))._try_pack(engine, pack)
+    given = run_pack(Processes(Watched(engine, FirstRuns())), pack)
+    runs = given.runs
     assert len(engine.packs) > 2
-    assert (set(runs.traces), runs.untouched, failure) == ({case.id for case in pack.cases}, set(), "")
+    assert (set(runs.traces), runs.untouched, given.failure) == ({case.id for case in pack.cases}, set(), "")
     assert all(len(pack.cases) <= 60 for pack, _ in runs.packs)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conformance.model import Event
-from conformance.program import Cell, EngineFault, FixedWindows, InvalidProgram, Program, State, call, check_timer
+from conformance.model.program import Cell, EngineFault, FixedWindows, InvalidProgram, Program, State, call, check_timer
+from conformance.model.schedule import Event
 
 EVENT = Event("e1", "a", None, 25_000)
 

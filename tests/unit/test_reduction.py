@@ -5,12 +5,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inprocess import PROGRAMS
 
-from conformance import checking
-from conformance.generation import clocks, schedules
-from conformance.model import Case
-from conformance.packing import packs_of
-from conformance.reduction import CANDIDATES, ROUNDS, Subject, Target, probes, reduce, simplicity, tighter_clocks
-from conformance.registry import load_engine, load_scenarios
+from conformance.confirmation.reduction import (
+    CANDIDATES,
+    ROUNDS,
+    Subject,
+    Target,
+    reduce,
+    simplicity,
+    single_changes,
+    tighter_timelines,
+)
+from conformance.execution.packing import packs_of
+from conformance.generation.schedules import schedules
+from conformance.generation.timelines import timelines
+from conformance.judgement.evidence import findings_against
+from conformance.model.case import Case
+from conformance.plugins.registry import load_engine, load_scenarios
 
 SCENARIOS = {s.id: s for s in load_scenarios()}
 
@@ -47,7 +57,7 @@ class Mutant:
 
 def _target(case, guarantee):
     def fails(subject, traces):
-        return bool(checking.findings_against(guarantee, subject.case, traces[subject.case.id])[1])
+        return bool(findings_against(guarantee, subject.case, traces[subject.case.id])[1])
 
     scenario = SCENARIOS[case.scenario]
     simplest = scenario.domain[case.program].values[0]
@@ -60,8 +70,8 @@ def _target(case, guarantee):
 def test_on_mutants_the_witness_has_the_known_minimal_size(mutant, scenario, name, smallest, data):
     """Whatever failing case it begins with; and no single element can then be left out."""
     guarantee, run = _guarantee(scenario, name), Mutant(mutant)
-    clock = data.draw(clocks(several_bundles=True))
-    strategy = schedules(clock, SCENARIOS[scenario].domain[guarantee.program])
+    timeline = data.draw(timelines(several_bundles=True))
+    strategy = schedules(timeline, SCENARIOS[scenario].domain[guarantee.program])
     cases = [Case(scenario, guarantee.program, data.draw(strategy)) for _ in range(30)]
     traces = run(list({case.id: case for case in cases}.values()))
     failing = [case for case in cases if _target(case, guarantee).fails(Subject(case), traces)]
@@ -73,7 +83,7 @@ def test_on_mutants_the_witness_has_the_known_minimal_size(mutant, scenario, nam
     assert target.minimal
     assert target.reproduced
     assert rounds <= ROUNDS
-    assert run.runs == rounds  # one clock, so one engine run a round
+    assert run.runs == rounds  # one timeline, so one engine run a round
     assert len(target.subject.case.schedule.arrivals) == smallest
 
 
@@ -82,8 +92,8 @@ def test_several_targets_share_their_runs():
         _guarantee("per-key-counting", name)
         for name in ("one-emission-per-element", "running-counts-rise-by-one-per-element")
     ]
-    clock = next(iter(_one_clock()))
-    case = _filled(clock, "per-key-counting", "count")
+    timeline = next(iter(_one_timeline()))
+    case = _filled(timeline, "per-key-counting", "count")
     targets = [_target(case, guarantee) for guarantee in guarantees]
     run = Mutant("output-twice")
     rounds = reduce(targets, run)
@@ -91,23 +101,23 @@ def test_several_targets_share_their_runs():
     assert all(target.minimal and len(target.subject.case.schedule.arrivals) == 1 for target in targets)
 
 
-def _one_clock():
-    from conformance.generation import draw_clocks
+def _one_timeline():
+    from conformance.generation.timelines import draw_timelines
 
-    return draw_clocks(3)
+    return draw_timelines(3)
 
 
-def _filled(clock, scenario, program):
-    from conformance.generation import examples
+def _filled(timeline, scenario, program):
+    from conformance.generation.examples import examples
 
-    found = examples(schedules(clock, SCENARIOS[scenario].domain[program]), 40, 7, lambda schedule: schedule)
+    found = examples(schedules(timeline, SCENARIOS[scenario].domain[program]), 40, 7, lambda schedule: schedule)
     return max((Case(scenario, program, schedule) for schedule in found), key=lambda case: case.size)
 
 
 def test_a_reduction_is_the_same_every_time():
     def reduced():
         target = _target(
-            _filled(_one_clock()[0], "per-key-counting", "count"),
+            _filled(_one_timeline()[0], "per-key-counting", "count"),
             _guarantee("per-key-counting", "one-emission-per-element"),
         )
         reduce([target], Mutant("output-twice"))
@@ -118,7 +128,7 @@ def test_a_reduction_is_the_same_every_time():
 
 def test_it_says_what_it_tried():
     target = _target(
-        _filled(_one_clock()[0], "per-key-counting", "count"),
+        _filled(_one_timeline()[0], "per-key-counting", "count"),
         _guarantee("per-key-counting", "one-emission-per-element"),
     )
     reduce([target], Mutant("output-twice"))
@@ -130,7 +140,7 @@ def test_it_says_what_it_tried():
 
 
 def test_what_does_not_fail_again_is_not_called_reproduced():
-    case = _filled(_one_clock()[0], "per-key-counting", "count")
+    case = _filled(_one_timeline()[0], "per-key-counting", "count")
     target = _target(case, _guarantee("per-key-counting", "one-emission-per-element"))
     reduce([target], Mutant("never-late"))  # harmless to this guarantee
     assert not target.reproduced
@@ -138,7 +148,7 @@ def test_what_does_not_fail_again_is_not_called_reproduced():
 
 
 def test_an_engine_without_an_answer_ends_the_reduction():
-    case = _filled(_one_clock()[0], "per-key-counting", "count")
+    case = _filled(_one_timeline()[0], "per-key-counting", "count")
     target = _target(case, _guarantee("per-key-counting", "one-emission-per-element"))
     assert reduce([target], lambda cases: {}) == 1
     assert not target.reproduced
@@ -146,14 +156,14 @@ def test_an_engine_without_an_answer_ends_the_reduction():
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_probes_keep_the_clock_and_tighter_clocks_the_events(data):
-    clock = data.draw(clocks(several_bundles=data.draw(st.booleans())))
-    schedule = data.draw(schedules(clock, SCENARIOS["late-data"].domain["global"]))
+def test_probes_keep_the_timeline_and_tighter_timelines_the_events(data):
+    timeline = data.draw(timelines(several_bundles=data.draw(st.booleans())))
+    schedule = data.draw(schedules(timeline, SCENARIOS["late-data"].domain["global"]))
     case = Case("late-data", "global", schedule)
-    for words, changed in probes(case):
+    for words, changed in single_changes(case):
         assert words
-        assert changed.schedule.clock == schedule.clock
-    variants = tighter_clocks(schedule)
+        assert changed.schedule.timeline == schedule.timeline
+    variants = tighter_timelines(schedule)
     assert 1 <= len(variants) <= 3
     assert variants[-1] == schedule
     for variant in variants:
@@ -162,7 +172,7 @@ def test_probes_keep_the_clock_and_tighter_clocks_the_events(data):
 
 
 def test_simplicity_prefers_fewer_elements_to_anything_else():
-    cases = [_filled(_one_clock()[0], "per-key-counting", "count")]
+    cases = [_filled(_one_timeline()[0], "per-key-counting", "count")]
     one = cases[0].schedule.arrivals[0].event
     small = Case(
         "per-key-counting",

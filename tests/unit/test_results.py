@@ -1,19 +1,33 @@
 """The results file: its schema, and how cells fold."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conformance.agreement import Agreement, Difference, Grade
-from conformance.equivalence import Equivalence
-from conformance.model import Advance, Case, Emission, Schedule, Trace
-from conformance.results import Cell, Results, UnreadableResults, Verdict, fold
-from conformance.witnesses import Witness
+from conformance.judgement.agreement import Agreement, AgreementGrade, Difference
+from conformance.judgement.cell import MatrixCell, Strength, Verdict
+from conformance.judgement.stability import Stability, StabilityGrade
+from conformance.judgement.verdict import fold
+from conformance.model.case import Case
+from conformance.model.equivalence import Equivalence
+from conformance.model.schedule import Advance, Schedule
+from conformance.model.trace import Emission, Trace
+from conformance.results.record import (
+    EngineRecord,
+    FeatureRecord,
+    GuaranteeRecord,
+    ReplayRecord,
+    RunRecord,
+    ScenarioRecord,
+)
+from conformance.results.results import Results, UnreadableResults
+from conformance.results.witness import Witness
 
 
 def _cell(verdict, cases=0, **more):
-    return Cell("s", "p", "g", more.pop("perturbation", "as drawn"), "e", verdict, "why", cases=cases, **more)
+    return MatrixCell("s", "p", "g", more.pop("perturbation", "as drawn"), "e", verdict, "why", cases=cases, **more)
 
 
 SCHEDULE = Schedule((Advance(0, 1), Advance(1, 2)))
@@ -53,54 +67,103 @@ def test_a_folded_cell_adds_up_its_cases():
     assert fold([HOLDS, HOLDS]).reason.startswith("20 cases")
 
 
+RESTARTED = _cell(Verdict.HOLDS, 4, perturbation="restart")
+NO_RESTART, NO_SPLIT = replace(NOT_EXERCISED, perturbation="restart"), replace(NOT_EXERCISED, perturbation="split")
+
+
+def test_a_row_of_which_a_promised_perturbation_was_not_exercised_holds_in_part():
+    row = fold([HOLDS, NO_RESTART, NO_SPLIT, UNSUPPORTED])
+    assert (row.verdict, row.in_part, row.words) == (Verdict.HOLDS, True, "holds, in part (1 of 3)")
+    assert row.reason.endswith("; not exercised: restart, split")
+    relation = fold([RESTARTED, NO_SPLIT])
+    assert (relation.in_part, relation.unexercised, relation.strength) == (True, ("split",), None)
+
+
+def test_what_the_engine_cannot_express_leaves_a_row_whole():
+    row = fold([HOLDS, RESTARTED, replace(UNSUPPORTED, perturbation="split")])
+    assert (row.in_part, row.words, row.promised) == (False, "holds", 2)
+
+
+def test_a_predicate_promises_no_sparse_perturbation_and_a_relation_each_that_it_names():
+    alone = replace(NOT_EXERCISED, perturbation="alone")
+    assert not fold([HOLDS, RESTARTED, alone]).in_part
+    assert fold([RESTARTED, alone]).in_part
+
+
+@pytest.mark.parametrize(
+    ("cases", "strength"), [(9, Strength.FEW), (10, Strength.SOME), (99, Strength.SOME), (100, Strength.MANY)]
+)
+def test_a_row_is_as_strong_as_its_weakest_promise(cases, strength):
+    row = fold([replace(HOLDS, cases=500), replace(RESTARTED, cases=cases)])
+    assert (row.least, row.strength) == (cases, strength)
+
+
+def test_a_witness_that_fails_is_never_folded_away():
+    unanswered = replace(NO_RESTART, violations=1, witness="w1")
+    assert fold([HOLDS, unanswered]).verdict is Verdict.UNKNOWN
+    assert fold([HOLDS, replace(NO_RESTART, lost=1)]).verdict is Verdict.UNKNOWN
+
+
 AGREEMENT = Agreement(
     "s",
     "p",
     "one",
     "two",
     cases=2,
-    grades=(Grade(Equivalence.IDENTICAL, agree=1, differ=1),),
+    grades=(AgreementGrade(Equivalence.IDENTICAL, agree=1, differ=1),),
     smallest=Difference(Case("s", "p", SCHEDULE), Trace(()), Trace((Emission("a", 1, 1),))),
 )
 
 
-ENTRY = {
-    "title": "",
-    "column": HOLDS.engine,
-    "idiom": "",
-    "versions": {},
-    "lateness": {"global window": "", "fixed windows": ""},
-    "features": {},
-    "packs": {"run": 1, "drawn": 1},
-    "failure": "",
-}
-TEXTS = dict.fromkeys(("claim", "program", "source", "quote", "url"), "")
+TWIN = Case("s", "p", SCHEDULE, "split", AGREEMENT.smallest.case.id)
+STABILITY = Stability(
+    "s",
+    "p",
+    "split",
+    "e",
+    Equivalence.SAME_SEQUENCE,
+    pairs=3,
+    grades=(
+        StabilityGrade(Equivalence.IDENTICAL, 2, 1, 1, (AGREEMENT.smallest.case, TWIN)),
+        StabilityGrade(Equivalence.SAME_SEQUENCE, 3, 0, 0),
+    ),
+    traces={TWIN.base: Trace(()), TWIN.id: Trace((Emission("a", {"n": 1}, 1),))},
+)
+ENGINE = EngineRecord("an engine", HOLDS.engine, versions={"e": "1"}, features={"a feature": FeatureRecord("native")})
 
 
 def _results():
     return Results(
-        run={
-            "harness": "0",
-            "seed": 1,
-            "wanted": 2,
-            "cases": 3,
-            "cases_digest": "d",
-            "clocks": 4,
-            "partial": False,
-            "stored_witnesses": "",
-            "options": {},
-        },
-        environment={HOLDS.engine: ENTRY},
-        scenarios={"s": {"name": "", "summary": "", "guarantees": {"g": TEXTS}}},
+        run=RunRecord("0", 1, 2, 3, "d", 4, scenarios=("s",), engines=("e",)),
+        environment={HOLDS.engine: ENGINE},
+        scenarios={"s": ScenarioRecord("a name", "a summary", {"g": GuaranteeRecord("a claim", "p")})},
         cells=[HOLDS, VIOLATED],
-        agreements=[AGREEMENT.to_json()],
-        witnesses={WITNESS.id: WITNESS.to_json()},
+        stability=[STABILITY, replace(STABILITY, promised=None, grades=(), traces={}, unsupported="it cannot")],
+        agreements=[AGREEMENT],
+        replays=[ReplayRecord(WITNESS.id, "e", "s", "g", "FIXED")],
+        witnesses={WITNESS.id: WITNESS},
     )
 
 
 def test_results_survive_their_file(tmp_path):
     _results().write(tmp_path / "r.json")
     assert Results.read(tmp_path / "r.json") == _results()
+
+
+def test_a_run_that_asked_less_says_so(tmp_path):
+    assert RunRecord().shortened == []
+    quick = replace(_results(), run=replace(_results().run, brief=True, share=0.1, all_packs=True))
+    quick.write(tmp_path / "r.json")
+    run = Results.read(tmp_path / "r.json").run
+    assert (run.brief, run.share, run.all_packs) == (True, 0.1, True)
+    assert run.shortened == ["brief: a first look", "slow engines ran 10% of their packs"]
+
+
+def test_results_of_before_brevity_was_recorded_are_those_of_a_full_run():
+    data = _results().to_json()
+    for name in ("brief", "share", "all_packs"):
+        del data["run"][name]
+    assert Results.from_json(data) == _results()
 
 
 @pytest.mark.parametrize(
@@ -113,10 +176,15 @@ def test_results_survive_their_file(tmp_path):
         (lambda data: data["cells"][0].update(coverage={"restart": 0}), "at cells/0/coverage/restart"),
         (lambda data: data["agreements"][0].update(cases=-1), "at agreements/0/cases"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
+        (lambda data: data["stability"][0].update(observed=["alike"]), "at stability/0/observed/0"),
+        (lambda data: data["stability"][0].update(scenario="x"), "it speaks of the scenario x"),
+        (lambda data: data["stability"][0]["grades"][0]["smallest"].update(twin=[]), "is not a valid results file: "),
+        (lambda data: data["stability"][0]["grades"][0]["smallest"].update(twin_seen=[["a"]]), "twin_seen/0"),
+        (lambda data: data["replays"][0].update(answer="GONE"), "at replays/0/answer"),
         (lambda data: data.update(extra=1), "at the top"),
         (lambda data: data["environment"].clear(), "it speaks of the engine e"),
         (lambda data: data["witnesses"].clear(), f"it speaks of the witness {WITNESS.id}"),
-        (lambda data: data["witnesses"][WITNESS.id].update(claim="other"), f"witness {WITNESS.id}: it was edited"),
+        (lambda data: data["witnesses"][WITNESS.id].update(sentence="other"), f"witness {WITNESS.id}: it was edited"),
         (lambda data: data["witnesses"][WITNESS.id].update(guarantee="other"), "is not of the cell"),
         (lambda data: data["cells"].append(data["cells"][0]), "has the cell e/s/g/as drawn twice"),
         (lambda data: data["cells"][0].update(cases=0), "holds without a case"),

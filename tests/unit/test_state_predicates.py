@@ -4,8 +4,8 @@ import pytest
 from handmade import run as _run
 from handmade import said as _said
 
-from conformance.guarantees import Domain
-from conformance.model import spelled
+from conformance.model.scenario import Domain
+from conformance.model.values import spelled
 from scenarios import looping_timers as looping
 from scenarios import set_and_map_iteration as iteration
 from scenarios import several_cells as cells

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from conformance.guarantees import programs_of
-from conformance.program import Cell, Program
-from conformance.registry import load_scenarios
+from conformance.model.program import Cell, Program
+from conformance.model.scenario import programs_of
+from conformance.plugins.registry import load_scenarios
 from engines.spark.tws_operator import variables
 
 

@@ -5,18 +5,22 @@ import random
 import pyarrow as pa
 import pytest
 
-from conformance import lattice, tables
-from conformance.checking import Runs
-from conformance.engine import EngineInfo
-from conformance.generation import draw_cases
-from conformance.guarantees import programs_of
-from conformance.judging import Judgement, check
-from conformance.model import Advance, Case, Deliver, Emission, Event, Pack, PackRun, Schedule, StepCount, Trace
-from conformance.packing import packs_of
-from conformance.registry import load_engine, load_scenarios
-from conformance.runner import exercised_by_any_reading
-from conformance.specified import reference_traces
-from conformance.storage import Store, UnusableCases, read_cases, write_cases
+from conformance.execution.packing import packs_of
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.judgement.batches import Judgement, check
+from conformance.judgement.evidence import Runs
+from conformance.judgement.reference import reference_traces
+from conformance.judgement.stability import twins_asked
+from conformance.model.case import Case
+from conformance.model.engine import EngineInfo
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.scenario import programs_of
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.results import tables
+from conformance.results.store import Store, UnusableCases, read_cases, write_cases
 
 SCENARIOS = load_scenarios(["index-assignment", "late-data"])
 PROGRAMS = programs_of(SCENARIOS)
@@ -84,7 +88,7 @@ def _ran(name, cases):
 
 
 def _said(judgement):
-    return list(judgement.cells()), list(judgement.survivals())
+    return list(judgement.cells()), list(judgement.stabilities())
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -106,16 +110,14 @@ def test_check_results_say_the_same_in_one_table_and_in_parts(drawn, name):
         parts.append(tables.check_table(check(SCENARIOS, given, part, info, reference)))
     random.Random(1).shuffle(parts)
     together = Judgement(SCENARIOS, info)
-    asked = lattice.asked(SCENARIOS, info)
+    asked = twins_asked(SCENARIOS, info)
     together.add(tables.checked_of(pa.concat_tables(parts), asked, by_id, runs.traces), by_id, runs.traces, runs.notes)
     assert _said(together) == _said(whole)
     assert together.runs.traces == whole.runs.traces
 
     batches = Judgement(SCENARIOS, info)
     for table in parts:
-        batches.add(
-            tables.checked_of(table, lattice.asked(SCENARIOS, info), by_id, runs.traces), by_id, runs.traces, {}
-        )
+        batches.add(tables.checked_of(table, twins_asked(SCENARIOS, info), by_id, runs.traces), by_id, runs.traces, {})
     assert _said(batches) == _said(whole)
 
 

@@ -11,9 +11,9 @@ from apache_beam.utils.timestamp import Timestamp
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
-from conformance.guarantees import Domain, Guarantee, Scenario
-from conformance.port import BeamPort, Port, SparkPort, moment
-from conformance.program import Cell, Program
+from conformance.model.program import Cell, Program
+from conformance.model.scenario import Domain, Guarantee, Scenario
+from conformance.plugins.port import BeamPort, Port, SparkPort, moment
 
 GAP = 10_000
 

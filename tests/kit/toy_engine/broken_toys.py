@@ -10,9 +10,12 @@ from dataclasses import replace
 
 from toy_engine import CAPABILITIES, Bag, Combining, Job, Map, Set, Timers, Toy, Value
 
-from conformance.engine import NATIVE, CannotRun, Feature, Lateness, LatenessProfile, NotDriven, emulated, unsupported
-from conformance.model import DRAIN, FailOnce, Trace
-from conformance.program import Cell, EngineFault, call
+from conformance.model.engine import CannotRun, NotDriven
+from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Cell, EngineFault, call
+from conformance.model.schedule import FailOnce
+from conformance.model.trace import DRAIN, Trace
 
 BROKEN: dict[str, tuple[type, str]] = {}
 """Name -> (the engine's class, what a message about it says: a regular expression)."""
@@ -259,7 +262,7 @@ class DrainsIntoTheLastStep(Job):
         }
 
 
-@broken("came out in step 99, which the clock does not have")
+@broken("came out in step 99, which the timeline does not have")
 class UnknownSteps(Job):
     def emit(self, scope, output):
         step, self.step = self.step, 99
@@ -360,7 +363,7 @@ class CountsCasesInsteadOfRows(Job):
 # Exceptions and failures
 
 
-@broken(r"a program that raises .*\"an exception\"\] is missing, .* conformance.program.call")
+@broken(r"a program that raises .*\"an exception\"\] is missing, .* conformance.model.program.call")
 class SwallowsExceptions(Job):
     def emit(self, scope, output):
         if output.error is None:
@@ -417,7 +420,7 @@ class FailuresAsTheProgramsOwn(Job):
 @broken(r"run\(\) raised NotDriven: the watermark")
 class IsNotDriven(Job):
     def run(self):
-        if len(self.pack.clock) > 3:
+        if len(self.pack.timeline) > 3:
             raise NotDriven("the watermark was elsewhere")
         return super().run()
 
@@ -427,7 +430,7 @@ class KeepsWhatAFailedAttemptWrote(Job):
     def load(self):
         state = dict(self.state)
         super().load()
-        if isinstance(self.pack.clock[2], FailOnce):
+        if isinstance(self.pack.timeline[2], FailOnce):
             self.state = state
 
 
@@ -537,7 +540,7 @@ class LatestTimersFirst(Job):
             self.fire_one(when, which)
 
 
-@quirk("the counter of late rows is above 0 where rows were dropped, but another number")
+@quirk("the counter of late rows is above 0 where rows were dropped, but differs from their number")
 class CountsLateRowsTwice(Job):
     def result(self):
         run = super().result()

@@ -12,32 +12,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.engine import (
-    NATIVE,
-    Capabilities,
-    Feature,
-    Lateness,
-    LatenessProfile,
-    emulated,
-    unsupported,
-)
-from conformance.model import (
-    DRAIN,
-    Advance,
-    Case,
-    Deliver,
-    Emission,
-    Event,
-    FailOnce,
-    Json,
-    Pack,
-    PackRun,
-    Restart,
-    StepCount,
-    Trace,
-    program_ref,
-)
-from conformance.program import Cell, EngineFault, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import Capabilities
+from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.program import Cell, EngineFault, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Restart
+from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.values import Json
 
 Scope = tuple[str, str, str, int]
 """(program, case, key, window start)."""
@@ -168,7 +151,7 @@ class Job:
         self.fails = False
 
     def run(self) -> PackRun:
-        for step in self.pack.clock:
+        for step in self.pack.timeline:
             self.step = step.id
             if isinstance(step, Advance):
                 self.advance(step)

@@ -1,0 +1,65 @@
+"""A contributor's first scenario: one file more in ``scenarios/``, and no other edit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.judgement.cell import Verdict
+from conformance.results.results import Results
+
+REPOSITORY = Path(__file__).parents[2]
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "venv", "*.egg-info")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout with the scenario of the documentation's example."""
+    folder = tmp_path_factory.mktemp("contributor") / "checkout"
+    shutil.copytree(REPOSITORY, folder, ignore=LEFT_OUT)
+    shutil.copy(folder / "docs" / "examples" / "my_first.py", folder / "scenarios")
+    return folder
+
+
+def python(checkout, *arguments):
+    """Run a module of the checkout, not of what is installed."""
+    path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [sys.executable, "-m", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=checkout,
+        env=os.environ | {"PYTHONPATH": path},
+        check=False,
+    )
+
+
+def test_a_new_scenario_runs(checkout):
+    arguments = ["--scenario", "my-first", "--engine", "reference", "--cases", 20, "--seed", 1, "--out", "build/mine"]
+    done = python(checkout, "conformance.cli", "run", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = Results.read(checkout / "build" / "mine" / "results.json")
+    assert list(results.scenarios) == ["my-first"]
+    drawn = {cell.guarantee: cell.verdict for cell in results.cells if cell.perturbation == "as drawn"}
+    assert drawn == dict.fromkeys(results.scenarios["my-first"].guarantees, Verdict.HOLDS)
+
+
+def test_its_guarantees_catch_mutants(checkout):
+    done = python(checkout, "conformance.cli", "selftest", "--scenario", "my-first", "--cases", 10, "--seeds", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for guarantee in ("the-maximum-never-falls", "every-element-on-time-is-answered"):
+        assert f"my-first/{guarantee}" in done.stdout
+    assert "0 false accusations" in done.stdout
+
+
+def test_the_tests_that_ask_something_of_every_scenario_pass(checkout):
+    """None of them demands a measurement on an engine, a claim, or another entry somewhere."""
+    about = [
+        path for path in sorted((checkout / "tests" / "unit").glob("test_*.py")) if "scenarios" in path.read_text()
+    ]
+    assert about
+    done = python(checkout, "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *about)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,116 @@
+"""A report of somebody else's package is as reachable as ours: by its entry point alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from conformance.cli import job
+from conformance.cli.report import report_
+from conformance.plugins.registry import UnknownName
+from conformance.results.report import load_report, report_names
+from conformance.results.results import Results
+
+STORED = Path(__file__).parents[1] / "stored" / "results-1.json"
+
+MODULE = """
+from conformance.results.report import Report
+
+
+def verdicts(runs):
+    return "".join(f"{cell.engine} {cell.verdict.value}\\n" for cell in runs[-1].cells)
+
+
+def number(runs):
+    return f"{len(runs)} runs"
+
+
+VERDICTS = Report(verdicts, "verdicts.txt")
+"""
+
+ENTRY_POINTS = """
+[conformance.reports]
+verdict-list = their_reports:VERDICTS
+number = their_reports:number
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    """The folder of a package that is installed nowhere but on the path."""
+    folder = tmp_path / "site"
+    about = folder / "their_reports-0.1.dist-info"
+    about.mkdir(parents=True)
+    (folder / "their_reports.py").write_text(MODULE)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-reports\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    return folder
+
+
+@pytest.fixture
+def on_the_path(theirs, monkeypatch):
+    monkeypatch.syspath_prepend(theirs)
+
+
+def conformance(*arguments, theirs, cwd):
+    path = os.pathsep.join(filter(None, [str(theirs), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
+    env = os.environ | {"PYTHONPATH": path}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
+
+
+def test_their_report_has_an_option_of_its_own(theirs, tmp_path):
+    done = conformance(
+        "report", STORED, "--report", "number=n.txt", "--verdict-list", "v.txt", theirs=theirs, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "n.txt").read_text() == "1 runs"
+    assert "reference holds\n" in (tmp_path / "v.txt").read_text()
+
+
+@pytest.mark.usefixtures("on_the_path")
+def test_several_reports_are_written_at_once(tmp_path):
+    files = {"number": tmp_path / "n", "verdict-list": tmp_path / "v", "badge": tmp_path / "b"}
+    asked = [part for name, path in files.items() for part in ("--report", f"{name}={path}")]
+    done = CliRunner().invoke(report_, [str(STORED), str(STORED), *asked])
+    assert done.exit_code == 0, done.output
+    assert files["number"].read_text() == "2 runs"
+    assert all(path.stat().st_size for path in files.values())
+
+
+@pytest.mark.usefixtures("on_the_path")
+def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(tmp_path):
+    """A report that names no file is written when it is asked for."""
+    out = tmp_path / "out"
+    job.prepare(out)
+    (out / "verdicts.txt").write_text("of an earlier run")
+    job.prepare(out)
+    assert not (out / "verdicts.txt").exists()
+    with (tmp_path / "printed").open("w") as printed:
+        job.write(Results.read(STORED), out, Console(file=printed, width=200))
+    assert "verdicts.txt" in (tmp_path / "printed").read_text()
+    written = {path.name for path in out.iterdir() if path.is_file()}
+    ours = {"results.json", "matrix.html", "summary.md", "junit.xml", "cells.csv", "badge.svg"}
+    assert written == {*ours, "verdicts.txt"}
+
+
+@pytest.mark.usefixtures("on_the_path")
+@pytest.mark.parametrize("asked", ["nothing=x", "nothing="])
+def test_an_unknown_report_gives_the_list(asked):
+    done = CliRunner().invoke(report_, [str(STORED), "--report", asked])
+    assert done.exit_code == 2
+    assert ("unknown report 'nothing'; there are: badge, csv, html" in done.output) == (asked == "nothing=x")
+    assert ("is not NAME=FILE" in done.output) == (asked == "nothing=")
+    with pytest.raises(UnknownName, match="number, verdict-list"):
+        load_report("nothing")
+
+
+def test_names_are_told_without_loading_a_report(theirs, monkeypatch):
+    """So that a broken report does not stop the command line."""
+    (theirs / "their_reports.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(theirs)
+    assert {"number", "verdict-list"} <= set(report_names())

@@ -1,0 +1,156 @@
+"""Each claim that guarantees decide is contradicted by engines of which it is false, in each way in which it can be."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.plugins.registry import load_scenarios, mutant_engine
+from conformance.results import claims
+from conformance.results.claims import Answer
+from conformance.results.record import EngineRecord, RunRecord
+from conformance.results.results import Results
+from conformance.run.selftest import judged
+
+CLAIMS = {claim.id: claim for claim in claims.catalogue()}
+
+MUTANTS = {
+    "anomaly-detection": ("state-shared-across-keys",),
+    "batching-per-key": (
+        "bundles-swapped",
+        "state-restored-twice",
+        "timers-see-another-key",
+        "window-boundary-off-by-one",
+    ),
+    "click-trail": ("state-shared-across-keys",),
+    "dedup-then-count": ("state-shared-across-keys", "timers-one-step-early"),
+    "dedup-within-watermark": ("timers-one-step-early", "never-late", "bundle-reversed", "stale-reads-in-a-bundle"),
+    "event-time-ordering": ("state-restored-twice",),
+    "event-time-timers": ("timers-one-step-late", "timers-one-step-early", "due-timers-fire-though-cleared"),
+    "index-assignment": ("state-shared-across-keys", "output-twice", "bundle-reversed", "late-filter-one-step-early"),
+    "initial-state": ("state-restored-twice",),
+    "late-data": ("never-late", "drops-not-counted"),
+    "login-alerts": ("state-shared-across-keys",),
+    "looping-timers": ("state-shared-across-keys",),
+    "per-key-counting": ("bundles-swapped", "output-twice", "state-restored-twice", "state-shared-across-keys"),
+    "processing-time-timers": ("timers-never-fire", "timers-one-step-late", "timers-one-step-early"),
+    "rate-limit": ("state-shared-across-keys",),
+    "session-timeout": (
+        "retry-loses-its-writes",
+        "timers-fire-on-restart",
+        "timers-in-the-order-set",
+        "state-shared-across-keys",
+    ),
+    "set-and-map-iteration": ("state-shared-across-keys",),
+    "several-cells": ("state-restored-twice",),
+    "sliding-windows": ("state-shared-across-keys",),
+    "state-collections": ("bundles-swapped", "clear-of-a-bag-does-nothing"),
+    "state-isolation": ("state-shared-across-keys", "window-boundary-off-by-one"),
+    "state-ttl": ("last-output-of-a-bundle-lost", "ttl-halved", "ttl-ignored", "output-twice"),
+    "stored-state": ("last-write-of-a-bundle-lost", "output-twice", "state-restored-twice"),
+    "timer-firing": ("timers-lost-on-restart", "timers-in-the-order-set"),
+    "stream-join": ("output-twice", "times-truncated-to-the-minute"),
+    "value-state": ("reads-give-the-stored-object", "writes-of-a-read-object-skipped"),
+    "windowed-counting": ("timers-one-step-early", "failed-attempt-kept", "fired-timers-restored"),
+}
+"""Scenario -> mutants that break, together, all its guarantees that decide claims."""
+
+WAYS = {
+    "beam-guide-timer-overwritten": {
+        "an element's move adds a firing": "moved-timers-fire-at-every-time",
+        "a timer's move adds a firing, if both are due at once": "due-timers-fire-though-cleared",
+        "a move keeps the old time": "moving-a-timer-does-nothing",
+        "a move loses the timer": "moving-a-timer-loses-it",
+        "a move doubles the new time": "moved-timers-fire-twice",
+    },
+    "beam-value-modified": {"what was read is the state itself": "reads-give-the-stored-object"},
+    "beam-mutated-value": {"a write of what was read is no change": "writes-of-a-read-object-skipped"},
+    "spark-timers-removed": {
+        "removing does nothing": "cleared-timers-fire",
+        "removing in a timer's callback does nothing": "timers-cleared-by-timers-fire",
+        "what is due fires though removed": "due-timers-fire-though-cleared",
+        "removing one removes others": "clearing-a-timer-ignores-tags",
+    },
+    "spark-timer-once": {
+        "never": "timers-never-fire",
+        "twice": "timers-fire-twice",
+        "in every advance": "timers-never-forgotten",
+    },
+}
+"""Claim -> a way in which its sentence is false -> a mutant of which it is false in that way."""
+
+OTHERWISE = {
+    claim.id: f"the probe {claim.probe} decides it, which asks no mutant" if claim.probe else claim.not_decidable
+    for claim in CLAIMS.values()
+    if not claim.conditions
+}
+"""The claims that no mutant can contradict, and why."""
+
+
+@cache
+def cells(scenario, engine):
+    """What an engine gives for some cases of a scenario."""
+    scenarios, cases = drawn(scenario)
+    return judged(scenarios, engine, cases)
+
+
+@cache
+def drawn(scenario):
+    """The scenario and cases of it, of the programs that guarantees of a claim speak of."""
+    scenarios = load_scenarios([scenario])
+    rows = {condition.row for claim in CLAIMS.values() for condition in claim.conditions}
+    programs = {g.program for g in scenarios[0].guarantees if (scenario, g.id) in rows}
+    cases = draw_cases(scenarios, 5, 0, exercised_by_any_reading(scenarios))
+    return scenarios, [case for case in cases if case.program in programs]
+
+
+def answer(claim, engine, conditions):
+    """What a claim is judged to be by the cells of an engine that some of its conditions name: as if they were of the first engine
+    that the claim speaks of."""
+    about = claim.engines[0]
+    rows = {condition.row for condition in conditions}
+    found = [
+        replace(cell, engine=about)
+        for scenario in sorted({scenario for scenario, _ in rows})
+        for cell in cells(scenario, engine)
+        if cell.row in rows
+    ]
+    results = Results(RunRecord(), {about: EngineRecord(versions={})}, {}, found)
+    return claims.decide([claim], results, {})[0].answer
+
+
+def test_every_claim_is_decided_by_guarantees_or_says_why_not():
+    assert all(OTHERWISE.values())
+    assert {claim.id for claim in CLAIMS.values() if claim.conditions} == set(CLAIMS) - set(OTHERWISE)
+    assert len(OTHERWISE) < len(CLAIMS) / 3
+
+
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS.values() if claim.decided_by], ids=lambda claim: claim.id)
+def test_a_claim_is_contradicted_by_a_mutant_of_each_guarantee_that_decides_it(claim):
+    """And not by the reference, which few cases may leave undecided. Where the claim says the opposite of a guarantee, the reference contradicts it, and a mutant confirms."""
+    for condition in claim.decided_by:
+        says = {answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario]}
+        reference = answer(claim, "reference", [condition])
+        if condition.stands:
+            assert Answer.CONTRADICTED in says, str(condition)
+            assert reference is not Answer.CONTRADICTED, str(condition)
+        else:
+            assert Answer.CONFIRMED in says, str(condition)
+            assert reference is Answer.CONTRADICTED, str(condition)
+
+
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS.values() if claim.shown_by], ids=lambda claim: claim.id)
+def test_what_a_claim_says_may_happen_is_shown_by_a_mutant_of_each_guarantee(claim):
+    """And not by the reference: nothing contradicts such a claim."""
+    for condition in claim.shown_by:
+        says = {answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario]}
+        assert Answer.CONFIRMED in says, str(condition)
+        assert answer(claim, "reference", [condition]) is not Answer.CONFIRMED, str(condition)
+
+
+@pytest.mark.parametrize(("claim", "way"), [(claim, way) for claim, ways in WAYS.items() for way in ways])
+def test_a_claim_is_contradicted_in_each_way_in_which_it_is_false(claim, way):
+    asked = CLAIMS[claim]
+    assert answer(asked, mutant_engine(WAYS[claim][way]), asked.conditions) is Answer.CONTRADICTED

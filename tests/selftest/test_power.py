@@ -1,0 +1,62 @@
+"""What a run on an engine would catch: the mutants on its own cases, packs and capabilities."""
+
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.main import main
+from conformance.plugins.registry import load_scenarios
+from conformance.run.power import Asked, Power, UnreadablePower, power_of
+
+VALUE_STATE = load_scenarios(["value-state"])
+
+
+@pytest.mark.parametrize(
+    ("mutant", "where"),
+    [
+        ("clear-does-nothing", "caught"),
+        ("ttl-ignored", "not_visible"),  # no program of the scenario has a TTL
+        ("initial-state-ignored", "not_visible"),
+    ],
+)
+def test_a_seeded_bug_is_caught_missed_or_not_visible(mutant, where):
+    power = power_of("reference", VALUE_STATE, [mutant], Asked(5))
+    assert [name for name in ("caught", "missed", "not_visible") if mutant in getattr(power, name)] == [where]
+
+
+def test_what_an_engine_cannot_express_is_not_visible_to_it():
+    """beam-fnapi has one bundle and no restart: what a restart loses it could not show."""
+    lost = ["state-lost-on-restart"]
+    assert power_of("reference", VALUE_STATE, lost, Asked(5)).caught
+    assert power_of("beam-fnapi", VALUE_STATE, lost, Asked(5)).not_visible == tuple(lost)
+
+
+def test_a_bug_that_the_chosen_packs_do_not_show_is_missed():
+    """A share of the packs has no restart of this scenario."""
+    few = power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, share=0.1))
+    assert (few.missed, few.run < few.drawn) == (("state-lost-on-restart",), True)
+    assert power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, all_packs=True)).caught
+
+
+def test_the_power_of_a_run_survives_its_file(tmp_path):
+    power = Power("e", Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, ("b",), ("c",))
+    power.write(tmp_path / "p.json")
+    assert Power.read(tmp_path / "p.json") == power
+    (tmp_path / "p.json").write_text("{}")
+    with pytest.raises(UnreadablePower):
+        Power.read(tmp_path / "p.json")
+    replace(power, asked=None).write(tmp_path / "p.json")
+    with pytest.raises(UnreadablePower):
+        Power.read(tmp_path / "p.json")
+
+
+def test_the_command_says_what_would_be_missed(tmp_path):
+    out = tmp_path / "p.json"
+    asked = ["selftest", "--as", "beam-fnapi", "--quick", "--scenario", "value-state", "--json", str(out)]
+    said = CliRunner().invoke(main, asked)
+    assert said.exit_code == 0, said.output
+    power = Power.read(out)
+    assert power.asked == Asked(5, share=0.1, brief=True)
+    assert f"would catch {len(power.caught)} of {power.visible} seeded bugs" in said.output.replace("\n", " ")
+    assert CliRunner().invoke(main, ["selftest", "--quick"]).exit_code == 2

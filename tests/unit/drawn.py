@@ -1,0 +1,3 @@
+"""How the cases are drawn that several files share (the fixture ``cases``)."""
+
+WANTED, SEED = 10, 7

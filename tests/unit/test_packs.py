@@ -1,0 +1,119 @@
+"""Packs whose run fails for a reason that is not a case's are run again; an engine that fails from the start is given up."""
+
+import itertools
+
+import pytest
+from inprocess import InProcess
+
+from conformance.execution.host import EngineDown, NoAnswer
+from conformance.execution.watched import FirstRuns, Watched
+from conformance.model.case import Case
+from conformance.model.engine import CannotRun
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.plugins.registry import load_engine
+from conformance.run.packs import Processes, run_packs
+
+REFERENCE = load_engine("reference")
+REFUSED = "RuntimeError: Python worker failed to connect back"
+
+
+def pack(number):
+    bundle = Deliver(1, (Event("e1", "a", None, 2_000 + number),))
+    return Pack((Case("late-data", "global", Schedule((Advance(0, 1_000), bundle, Advance(2, 9_000)))),))
+
+
+PACKS = tuple(pack(number) for number in range(6))
+
+
+class Supply:
+    """Processes of one engine. ``fails`` gets the number of a process, the pack, and how often it was run: the cause, or None."""
+
+    def __init__(self, fails):
+        self._fails, self._times = fails, {}
+        self.started, self.runs, self.first_runs = [], [], FirstRuns()
+
+    def start(self):
+        number = len(self.started)
+
+        def spoil(pack, run):
+            times = self._times[pack] = self._times.get(pack, 0) + 1
+            self.runs.append((number, PACKS.index(pack)))
+            if error := self._fails(number, pack, times):
+                process.alive = process.alive and "ended" not in str(error) and not isinstance(error, NoAnswer)
+                raise error
+            return run
+
+        process = InProcess(REFERENCE, spoil)
+        self.started.append(process)
+        return Watched(process, self.first_runs)
+
+    def given(self, packs=PACKS):
+        processes = Processes(self.start(), self.start, self.start)
+        return run_packs(processes, packs, 1, done=lambda: None)
+
+
+def test_a_query_that_dies_once_is_run_again_and_nothing_is_lost():
+    supply = Supply(lambda process, pack, times: EngineDown(REFUSED) if pack is PACKS[1] and times == 1 else None)
+    given = supply.given()
+    assert (given.runs.lost, given.failure, len(given.runs.traces)) == ({}, "", 6)
+    assert len(supply.started) == 1
+
+
+def test_a_query_that_dies_again_is_run_in_a_fresh_process():
+    supply = Supply(lambda process, pack, times: EngineDown(REFUSED) if pack is PACKS[1] and process == 0 else None)
+    given = supply.given()
+    assert (given.runs.lost, given.failure) == ({}, "")
+    assert supply.runs[1:4] == [(0, 1), (0, 1), (1, 1)]
+    assert supply.runs[4:] == [(0, 2), (0, 3), (0, 4), (0, 5)]
+
+
+@pytest.mark.parametrize("cause", [REFUSED, "the engine's process ended with code 1"])
+def test_a_pack_that_fails_everywhere_is_lost_and_no_other(cause):
+    given = Supply(lambda process, pack, times: EngineDown(cause) if pack is PACKS[2] else None).given()
+    assert given.runs.lost == {PACKS[2].cases[0].id: cause}
+    assert given.failure == cause
+    assert len(given.runs.traces) == 5
+
+
+def test_a_pack_that_hangs_is_not_run_again_and_the_next_has_a_fresh_process():
+    supply = Supply(lambda process, pack, times: NoAnswer("no answer within 9 s") if pack is PACKS[0] else None)
+    given = supply.given()
+    assert list(given.runs.lost) == [PACKS[0].cases[0].id]
+    assert supply.runs == [(0, 0), *((1, number) for number in range(1, 6))]
+
+
+def test_an_engine_that_fails_its_first_packs_in_one_way_is_given_up_with_one_line():
+    numbers = itertools.count(4_000)
+    supply = Supply(lambda process, pack, times: EngineDown(f"RuntimeError: no worker at port {next(numbers)}"))
+    given = supply.given()
+    assert len(given.runs.lost) == 6
+    assert {number for _, number in supply.runs} == {0, 1}, "the other packs are not tried"
+    given_up = "given up, because its first runs failed in one way: RuntimeError: no worker at port"
+    assert given.failure.startswith(given_up)
+    assert all(given.runs.lost[p.cases[0].id].startswith(given_up) for p in PACKS[2:])
+
+
+def test_an_engine_whose_process_always_ends_is_given_up():
+    supply = Supply(lambda process, pack, times: EngineDown(f"the engine's process ended with code {-times}"))
+    assert len(supply.given().runs.lost) == 6
+    assert len(supply.started) <= 4
+
+
+def test_an_engine_that_has_answered_or_fails_in_several_ways_is_not_given_up():
+    answered = Supply(lambda process, pack, times: None if pack is PACKS[0] else EngineDown(REFUSED))
+    answered.given()
+    several = Supply(lambda process, pack, times: EngineDown(f"Error {'abcdef'[PACKS.index(pack)]}"))
+    several.given()
+    for supply in (answered, several):
+        assert {number for _, number in supply.runs} == set(range(6))
+
+
+def test_a_process_that_cannot_be_started_again_loses_what_is_left():
+    supply = Supply(lambda process, pack, times: EngineDown("the engine's process ended with code 1"))
+
+    def refuse():
+        raise CannotRun("no room")
+
+    given = run_packs(Processes(supply.start(), refuse, refuse), PACKS, 1, done=lambda: None)
+    assert len(given.runs.lost) == 6
