@@ -5,11 +5,11 @@ from apache_beam.transforms.userstate import CombiningValueStateSpec
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
-from conformance.port import BeamPort, Port, SparkPort
+from conformance.plugins.port import BeamPort, Port, SparkPort
 
 
 class AssignIndexFn(beam.DoFn):
-    """As it runs in production, from the Beam blog's post on stateful processing."""
+    """The DoFn as it runs in production, from the Beam blog's post on stateful processing."""
 
     INDEX = CombiningValueStateSpec("index", sum)
 
@@ -21,7 +21,7 @@ class AssignIndexFn(beam.DoFn):
 
 
 class AssignIndexProcessor(StatefulProcessor):
-    """Its port, line by line."""
+    """The port of the DoFn, line by line."""
 
     def init(self, handle):
         self.index = handle.getValueState("index", "n long")

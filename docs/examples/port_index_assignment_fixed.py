@@ -1,4 +1,4 @@
-"""The port of port_index_assignment.py with its bug mended: the index is counted up within a micro-batch, too."""
+"""The port of port_index_assignment.py without its bug: it counts the index up within a micro-batch, too."""
 
 from dataclasses import replace
 

@@ -131,17 +131,17 @@ def predicate_lines(path: Path) -> set[int]:
 def by_selftest(path: Path) -> Callable[[str], bool]:
     """A test of a mutant's source: the selftest's demands on its scenario hold, and every mutant engine is caught by the
     guarantees that caught it before. What the engines do does not depend on predicates, so it is computed once."""
-    from conformance.generation import draw_cases
-    from conformance.guarantees import Observation
-    from conformance.registry import load_engine, load_scenarios, mutant_ids
-    from conformance.runner import exercised_by_any_reading
-    from conformance.selftest import _Bench
+    from conformance.generation.cases import draw_cases
+    from conformance.generation.readings import exercised_by_any_reading
+    from conformance.model.scenario import Observation
+    from conformance.plugins.registry import load_engine, load_scenarios, mutant_ids
+    from conformance.run.selftest import _Bench
 
     module = importlib.import_module(f"scenarios.{path.stem}")
     (scenario,) = [s for s in load_scenarios() if s.id == module.SCENARIO.id]
     exercised = exercised_by_any_reading([scenario])
-    checked = [g for g in scenario.guarantees if g.check or g.accounting]
-    names = {g.id: (g.check or g.accounting).__name__ for g in checked}
+    checked = [g for g in scenario.guarantees if g.predicate or g.accounting]
+    names = {g.id: (g.predicate or g.accounting).__name__ for g in checked}
     reference, engines = [], {}
     for seed in range(SEEDS):
         bench = _Bench([scenario], draw_cases([scenario], WANTED, seed, exercised))
