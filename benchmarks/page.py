@@ -2,8 +2,8 @@
 
     python -m benchmarks.page [--keep FOLDER] [RESULTS...]
 
-Without results the page is of synthetic ones, with the project's stored witnesses. Needs Playwright and a Chromium, as
-``tox -e browser`` installs them; the network is cut off.
+Without results the page shows synthetic ones, with the project's stored witnesses. The benchmark needs Playwright and a Chromium, which
+``tox -e browser`` installs. The browser has no network.
 """
 
 from __future__ import annotations
@@ -13,12 +13,21 @@ import random
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
-from conformance.coverage import CIRCUMSTANCES
-from conformance.perturbation import PERTURBATIONS
-from conformance.results import AS_DRAWN, Cell, Results, Verdict, held
-from conformance.witnesses import Witness
+from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
+from conformance.judgement.coverage import CIRCUMSTANCES
+from conformance.judgement.verdict import held
+from conformance.model.perturbation import PERTURBATIONS
+from conformance.results.record import (
+    EngineRecord,
+    GuaranteeRecord,
+    LatenessRecord,
+    PacksRecord,
+    RunRecord,
+    ScenarioRecord,
+)
+from conformance.results.results import Results
+from conformance.results.witness import Witness, read_witnesses
 from reports import html
 
 SCENARIOS, GUARANTEES, ENGINES, VERSIONS = 14, 9, 12, 5
@@ -80,7 +89,7 @@ TYPED = """query => new Promise(done => {
     field.dispatchEvent(new Event("input", {bubbles: true}));
     requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
 })"""
-"""Type a query; the milliseconds until it is on the screen."""
+"""Types a query, and gives the milliseconds until the screen shows its result."""
 
 
 def _spread(seconds: list[float]) -> str:
@@ -89,11 +98,11 @@ def _spread(seconds: list[float]) -> str:
 
 
 def synthetic(version: int) -> Results:
-    """Results of a version as a full run leaves them; each version changes a few verdicts of the one before."""
-    witnesses = [Witness.read(path) for path in sorted(Path("witnesses").glob("*.json"))]
+    """Results of a version, as a full run writes them. Each version changes a few verdicts of the version before."""
+    witnesses = read_witnesses(Path("witnesses"))
     engines = [f"{'spark' if number < ENGINES // 2 else 'beam'}-{number}" for number in range(ENGINES)]
-    cells: list[Cell] = []
-    used: dict[str, Any] = {}
+    cells: list[MatrixCell] = []
+    used: dict[str, Witness] = {}
     for scenario in range(SCENARIOS):
         for guarantee in range(GUARANTEES):
             for engine in engines:
@@ -102,51 +111,33 @@ def synthetic(version: int) -> Results:
                 broken = (dice.random() < 0.15) != changed
                 witness = dice.choice(witnesses)
                 if broken:
-                    used[witness.id] = witness.to_json()
+                    used[witness.id] = witness
                 for perturbation in [AS_DRAWN, *(p.id for p in PERTURBATIONS)]:
                     place = f"scenario-{scenario}", "program", f"guarantee-{guarantee}", perturbation, engine
                     cells.append(_cell(place, broken, witness.id if broken else "", dice))
-    entry = {
-        "column": "",
-        "idiom": "",
-        "lateness": {"global window": "at the watermark", "fixed windows": "at the window's end"},
-        "features": {},
-        "packs": {"run": 20, "drawn": 36},
-        "failure": "",
-    }
     return Results(
-        run={
-            "harness": "synthetic",
-            "seed": 1,
-            "wanted": 200,
-            "cases": 20_000,
-            "cases_digest": "synthetic",
-            "clocks": 32,
-            "partial": False,
-            "stored_witnesses": "",
-            "options": {},
-        },
+        run=RunRecord("synthetic", 1, wanted=200, cases=20_000, cases_digest="synthetic", timelines=32),
         environment={
-            engine: entry
-            | {"title": f"Engine {engine}", "column": engine}
-            | {"versions": {engine.partition("-")[0]: f"4.{version}.0", "java": "17.0.15", "python": "3.11.7"}}
+            engine: EngineRecord(
+                title=f"Engine {engine}",
+                shown_as=engine,
+                versions={engine.partition("-")[0]: f"4.{version}.0", "java": "17.0.15", "python": "3.11.7"},
+                lateness=LatenessRecord("at the watermark", "at the window's end"),
+                packs=PacksRecord(20, 36),
+            )
             for engine in engines
         },
         scenarios={
-            f"scenario-{scenario}": {
-                "name": f"scenario {scenario}",
-                "summary": "A synthetic scenario.",
-                "guarantees": {
-                    f"guarantee-{guarantee}": {
-                        "claim": f"what guarantee {guarantee} of scenario {scenario} says",
-                        "program": "program",
-                        "source": "ours",
-                        "quote": "",
-                        "url": "",
-                    }
+            f"scenario-{scenario}": ScenarioRecord(
+                f"scenario {scenario}",
+                "A synthetic scenario.",
+                {
+                    f"guarantee-{guarantee}": GuaranteeRecord(
+                        f"what guarantee {guarantee} of scenario {scenario} says", "program", "ours"
+                    )
                     for guarantee in range(GUARANTEES)
                 },
-            }
+            )
             for scenario in range(SCENARIOS)
         },
         cells=cells,
@@ -154,17 +145,19 @@ def synthetic(version: int) -> Results:
     )
 
 
-def _cell(place: tuple[str, str, str, str, str], broken: bool, witness: str, dice: random.Random) -> Cell:
+def _cell(place: tuple[str, str, str, str, str], broken: bool, witness: str, dice: random.Random) -> MatrixCell:
     cases = dice.randrange(3, 200)
     if dice.random() < 0.2:
-        return Cell(*place, Verdict.UNSUPPORTED, "a restart from the checkpoint: its local runners keep no checkpoint")
+        return MatrixCell(
+            *place, Verdict.UNSUPPORTED, "a restart from the checkpoint: its local runners keep no checkpoint"
+        )
     verdict = Verdict.VIOLATED if broken else Verdict.HOLDS
-    return Cell(
+    return MatrixCell(
         *place,
         verdict,
         "in step 2 the windows of key a came out as [1030000, 1010000]" if broken else held(cases, 16),
         cases=cases,
-        clocks=16,
+        timelines=16,
         violations=cases // 3 if broken else 0,
         witness=witness,
         notes=("emulated: window in key",),

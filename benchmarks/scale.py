@@ -2,9 +2,8 @@
 
     python -m benchmarks.scale [--engine NAME]... [--cases N] [--checker spark]
 
-``--cases`` is for each guarantee, as of ``conformance run``: 1,000 of them are a good 100,000 cases in all. Memory is resident
-memory (MiB) at its highest within a batch: of the runner, of the process that holds the engine (Spark's driver in Python), and
-of its JVM.
+``--cases`` counts for each guarantee, as in ``conformance run``: 1,000 give more than 100,000 cases in all. Memory is the highest
+resident memory (MiB) within a batch: of the runner, of the process that holds the engine (Spark's driver in Python), and of its JVM.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PARTS = ("runner", "engine", "JVM")
 
 
 def processes() -> dict[int, tuple[int, str, int]]:
-    """Process id -> (its parent, its command, its resident memory in MiB)."""
+    """Process id -> (its parent's id, its command, its resident memory in MiB)."""
     found = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -43,7 +42,7 @@ def memory(runner: int) -> dict[str, int]:
     for process, (parent, command, size) in there.items():
         if process == runner:
             found["runner"] = size
-        elif parent == runner and "conformance.worker" in command:
+        elif parent == runner and "conformance.execution.worker" in command:
             found["engine"] = max(found["engine"], size)
         elif "java" in command.split(" ")[0] and there.get(parent, (0,))[0] == runner:
             found["JVM"] = max(found["JVM"], size)

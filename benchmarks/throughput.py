@@ -2,9 +2,11 @@
 
     python -m benchmarks.throughput [--engine NAME]... [--alone N]
 
-The cases are of all scenarios that the engine runs, on one clock of several bundles (of one bundle for an engine that takes no
-more). One by one means a query or a pipeline per case, in the same warm session; they must put out the same, step by step, as the
-pack, in any order (the windows of Spark's idioms come in none: number 19 of docs/findings.md).
+The cases are of all scenarios that the engine runs, on one timeline of several bundles. For an engine that takes one bundle only, the
+timeline has one. Programs that go by processing time are left out: a query of theirs ends only where the schedule waits. "One by one"
+means a query or a pipeline per case, in the same warm session. Each case must emit the same, step by step, alone and in the pack. Order
+does not count: windows of Spark's native operators come out in no order (number 19 of docs/findings.md). An engine that takes longer
+than LIMIT seconds is given up with one line.
 """
 
 from __future__ import annotations
@@ -14,34 +16,48 @@ import logging
 import os
 import sys
 import tempfile
+import threading
 import time
 from itertools import zip_longest
 from pathlib import Path
 
-from conformance.engine import CannotRun, Engine
-from conformance.generation import draw_clocks, examples, schedules
-from conformance.guarantees import programs_of
-from conformance.model import Case, Pack, PackRun, Trace, program_ref
-from conformance.packing import packs_of
-from conformance.program import Program
-from conformance.registry import engine_ids, load_engine, load_scenarios
+from conformance.execution.packing import packs_of
+from conformance.generation.examples import examples
+from conformance.generation.schedules import schedules
+from conformance.generation.timelines import draw_timelines
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import CannotRun, Engine
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.scenario import programs_of
+from conformance.model.trace import Trace
+from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 
 SIZES = (100, 500, 2_000)
+
+LIMIT = 600
+"""Seconds that one engine may take."""
+
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)
 
 
 def draw(engine: Engine, number: int) -> list[Case]:
-    """``number`` cases that the engine takes, on one clock, in turn from all programs that it runs."""
+    """At most ``number`` cases that the engine takes, on one timeline, taken in turn from all programs that the engine runs."""
     can = engine.capabilities
-    sources = [(s, name) for s in SCENARIOS for name in s.programs if can.runs(program_ref(s.id, name))]
+    sources = [
+        (s, name)
+        for s in SCENARIOS
+        for name, program in s.programs.items()
+        if can.runs(program_ref(s.id, name)) and not program.waits
+    ]
     for several_bundles in (True, False):
-        clock = next(c for c in draw_clocks(1) if (len(c.bundles) > 1) is several_bundles)
-        share = 2 * -(-number // len(sources))  # some lie too far ahead of the watermark for an idiom
+        timeline = next(c for c in draw_timelines(1) if (len(c.bundles) > 1) is several_bundles)
+        share = 2 * -(-number // len(sources))  # some cases lie too far ahead of the watermark for a native operator
         drawn = [
             [
                 Case(s.id, name, schedule)
-                for schedule in examples(schedules(clock, s.domain[name]), share, 1, lambda x: x)
+                for schedule in examples(schedules(timeline, s.domain[name]), share, 1, lambda x: x)
             ]
             for s, name in sources
         ]
@@ -60,7 +76,7 @@ def _output(runs: PackRun, case: Case) -> list[str]:
 
 
 def run(engine: Engine, cases: list[Case]) -> tuple[float, PackRun]:
-    """Seconds and traces of running cases in as many packs as the engine wants."""
+    """Run cases in packs of the engine's largest size. Gives the seconds that it took, and the traces."""
     started = time.monotonic()
     traces: dict[str, Trace] = {}
     for pack in packs_of(cases, engine.capabilities.largest_pack):
@@ -68,17 +84,17 @@ def run(engine: Engine, cases: list[Case]) -> tuple[float, PackRun]:
     return time.monotonic() - started, PackRun(traces)
 
 
-def measure(name: str, alone: int) -> str:
-    """One line of the table."""
+def measure(name: str, sizes: list[int], alone: int) -> str:
+    """Measure an engine. Gives its line of the table."""
     engine = load_engine(name)
-    cases = draw(engine, SIZES[-1])
+    cases = draw(engine, sizes[-1])
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
         engine.check()
         engine.open(Path(folder))
         try:
             run(engine, cases[:20])  # warm up
             seconds = {}
-            for size in SIZES:
+            for size in sizes:
                 seconds[size], packed = run(engine, cases[:size])
             sample = cases[:: max(1, len(cases) // alone)][:alone]
             started = time.monotonic()
@@ -88,23 +104,36 @@ def measure(name: str, alone: int) -> str:
             one_by_one = len(sample) / (time.monotonic() - started)
         finally:
             engine.close()
-    rate = len(cases) / seconds[SIZES[-1]]
-    growth = "  ".join(f"{size}: {seconds[size]:6.1f} s" for size in SIZES)
+    rate = len(cases) / seconds[sizes[-1]]
+    growth = "  ".join(f"{size}: {seconds[size]:6.1f} s" for size in sizes)
     return f"{name:52} {rate:9.1f} {one_by_one:11.3f} {rate / one_by_one:7.0f}   {growth}"
+
+
+def given_up(name: str) -> None:
+    """End the benchmark: an engine's threads and processes cannot be stopped from within."""
+    print(f"{name}: no answer within {LIMIT} s; given up", file=sys.stderr, flush=True)
+    os._exit(3)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", action="append", help="default: all that this machine can run")
     parser.add_argument("--alone", type=int, default=10, help="how many cases to run one by one")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="how many cases, packed: %(default)s")
     options = parser.parse_args()
+    sizes = sorted(map(int, options.sizes.split(",")))
     logging.disable(logging.WARNING)
     print(f"{'engine':52} {'packed/s':>9} {'one by one/s':>11} {'ratio':>7}   seconds for so many cases, packed")
     for name in options.engine or engine_ids():
+        timer = threading.Timer(LIMIT, given_up, (name,))
+        timer.daemon = True
+        timer.start()
         try:
-            print(measure(name, options.alone), flush=True)
+            print(measure(name, sizes, options.alone), flush=True)
         except CannotRun as error:
             print(f"{name}: {error}", file=sys.stderr)
+        finally:
+            timer.cancel()
 
 
 if __name__ == "__main__":
