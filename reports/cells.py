@@ -16,6 +16,7 @@ from reports import picture
 from reports.grid import Grid, Row
 from reports.likeness import promise
 from reports.panels import panels
+from reports.perturbations import Part, counts, told
 from reports.witnesses import alone_lines, witness_lines
 from reports.words import BARS, STANDINGS, coverage_line, replay_command, standing
 
@@ -47,15 +48,6 @@ class Link:
 
     anchor: str
     title: str
-
-
-@dataclass(frozen=True)
-class Part:
-    """The perturbations of a cell that have one verdict, and one reason where that matters."""
-
-    word: str
-    reason: str
-    names: str
 
 
 @dataclass(frozen=True)
@@ -167,8 +159,8 @@ class Cells:
             letters="".join(by_perturbation.get(name, "-") for name in grid.perturbations),
             before=standing(before) if before and standing(before) != standing(cell) else "",
             flips=tuple(flips),
-            counts=_counts(cell),
-            parts=tuple(_told(parts)),
+            counts=counts(cell),
+            parts=tuple(told(parts)),
             coverage=coverage_line(cell),
             alike=_alike(self._stability[run].get((row[0], program, engine), [])),
             witness=self._evidence(run, *found[0]) if found else None,
@@ -215,30 +207,6 @@ def _each_witness_once(columns: Iterable[Iterable[Entry]]) -> tuple[tuple[Entry,
 
 def _events(witness: Witness) -> int:
     return len(witness.case.schedule.arrivals) + (len(witness.base.schedule.arrivals) if witness.base else 0)
-
-
-def _counts(cell: MatrixCell) -> str:
-    """How many cases stand behind a cell, for its corner."""
-    if not cell.cases:
-        return ""
-    return f"{cell.violations}/{cell.cases}" if cell.violations else str(cell.cases)
-
-
-def _told(parts: Iterable[MatrixCell]) -> list[Part]:
-    """The cells of the perturbations, those of one verdict and reason in one line."""
-    lines: dict[tuple[str, str], list[str]] = {}
-    for part in parts:
-        reason = part.reason if part.verdict is Verdict.UNKNOWN else ""
-        if part.verdict is Verdict.UNSUPPORTED:
-            reason = part.reason.partition(": ")[0]  # what the engine lacks; its own part of the page says why
-        line = lines.setdefault((part.verdict.value, reason), [])
-        numbers = f" {_counts(part)}" if part.cases else ""
-        line.append(part.perturbation + numbers + (f" ({part.inapplicable} apart)" if part.inapplicable else ""))
-    order = [verdict.value for verdict in Verdict]
-    return [
-        Part(word, reason, ", ".join(names))
-        for (word, reason), names in sorted(lines.items(), key=lambda item: order.index(item[0][0]))
-    ]
 
 
 def _alike(stability: Iterable[Stability]) -> str:
