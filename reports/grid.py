@@ -10,6 +10,7 @@ from functools import cached_property
 from conformance.judgement.cell import Folded, MatrixCell
 from conformance.judgement.verdict import fold
 from conformance.model.scenario import slug
+from conformance.model.values import digest
 from conformance.results.baseline import Baseline
 from conformance.results.changes import Changes, successive
 from conformance.results.record import ScenarioRecord
@@ -90,7 +91,7 @@ class Grid:
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
         """The name of a cell in links; of several runs the last has the plain one."""
-        named = "-".join(["cell", *(slug(part) for part in (engine, *row))])
+        named = f"cell-{slug(engine)}-{digest(row)[:6]}"
         return self._anchors.of(named if run == len(self.runs) - 1 else f"{named}@{run + 1}", (run, row, engine))
 
     def engine_anchor(self, run: int, engine: str) -> str:

@@ -256,7 +256,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Alike:
-    """Pairs that differ on one smallest case, and that case as lines of text."""
+    """Pairs that differ on one smallest case, and that case as lines of text; "" where it tells only that two engines read
+    *late* differently."""
 
     pairs: list[Pair]
     lines: str
@@ -282,7 +283,7 @@ class AgreementShown:
         compared = {engine for pair, (_, cases) in self.whole.items() if cases for engine in pair}
         self.engines = [engine for engine in run.engines if engine in compared]
         self.programs = {
-            name: [Alike(pairs, "\n".join(_lines(pairs))) for pairs in groups.values()]
+            name: [Alike(pairs, "\n".join(_lines(pairs)) if _tells(pairs) else "") for pairs in groups.values()]
             for name, groups in differences.items()
         }
 
@@ -290,6 +291,11 @@ class AgreementShown:
         """(identical, compared) of two engines, whichever way round; of one engine and the reference for itself."""
         found = self.whole.get((left, right)) or self.whole.get((right, left))
         return found if found and found[1] else None
+
+
+def _tells(pairs: Sequence[Pair]) -> bool:
+    """Whether a case tells more of some pairs than their readings of *late*."""
+    return any(p.agreement.with_reference or p.agreement.not_on_time < p.agreement.differing for p in pairs)
 
 
 def _lines(pairs: Sequence[Pair]) -> list[str]:

@@ -234,12 +234,12 @@
     close();
     if (!target) return back && back.focus();
     for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
-    if (target.tagName !== "ARTICLE") {
+    const panel = target.matches("article, tr") && target.closest("section.row");
+    if (!panel) {
       target.tabIndex = -1;
       target.focus({ preventScroll: true });
       return target.scrollIntoView();
     }
-    const panel = target.parentElement;
     opened = target;
     target.classList.add("open");
     target.tabIndex = -1;
@@ -263,7 +263,7 @@
 
   function close() {
     if (!opened) return;
-    const panel = opened.parentElement;
+    const panel = opened.closest("section.row");
     opened.classList.remove("open");
     panel.classList.remove("open");
     panel.removeAttribute("role");
@@ -271,9 +271,9 @@
     opened = null;
   }
 
-  // The link that the reader came from, or the cell of an article. If that is hidden, the table.
-  function matching(article) {
-    const href = `#${article.id}`;
+  // The link that the reader came from, or the cell of what is open. If that is hidden, the table.
+  function matching(shown) {
+    const href = `#${shown.id}`;
     const found = from && from.isConnected && from.getAttribute("href") === href ? from : links.find((link) => link.getAttribute("href") === href);
     return found && found.offsetParent ? found : main.parentElement;
   }
@@ -347,7 +347,7 @@
   });
   addEventListener("beforeprint", () => [...waiting].forEach(unpack));
   addEventListener("load", () => {
-    if (opened) setTimeout(() => { if (opened) opened.parentElement.scrollTop = 0; });  // the browser scrolled to the cell itself
+    if (opened) setTimeout(() => { if (opened) opened.closest("section.row").scrollTop = 0; });  // the browser scrolled to the cell itself
     unpackWhenIdle();
   });
   addEventListener("hashchange", read);
