@@ -23,7 +23,19 @@ from conformance.run.events import (
     WitnessUnknown,
 )
 from reports.likeness import compared_ports, difference_lines
-from reports.words import BARS, STRENGTH_LEGEND, SYMBOLS, claim, mark, not_run, replayed, shown, standings, strengths
+from reports.words import (
+    BARS,
+    STRENGTH_LEGEND,
+    SYMBOLS,
+    amount,
+    claim,
+    mark,
+    not_run,
+    replayed,
+    shown,
+    standings,
+    strengths,
+)
 
 COLOURS = {
     Verdict.HOLDS: "green",
@@ -35,10 +47,15 @@ COLOURS = {
 
 
 class Live:
-    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events."""
+    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    It says one line for each engine, and with ``verbose`` what an engine begins, each witness that is not replayed and
+    each cell in error.
+    """
+
+    def __init__(self, console: Console, verbose: bool = True) -> None:
+        self._console, self._verbose = console, verbose
+        self._unknown = 0
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -58,30 +75,37 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        if self._unknown and not self._verbose:
+            self._say(f"{amount(self._unknown, 'stored witness', 'es')} not replayed: no such guarantee is known")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._say(f"{event.cases} cases on {event.timelines} timelines")
         elif isinstance(event, WitnessUnknown):
+            self._unknown += 1
             about = f"{event.scenario}/{event.guarantee} of the program {event.program}"
-            self._say(f"stored witness {event.witness} is not replayed: no guarantee {about} is known")
+            self._detail(f"stored witness {event.witness} is not replayed: no guarantee {about} is known")
         elif isinstance(event, BatchBegun):
             total = event.packs * event.batches
             if event.engine not in self._bars:
                 self._bars[event.engine] = self._progress.add_task(event.engine, total=total)
-                self._say(f"{event.engine}: up")
+                self._detail(f"{event.engine}: up")
             which = f"{event.packs} packs" if event.packs == event.drawn else f"{event.packs} of {event.drawn} packs"
             of = f"batch {event.batch + 1} of {event.batches}: " if event.batches > 1 else ""
-            self._say(f"{event.engine}: {of}{which} to run")
+            self._detail(f"{event.engine}: {of}{which} to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:
-            self._say(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
+            self._detail(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
         elif isinstance(event, EngineDone):
             how = f"done in {event.seconds:.0f} s" if not event.failure else f"failed: {event.failure}"
             self._say(f"{event.engine}: {how}" if event.available else f"{event.engine}: cannot run: {event.failure}")
         elif isinstance(event, CellDone) and event.cell.verdict is Verdict.ERROR:
-            self._say(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
+            self._detail(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
+
+    def _detail(self, text: str) -> None:
+        if self._verbose:
+            self._say(text)
 
     def _say(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)

@@ -52,6 +52,10 @@ cases_from = click.option(
 
 seed = click.option("--seed", type=int, callback=_seed, help="Default: a random one, which is printed.")
 
+verbose = click.option(
+    "--verbose", is_flag=True, help="Print each step, and at the end the whole matrix with all reasons."
+)
+
 witnesses = click.option(
     "--witnesses",
     type=click.Path(path_type=Path, file_okay=False),

@@ -62,6 +62,7 @@ RUN_CASES = 100
     help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without scenarios that wait for "
     "processing time. Stored witnesses are replayed in packs, new ones run alone once.",
 )
+@options.verbose
 def run_(
     engines: tuple[str, ...],
     releases: tuple[str, ...],
@@ -76,6 +77,7 @@ def run_(
     all_packs: bool,
     share: float,
     quick: bool,
+    verbose: bool,
 ) -> None:
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, cells.csv, badge.svg and the
     witnesses."""
@@ -103,7 +105,7 @@ def run_(
         share=share,
         brief=quick,
     )
-    sys.exit(3 if failed(execute(asked_for, console)) else 0)
+    sys.exit(3 if failed(execute(asked_for, console, verbose)) else 0)
 
 
 def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[str]:
@@ -135,7 +137,10 @@ def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[st
 @options.scenarios("all of the run")
 @options.out("build/check")
 @options.checker
-def check_(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], out: Path, checker: str) -> None:
+@options.verbose
+def check_(
+    traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], out: Path, checker: str, verbose: bool
+) -> None:
     """Judge the stored traces of a run again, by the guarantees that there are now, without running an engine. TRACES is the
     run's folder.
 
@@ -143,7 +148,7 @@ def check_(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], o
     """
     console = open_console()
     results = check_again(traces, out, engines, scenarios, checker, lambda: prepare(out))
-    write(results, out, console)
+    write(results, out, console, verbose)
 
 
 COMMANDS = (run_, check_)

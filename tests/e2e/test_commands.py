@@ -52,6 +52,8 @@ def test_a_run_leaves_all_its_files(ran):
         assert (folder / "out" / name).stat().st_size > 0
     assert "seed 5" in printed
     assert "an element exactly at the watermark is processed" in printed
+    assert "conformance replay " in printed
+    assert printed.count("\n") <= 60
 
 
 def test_a_violated_cell_has_a_witness_that_still_fails(ran):
@@ -377,6 +379,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "1",
         "--cases",
         "50",
+        "--verbose",
     ]
     process = subprocess.Popen(
         [*command, "--out", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -18,7 +18,7 @@ SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases",
 
 
 def started(tmp_path, *options, **environment):
-    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out"]
+    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out", "--verbose"]
     return subprocess.Popen(
         command,
         cwd=tmp_path,

@@ -15,8 +15,9 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.values import canonical, spelled
 from conformance.results.record import ReplayRecord
 from conformance.results.witness import Confirmation, Flip
-from reports import badge, csv, html, junit, markdown, terminal
+from reports import badge, csv, ending, html, junit, markdown, terminal
 from reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
+from reports.notable import surprising
 from reports.witnesses import alone_lines, witness_lines
 from reports.words import coverage_line, labels
 
@@ -90,6 +91,57 @@ def test_the_terminal_takes_no_markup_from_texts(results):
     text = console.export_text()
     assert "[red]*" in text
     assert "partial" in text
+
+
+def ended(results):
+    console = Console(record=True, width=300, file=io.StringIO())
+    ending.ending(results, console)
+    return console.export_text()
+
+
+def test_a_run_ends_on_a_screen_whatever_its_size(results):
+    """With what is violated, what is new and how to replay it, what surprises, and what did not run."""
+    text = ended(results)
+    assert "[red]*" in text
+    assert "Violated: spark-tws 1\n" in text
+    assert "New: 1 violation that no stored witness showed" in text
+    assert f"conformance replay {results.cells[0].witness}" in text
+    assert text.count("did not run to its end") == 5
+    assert "partial" in text
+    first, texts = results.cells[0], results.scenarios["s"]
+    many = [f"g{number}" for number in range(100)]
+    results.scenarios = {"s": replace(texts, guarantees=dict.fromkeys(many, texts.guarantees["g"]))}
+    witnesses = [replace(results.witnesses[first.witness], guarantee=name) for name in many]
+    results.witnesses = {witness.id: witness for witness in witnesses}
+    results.cells = [replace(first, guarantee=w.guarantee, witness=w.id) for w in witnesses]
+    for number in range(50):
+        results.environment[f"broken-{number}"] = results.environment["slow"]
+    told = ended(results).splitlines()
+    assert len(told) < 30
+    assert "  and 94 more" in told
+
+
+def test_a_violation_that_a_stored_witness_showed_is_not_new(results):
+    known = results.cells[0].witness
+    results.replays = [ReplayRecord(known, "spark-tws", "s", "g", "STILL FAILS")]
+    text = ended(results)
+    assert "New:" not in text
+    assert "Stored witnesses: 1 STILL FAILS" in text
+
+
+def test_a_violation_of_what_the_engines_own_document_claims_surprises_more(results):
+    first, texts = results.cells[0], results.scenarios["s"]
+    claims = {"g": "", "ours": "Spark guide", "theirs": "Beam guide"}
+    claimed = {
+        name: replace(texts.guarantees["g"], claim=name, source=source, quote=source) for name, source in claims.items()
+    }
+    results.scenarios = {"s": replace(texts, guarantees=claimed)}
+    witness = results.witnesses[first.witness]
+    witnesses = [replace(witness, guarantee=name) for name in claims]
+    results.witnesses = {witness.id: witness for witness in witnesses}
+    results.cells = [replace(first, guarantee=w.guarantee, witness=w.id) for w in witnesses]
+    results.environment["spark-tws"] = replace(results.environment["spark-tws"], versions={"spark": "4.3.0"})
+    assert [row.guarantee for row in surprising(results)] == ["ours", "theirs", "g"]
 
 
 def test_a_witness_says_what_is_known_of_it(results):
