@@ -11,14 +11,14 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.feature import NATIVE, Feature
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
-from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
@@ -267,16 +267,37 @@ class Reference:
             run.pack = pack
             run.run()
             traces[case.id] = Trace.collect(run.emissions)
-            counts += run.counts
+            counts += [by_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
         return PackRun(traces, total(counts))
 
 
+def by_program(count: StepCount, program: str) -> StepCount:
+    """A row count of one case, told of its program."""
+    return replace(count, programs=(ProgramCount(program, count.delivered, count.received, count.reported_late),))
+
+
 def total(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
-    """Row counts of several cases added up by step."""
+    """Row counts of several cases added up by step, and by program within a step."""
     found: dict[int, StepCount] = {}
+    programs: dict[tuple[int, str], ProgramCount] = {}
     for c in counts:
-        t = found.get(c.step, StepCount(c.step, 0, 0, 0))
-        found[c.step] = StepCount(
-            c.step, t.delivered + c.delivered, t.received + c.received, (t.reported_late or 0) + (c.reported_late or 0)
-        )
-    return tuple(found[step] for step in sorted(found))
+        found[c.step] = _plus(found.get(c.step, StepCount(c.step, 0, 0, 0)), c)
+        for part in c.programs:
+            place = (c.step, part.program)
+            programs[place] = _plus(programs.get(place, ProgramCount(part.program, 0, 0, 0)), part)
+    return tuple(
+        replace(found[step], programs=tuple(programs[place] for place in sorted(programs) if place[0] == step))
+        for step in sorted(found)
+    )
+
+
+Count = TypeVar("Count", StepCount, ProgramCount)
+
+
+def _plus(one: Count, other: Count) -> Count:
+    return replace(
+        one,
+        delivered=one.delivered + other.delivered,
+        received=one.received + other.received,
+        reported_late=(one.reported_late or 0) + (other.reported_late or 0),
+    )

@@ -189,10 +189,9 @@ def _claim_line(grid: Grid, decision: Decision) -> ClaimLine:
 
 @dataclass(frozen=True)
 class StabilityWords:
-    """The equivalences up to which a program's output is stable. ``kept``: whether the promise was kept."""
+    """The equivalences up to which a program's output is stable."""
 
     word: str
-    kept: bool
     details: str
 
 
@@ -239,9 +238,10 @@ def _perturbation_row(grid: Grid, perturbation: str, found: dict[tuple[int, str]
 
 def _in_words(found: Stability) -> StabilityWords:
     details = [f"{found.pairs} pairs"] if found.pairs else []
+    details += [f"{found.refuting} short of the promise"] if found.refuting else []
     details += [apart] if found.pairs and (apart := inapplicable(found)) else []
     details += [f"where it counts: {', '.join(some)}"] if (some := partly(found)) else []
-    return StabilityWords(stable_up_to(found), found.promise_kept, "; ".join(details))
+    return StabilityWords(stable_up_to(found), "; ".join(details))
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ Modules of this project import the submodules. Scenarios and engines of other pr
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, Engine, EngineGone, Family, NativeOperator, NotDriven
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import NATIVE, Feature, Support, emulated, unsupported
+from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, Program
-from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.scenario import Domain, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import (
     Advance,
@@ -62,6 +62,7 @@ __all__ = [
     "PackRun",
     "Partitions",
     "Program",
+    "ProgramCount",
     "Restart",
     "Scenario",
     "Schedule",
@@ -73,6 +74,7 @@ __all__ = [
     "Wait",
     "canonical",
     "emulated",
+    "limited",
     "program_ref",
     "promise",
     "renumbered",

@@ -97,11 +97,11 @@ class Capabilities:
         return f"{feature.value}: {self.features[feature].note}"
 
     def emulations(self, needs: Iterable[Feature]) -> list[str]:
-        """The adapter's emulations among ``needs``, as cells name them."""
+        """The adapter's emulations among ``needs``, and the bounds of what is native, as cells name them."""
         needs = set(needs)
-        return [
-            f"emulated: {self.features[f].note}" for f in Feature if f in needs and self.features[f].how == "emulated"
-        ]
+        offers = [self.features[f] for f in Feature if f in needs]
+        prefixes = {"emulated": "emulated: ", "native": ""}
+        return [prefixes[s.how] + s.note for s in offers if s.how == "emulated" or (s.how == "native" and s.note)]
 
 
 def program_needs(program: Program) -> frozenset[Feature]:

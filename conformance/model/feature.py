@@ -35,14 +35,19 @@ class Feature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, or gives the
-    reason for the lack and the version that showed it."""
+    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, the bounds
+    of what is native, or the reason for the lack and the version that showed it."""
 
     how: str
     note: str = ""
 
 
 NATIVE = Support("native")
+
+
+def limited(note: str) -> Support:
+    """The engine's own, in the bounds that the note gives; cells that need the feature say so."""
+    return Support("native", note)
 
 
 def emulated(note: str) -> Support:

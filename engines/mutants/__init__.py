@@ -12,6 +12,7 @@ from engines.mutants import (
     callbacks,
     capacity,
     collections,
+    counts,
     delivery,
     emissions,
     failures,
@@ -34,6 +35,7 @@ from engines.reference import CaseRun, Reference
 MUTANTS = mutants_of(
     (
         lateness,
+        counts,
         keys,
         state,
         collections,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
-from conformance.model.feature import NATIVE, Feature, Support, emulated, unsupported
+from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
@@ -38,7 +38,10 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.INSPECTION: unsupported(
         "the adapter of the state data source knows the variables of transformWithState alone (Spark 4.3.0)"
     ),
-    Feature.LATE_COUNTER: NATIVE,
+    Feature.LATE_COUNTER: limited(
+        "Spark counts late rows of a micro-batch for all programs of the query together; "
+        "the rows that a program received are counted for each program"
+    ),
     Feature.EMISSIONS: NATIVE,
 }
 
