@@ -14,9 +14,9 @@ from typing import Any
 from conformance.execution.packing import packs_of
 from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.judgement.batches import judge
+from conformance.judgement.batches import Checked, Judgement, evidences, name_of
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import Evidence, Runs, Tally, Traces, gather, perturbations_of
+from conformance.judgement.evidence import Evidence, ReferenceTraces, Runs, Tally, Traces, gather, perturbations_of
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import conclude
 from conformance.model.case import Case, program_ref
@@ -121,6 +121,7 @@ def selftest(
     seeds: int = 20,
     whole: bool = True,
     in_sight: bool = False,
+    before: SelfTest | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
     """Runs the reference and the mutants on the cases of one seed after the other, from seed 0 to ``seeds`` - 1.
@@ -131,6 +132,8 @@ def selftest(
         wanted: number of cases that test each guarantee with seed 0. The other seeds have half as many.
         whole: a mutant that is caught is asked for every guarantee, which gives the kill matrix. Otherwise a mutant is
             asked for the guarantees that none has broken yet, or else for one that it breaks: enough to find a hole.
+        before: an earlier self-test. Without ``whole``, each mutant and each pair is asked first for what it broke there,
+            which says the same sooner.
         in_sight: set aside the mutants that these scenarios cannot see, and those that they let through, and pairs with
             one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
             one.
@@ -147,6 +150,10 @@ def selftest(
         bench = _Bench(scenarios, cases)
         accusations += bench.accusations("reference")
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
+        for mutant, rows in before.kills.items() if before and not whole else ():
+            if mutant in kills and not kills[mutant] and rows & asked:
+                kills[mutant] = frozenset(bench.broken(mutant_engine(mutant), only=rows & asked))
+        shortened = [mutant for mutant in mutants if kills[mutant] and before and not whole]
         for mutant in [mutant for mutant in mutants if not kills[mutant]]:
             if in_sight:
                 if not bench.sees(mutant_engine(mutant)):
@@ -157,10 +164,14 @@ def selftest(
             if not whole and not kills[mutant]:
                 kills[mutant] = frozenset(itertools.islice(bench.broken(mutant_engine(mutant)), 1))
             progress(f"mutant {mutant}: {len(kills[mutant])} guarantees broken")
+        for mutant in shortened:  # for the guarantees that nothing has broken yet, if there are any
+            if unbroken := asked - frozenset().union(*kills.values()):
+                kills[mutant] |= frozenset(bench.broken(mutant_engine(mutant), only=unbroken))
         if in_sight:
             pairs |= dict.fromkeys(pair for pair in pairs_of(m for m in mutants if kills[m]) if pair not in pairs)
         for pair in [pair for pair, row in pairs.items() if row is None]:
-            likely = frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
+            earlier = before.pairs.get(pair) if before else None
+            likely = {earlier} if earlier else frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
             pairs[pair] = next(bench.broken(mutant_engine(pair), likely), None)
             progress(f"mutants {pair}: {'caught' if pairs[pair] else 'not caught'}")
     if not in_sight:
@@ -290,13 +301,19 @@ def _counts(runs: Runs) -> list[tuple[StepCount, ...]]:
     return [run.counts for _, run in runs.packs]
 
 
-def judged(scenarios: list[Scenario], name: str, cases: list[Case]) -> list[MatrixCell]:
-    """The unconfirmed cells of an engine that runs in this process."""
+def judged(
+    scenarios: list[Scenario], name: str, cases: list[Case], reference: ReferenceTraces | None = None
+) -> list[MatrixCell]:
+    """The unconfirmed cells of an engine that runs in this process. ``reference`` has its traces, if they are known."""
     engine = load_engine(name)
     programs = programs_of(scenarios)
     runs = Runs()
     for pack in packs_of(cases, engine.capabilities.largest_pack):
         runs.add(pack, engine.run(pack, programs))
     info = EngineInfo(engine.id, engine.title, engine.capabilities)
-    reference = reference_traces(programs, engine.capabilities.lateness)
-    return [cell for cell, _, _ in judge(scenarios, cases, runs, info, reference).cells()]
+    reference = reference or reference_traces(programs, engine.capabilities.lateness)
+    found = Judgement(scenarios, info)
+    given = evidences(scenarios, cases, runs, info, reference)
+    evidence = {(scenario.id, guarantee.id, name_of(made)): said for scenario, guarantee, made, said in given}
+    found.add(Checked(evidence), {case.id: case for case in cases}, runs.traces, runs.notes)
+    return [cell for cell, _, _ in found.cells()]

@@ -1,7 +1,8 @@
 """Stored traces judged again, without an engine."""
 
 import pytest
-from test_commands import LATE, conformance
+from commands import conformance
+from test_commands import LATE
 
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import platform
 import shutil
 import signal
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import conformance, conformance_process
 
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_engine
@@ -22,17 +22,6 @@ from conformance.results.store import write_cases
 LATE = "mutant:late-at-the-watermark"
 
 CASES = Path("out", "tables", "cases", "0000.parquet")
-
-
-def conformance(*arguments, cwd, env=None):
-    return subprocess.run(
-        [sys.executable, "-m", "conformance.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | (env or {}),
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +74,9 @@ def test_the_smallest_failing_case_is_the_witness(ran):
 
 
 def test_one_seed_gives_one_result(ran, tmp_path):
-    """Byte for byte, apart from the timing."""
+    """Byte for byte, apart from the timing, in another process."""
     folder, _ = ran
-    conformance(
+    conformance_process(
         "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
     )
     first, second = (json.loads((f / "out" / "results.json").read_text()) for f in (folder, tmp_path))
@@ -336,7 +325,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
     """Left out where nobody asked for Spark by name; exit code 3 where somebody did."""
     path = str(Path(sys.executable).parent)
     none = {"PATH": path, "JAVA_HOME": str(tmp_path)}
-    said = conformance("doctor", cwd=tmp_path, env=none)
+    said = conformance_process("doctor", cwd=tmp_path, env=none)
     assert "spark-tws: cannot run: no Java found: install a Java 17 runtime" in said.stdout
     assert "reference: can run" in said.stdout
     assert said.returncode == 3
@@ -353,7 +342,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
         "--out",
         "out",
     )
-    done = conformance(*asked, cwd=tmp_path, env=none)
+    done = conformance_process(*asked, cwd=tmp_path, env=none)
     assert done.returncode == 3
     assert "spark-tws: cannot run: no Java found" in done.stdout
     results = Results.read(tmp_path / "out" / "results.json")

@@ -2,14 +2,13 @@
 need no installation: their environments are there already."""
 
 import json
-import os
 import re
-import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import commands
 import pytest
 
 from conformance.execution.environments import CACHE, python_of
@@ -43,10 +42,7 @@ def _build(release, wanted, place):
 
 
 def conformance(*arguments, home, **more):
-    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
-    path = os.pathsep.join(filter(None, [str(TOY), os.environ.get("PYTHONPATH", "")]))
-    environment = os.environ | {CACHE: str(home / "cache"), "PYTHONPATH": path} | more
-    return subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
+    return commands.conformance(*arguments, cwd=home, env={CACHE: str(home / "cache")} | more, path=[TOY])
 
 
 def upgrade(old, new, home, *more, scenario="late-data"):

@@ -1,16 +1,14 @@
 """The kit passes adapters that keep the protocol, whatever their engines are like, and names what is wrong with the others."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from broken_toys import BROKEN, QUIRKS, NotHere, PutsOutTheLast
+from commands import conformance
 from toy_engine import Toy
 
 from conformance.model.engine import CannotRun, Capabilities
@@ -233,11 +231,7 @@ def test_the_adapter_of_the_guide_passes():
 
 
 def _conformance(*arguments, cwd):
-    path = os.pathsep.join(filter(None, [str(TOY), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"PYTHONPATH": path}, check=False
-    )
+    done = conformance(*arguments, cwd=cwd, path=[TOY])
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
