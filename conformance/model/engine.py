@@ -261,6 +261,15 @@ class Sourced(Protocol):
     sources: Iterable[Path]
 
 
+@runtime_checkable
+class Rooted(Protocol):
+    """An engine whose answers also depend on what no package manager of Python lists: Java, a binary, a cluster."""
+
+    def roots(self) -> Mapping[str, str] | None:
+        """Name -> version, or another text that changes where the answers may. None if that is not known before ``open``: traces
+        are then not kept for later runs. Cheap; starts nothing; may be called before ``open``."""
+
+
 @dataclass(frozen=True)
 class Family:
     """The engines of one entry point: ``id:variant`` for each variant, and plain ``id``.
@@ -286,7 +295,8 @@ class Family:
 @dataclass
 class EngineInfo:
     """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter`` identifies
-    the source of its adapter. ``packs`` is how many packs it ran, of how many."""
+    the source of its adapter. ``packs`` is how many packs it ran, of how many. ``kept`` is how many of its answers an earlier run
+    had kept, and the day (YYYY-MM-DD, UTC) of the oldest."""
 
     id: str
     title: str
@@ -297,3 +307,4 @@ class EngineInfo:
     adapter: str = ""
     packs: tuple[int, int] = (0, 0)
     lacks: str = ""
+    kept: tuple[int, str] = (0, "")

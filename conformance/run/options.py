@@ -25,6 +25,8 @@ class Options:
         share: fraction of the selected packs that slow engines run.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process. Every stored witness is replayed in a pack, confirmed here or not.
+        traces: the folder of kept traces, which answer in the place of engines; None for none.
+        fresh: engines answer everything. Their answers are kept.
     """
 
     engines: tuple[str, ...]
@@ -39,3 +41,5 @@ class Options:
     all_packs: bool = False
     share: float = 1.0
     brief: bool = False
+    traces: Path | None = None
+    fresh: bool = False

@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from conformance.execution.cached import Process
 from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import chosen, halves, packs_of
-from conformance.execution.watched import GivenUp, Watched
+from conformance.execution.watched import GivenUp
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven
@@ -76,13 +77,13 @@ class Processes:
 
     def __init__(
         self,
-        engine: Watched,
-        restart: Callable[[], Watched] | None = None,
-        beside: Callable[[], Watched] | None = None,
+        engine: Process,
+        restart: Callable[[], Process] | None = None,
+        beside: Callable[[], Process] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         self._engine, self._restart, self._beside, self.interrupted = engine, restart, beside, interrupted
-        self._fresh: Watched | None = None
+        self._fresh: Process | None = None
         self._lock = threading.Lock()
 
     @property
@@ -90,7 +91,7 @@ class Processes:
         """The reason why the engine gets no more packs, "" while it gets packs."""
         return self._engine.given_up
 
-    def living(self) -> Watched:
+    def living(self) -> Process:
         """The engine, restarted if its process has ended."""
         with self._lock:
             if not self._engine.alive and self._restart and not (self.interrupted() or self.given_up):
@@ -98,7 +99,7 @@ class Processes:
                     self._engine = self._restart()
             return self._engine
 
-    def again(self, failed: Watched, error: EngineDown, times: int) -> Watched | None:
+    def again(self, failed: Process, error: EngineDown, times: int) -> Process | None:
         """The process for another run of a pack that failed for the time ``times``. None if another run cannot help:
         the engine hung, or is given up."""
         if times > AGAIN or self.interrupted() or not self._restart or isinstance(error, (NoAnswer, GivenUp)):
@@ -107,7 +108,7 @@ class Processes:
             return engine if (engine := self.living()).alive else None
         return failed if times < AGAIN else self._other()
 
-    def _other(self) -> Watched | None:
+    def _other(self) -> Process | None:
         with self._lock:
             if (self._fresh is None or not self._fresh.alive) and self._beside:
                 with suppress(CannotRun):
@@ -136,7 +137,7 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
     slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed = Given(), 0
-    engine: Watched | None = processes.living()
+    engine: Process | None = processes.living()
     while engine and pack.cases:
         try:
             run = engine.run(pack)

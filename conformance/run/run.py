@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.metadata import version
 
+from conformance.execution.kept import Kept
 from conformance.judgement.agreement import Agreement
 from conformance.model.values import digest as digest_of
 from conformance.plugins.registry import load_scenarios
@@ -20,7 +21,7 @@ from conformance.results.store import Store
 from conformance.results.witness import stored_witnesses
 from conformance.run.checks import Checks, agreements_of
 from conformance.run.drawing import Drawing, Drawn
-from conformance.run.events import Event, RunStarted, WitnessUnknown
+from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options
 from conformance.run.queues import Cases, queues, run_queue
@@ -36,6 +37,7 @@ class Run:
         self.options, self.on_event = options, on_event
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
+        self.kept = Kept(options.traces, report=lambda line: on_event(Unusable(line))) if options.traces else None
         self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
@@ -54,7 +56,7 @@ class Run:
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         for witness in self._unknown:
             self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))
-        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event)
+        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept)
         turns = {name: Turn(name, shared) for name in options.engines}
         in_queues = [[turns[info.id] for info in queue] for queue in queues(turn.info for turn in turns.values())]
         cases = Cases()
@@ -78,6 +80,8 @@ class Run:
                     job.result()
         finally:
             self.hosts.close_all()
+            if self.kept:
+                self.kept.prune()
         return self._results([turn.outcome for turn in turns.values()], drawn, seconds, started)
 
     def stop(self, *_: object) -> None:

@@ -13,7 +13,10 @@ from typing import TypeVar
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, with_replays
 from conformance.confirmation.targets import Violation
+from conformance.execution.cached import Cached, Process, Shelf, shelf_of
+from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown
+from conformance.execution.kept import Kept
 from conformance.execution.watched import FirstRuns, Watched
 from conformance.judgement.batches import Judgement, cells_asked
 from conformance.judgement.cell import MatrixCell, Verdict
@@ -24,6 +27,7 @@ from conformance.judgement.verdict import broken, replayed_once
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.runs import Pack
+from conformance.model.scenario import programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.results import tables
@@ -37,6 +41,10 @@ from conformance.run.options import Options
 from conformance.run.packs import Processes, choice_of, run_packs
 
 T = TypeVar("T")
+P = TypeVar("P")
+
+CONFIRMING = 1
+"""The seed for hashes of the process that confirms witnesses: another one than that of the first process."""
 
 
 @dataclass
@@ -57,7 +65,7 @@ class EngineOutcome:
 
 @dataclass(frozen=True)
 class Shared:
-    """Data that all engines of a run share. ``stored`` holds the stored witnesses."""
+    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier runs."""
 
     options: Options
     store: Store
@@ -65,6 +73,7 @@ class Shared:
     hosts: Hosts
     stored: list[Witness]
     on_event: Callable[[Event], None]
+    kept: Kept | None = None
 
 
 class Turn:
@@ -73,20 +82,22 @@ class Turn:
 
     def __init__(self, name: str, shared: Shared) -> None:
         engine = load_engine(name)
+        self._engine = engine
         self.info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
+        self._shelf: Shelf | None = None
         self._run, self._options, self._store = shared, shared.options, shared.store
 
-    def begin(self) -> Watched | None:
+    def begin(self) -> Process | None:
         """Starts the engine and replays its stored witnesses. None if the engine cannot start."""
         return self._guarded(self._begin)
 
-    def open(self) -> Watched | None:
+    def open(self) -> Process | None:
         """Starts the engine. None if the engine cannot start."""
         return self._guarded(self._open)
 
-    def run(self, engine: Watched) -> None:
+    def run(self, engine: Process) -> None:
         """Runs, judges and confirms all batches of cases."""
         self._guarded(partial(self._run_batches, engine))
 
@@ -106,7 +117,7 @@ class Turn:
         self.outcome.cells = [broken(*place, info, info.failure) for place in asked]
         self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=True))
 
-    def _begin(self) -> Watched | None:
+    def _begin(self) -> Process | None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
         if not (engine := self._open()):
             return None
@@ -117,19 +128,35 @@ class Turn:
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 
-    def _open(self) -> Watched | None:
-        info, hosts = self.info, self._run.hosts
+    def _open(self) -> Process | None:
+        info, hosts, kept = self.info, self._run.hosts, self._run.kept
+        if kept and not self._shelf:
+            programs = programs_of(self._options.scenarios)
+            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, self._options.fresh)
         try:
-            engine = hosts.open(info)
+            engine = self._behind(self._start)
         except CannotRun as error:
             self.outcome.available = False
             info.failure = "interrupted" if hosts.interrupted else str(error)
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
-        return Watched(engine, self._first_runs)
+        return engine
 
-    def _run_batches(self, engine: Watched) -> None:
+    def _start(self) -> Process:
+        return Watched(self._run.hosts.open(self.info), self._first_runs)
+
+    def _start_beside(self) -> Process:
+        return Watched(self._run.hosts.open_beside(self.info), self._first_runs)
+
+    def _start_again(self) -> AnyEngine:
+        return self._run.hosts.open_again(self.info)
+
+    def _behind(self, start: Callable[[], P], hash_seed: int = 0) -> P | Cached:
+        """An engine behind its kept traces if there are any, otherwise the engine itself. Raises what ``start`` raises."""
+        return Cached(self._shelf, start, hash_seed) if self._shelf else start()
+
+    def _run_batches(self, engine: Process) -> None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self._options.scenarios, info)
@@ -142,13 +169,14 @@ class Turn:
             outcome.seconds["packs"] += ran - begun
             outcome.seconds["checks"] += time.monotonic() - ran
         self._conclude(judgement, engine)
+        info.kept = self._shelf.age if self._shelf else info.kept
         if not info.lacks:
             self._store.write_engine(info, self._options.engines.index(info.id))
         before = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
         outcome.seconds["all"] = before + time.monotonic() - started
         self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
-    def _run_batch(self, engine: Watched, batch: int) -> tuple[list[Case], Runs]:
+    def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
         info, options, on_event = self.info, self._options, self._run.on_event
         cases = self._store.read_cases(batch)
@@ -158,8 +186,8 @@ class Turn:
         hosts = self._run.hosts
         processes = Processes(
             engine,
-            restart=lambda: Watched(hosts.open(info), self._first_runs),
-            beside=lambda: Watched(hosts.open_beside(info), self._first_runs),
+            restart=lambda: self._behind(self._start),
+            beside=lambda: self._behind(self._start_beside),
             interrupted=lambda: hosts.interrupted,
         )
         given = run_packs(processes, choice.packs, info.capabilities.parallel, done=lambda: on_event(PackDone(info.id)))
@@ -176,7 +204,7 @@ class Turn:
             checked = checks.check_here(info, batch, cases, runs)
         judgement.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
 
-    def _conclude(self, judgement: Judgement, engine: Watched) -> None:
+    def _conclude(self, judgement: Judgement, engine: Process) -> None:
         """Makes cells from the results of all batches, and confirms the violated cells."""
         outcome, replays, on_event = self.outcome, self.outcome.replays, self._run.on_event
         violations: list[Violation] = []
@@ -193,6 +221,7 @@ class Turn:
         confirmer = self._confirmer(engine)
         confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
+        self._doubt(engine, violations, confirmed)
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
         if self._options.brief:
@@ -207,14 +236,21 @@ class Turn:
         for cell in outcome.cells:
             on_event(CellDone(cell))
 
-    def _confirmer(self, engine: Watched) -> Confirmer:
+    def _doubt(self, engine: Process, violations: list[Violation], confirmed: list[MatrixCell]) -> None:
+        """Asks the engine again, in the next run, for packs with failures that did not happen again."""
+        for violation, cell in zip(violations, confirmed, strict=True):
+            if isinstance(engine, Cached) and cell.verdict is Verdict.UNKNOWN:
+                for pack in filter(None, map(self._pack_of, (against.case for against in violation.against[:1]))):
+                    engine.doubt(pack)
+
+    def _confirmer(self, engine: Process) -> Confirmer:
         info, checks, brief = self.info, self._run.checks, self._options.brief
         return Confirmer(
             info,
             self._options.scenarios,
             reference=checks.reference(info.capabilities.lateness),
             specified=checks.reference(None),
-            start=lambda: engine if brief and engine.alive else self._run.hosts.open_again(info),
+            start=lambda: engine if brief and engine.alive else self._behind(self._start_again, CONFIRMING),
             alone=1 if brief else RUNS_ALONE,
             pack_of=self._pack_of,
         )

@@ -92,6 +92,7 @@ class SparkEngine:
     beside = staticmethod(releases.beside)
     settings: Mapping[str, Setting] = session.SETTINGS
     configure = staticmethod(session.configure)
+    roots = staticmethod(session.roots)
     api = ""
     mode = "append"
     store = "rocksdb"

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ def java() -> str | None:
     return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
 
 
+@cache
 def java_version() -> str:
     program = java()
     if program is None:
@@ -66,6 +68,11 @@ def java_version() -> str:
     said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "([^"]+)"', said)
     return found.group(1) if found else "unknown"
+
+
+def roots() -> dict[str, str] | None:
+    """What an embedded Spark runs on; None for a Spark elsewhere, whose release is known once a session is there."""
+    return {"java": java_version()} if master().startswith("local") else None
 
 
 MASTER = "spark-master"
