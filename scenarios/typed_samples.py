@@ -185,7 +185,12 @@ MISFITS: dict[str, tuple[str, Any]] = {
 """Name -> (cell, a value that does not fit the cell's type)."""
 
 WRONG: dict[str, tuple[str, ...]] = {
-    "a number too large for its type": ("2**40 into an int", "2**31 into an int", "2**63 into a long", "1e300 into a float"),
+    "a number too large for its type": (
+        "2**40 into an int",
+        "2**31 into an int",
+        "2**63 into a long",
+        "1e300 into a float",
+    ),
     "a number with more digits than its type": (
         "too many digits into a decimal",
         "too many places into a decimal",

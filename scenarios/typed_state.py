@@ -7,7 +7,7 @@ what the cell holds that the key's event before wrote. The predicates follow the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from conformance.model.equivalence import Equivalence
@@ -99,7 +99,7 @@ class Misfits(TypedValues):
     misfits = True
 
 
-@lru_cache(maxsize=None)
+@cache
 def _wanted(name: str) -> str:
     return canonical(wanted(name))
 
@@ -155,7 +155,10 @@ def comes_back(samples: tuple[str, ...]) -> Callable[[Observation], Iterator[Fin
             elif isinstance(found, dict) and "refused" in found:
                 yield f"{cell} cannot be read after {name!r} was written: {found['refused']}"
             else:
-                yield canonical(found) == _wanted(name) or f"{cell} gives {_short(found)} after {_wanted(name)[:80]} was written"
+                yield (
+                    canonical(found) == _wanted(name)
+                    or f"{cell} gives {_short(found)} after {_wanted(name)[:80]} was written"
+                )
 
     return predicate
 
@@ -180,7 +183,10 @@ def a_value_that_was_read(run: Observation) -> Iterator[Finding]:
     for emission, did, found, _ in reads(run):
         if did.startswith("change read"):
             before, after = found
-            yield before == after or f"the cell of key {emission.key} gives {_short(after)}: a value that was read was changed"
+            yield (
+                before == after
+                or f"the cell of key {emission.key} gives {_short(after)}: a value that was read was changed"
+            )
 
 
 def a_value_that_was_written(run: Observation) -> Iterator[Finding]:
@@ -215,13 +221,19 @@ def never_something_else(samples: tuple[str, ...]) -> Callable[[Observation], It
 
 def refused(run: Observation) -> Iterator[Finding]:
     for emission, name, _, after in misfits(run, tuple(MISFITS)):
-        yield bool(emission.value["refused"]) or f"{name}: it is not refused, and key {emission.key} reads {_short(after)}"
+        yield (
+            bool(emission.value["refused"])
+            or f"{name}: it is not refused, and key {emission.key} reads {_short(after)}"
+        )
 
 
 def a_refused_write_changes_nothing(run: Observation) -> Iterator[Finding]:
     for emission, name, before, after in misfits(run, tuple(MISFITS)):
         if emission.value["refused"]:
-            yield before == after or f"{name}: it is refused, and key {emission.key} reads {_short(after)}, not {_short(before)}"
+            yield (
+                before == after
+                or f"{name}: it is refused, and key {emission.key} reads {_short(after)}, not {_short(before)}"
+            )
 
 
 def every_event_is_answered(run: Observation) -> Iterator[Finding]:
@@ -244,7 +256,14 @@ SCENARIO = Scenario(
         "values": Domain(
             offsets=(1, 500, 20_000),
             keys=2,
-            values=(*(f"write {name}" for name in SAMPLES), *CHANGES, *CHANGES, "clear int", "clear map", "clear string"),
+            values=(
+                *(f"write {name}" for name in SAMPLES),
+                *CHANGES,
+                *CHANGES,
+                "clear int",
+                "clear map",
+                "clear string",
+            ),
             events=16,
         ),
         "misfits": Domain(
@@ -264,7 +283,9 @@ SCENARIO = Scenario(
         Guarantee("an empty typed cell gives its default", "values", an_empty_cell),
         Guarantee("a cleared typed cell is empty", "values", a_cleared_cell),
         Guarantee(
-            "a typed value that is changed after it was read is not changed in the state", "values", a_value_that_was_read
+            "a typed value that is changed after it was read is not changed in the state",
+            "values",
+            a_value_that_was_read,
         ),
         Guarantee(
             "a typed value that is changed after it was written is not changed in the state",

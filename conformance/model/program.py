@@ -179,10 +179,14 @@ class Program:
                 raise InvalidProgram(
                     f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
                 )
-        for name, kind in cls.types.items():
+        for name, declared in cls.types.items():
             cell = cls.cells.get(name)
-            if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(kind, Map if cell is Cell.MAP else Type):
-                raise InvalidProgram(f"{cls.__name__}: a value, a bag or a map may have a type, not {name!r}: {kind}")
+            if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(
+                declared, Map if cell is Cell.MAP else Type
+            ):
+                raise InvalidProgram(
+                    f"{cls.__name__}: a value, a bag or a map may have a type, not {name!r}: {declared}"
+                )
             if name in cls.ttl or cls.inspected:
                 raise InvalidProgram(f"{cls.__name__}: a cell with a type has no TTL, and is not inspected: {name!r}")
         for name in cls.timers:

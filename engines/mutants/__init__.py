@@ -12,6 +12,7 @@ from engines.mutants import (
     callbacks,
     capacity,
     collections,
+    containers,
     delivery,
     emissions,
     failures,
@@ -19,6 +20,8 @@ from engines.mutants import (
     inspection,
     keys,
     lateness,
+    misfits,
+    moments,
     neighbours,
     output,
     partitions,
@@ -27,6 +30,7 @@ from engines.mutants import (
     state,
     timers,
     ttl,
+    types,
 )
 from engines.mutants.registry import mutants_of
 from engines.reference import CaseRun, Reference
@@ -51,6 +55,10 @@ MUTANTS = mutants_of(
         capacity,
         rare,
         neighbours,
+        types,
+        moments,
+        containers,
+        misfits,
     )
 )
 

@@ -13,7 +13,9 @@ from engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
 
 ONE_STATE = emulated("all cells as JSON in the one state of a key")
 
-TEXTS = unsupported("the adapter keeps the one state of a key as JSON text, so the engine meets no other type (Spark 4.3.0)")
+TEXTS = unsupported(
+    "the adapter keeps the one state of a key as JSON text, so the engine meets no other type (Spark 4.3.0)"
+)
 
 TIMERS = emulated("timers in the state, the key's one timeout armed for the earliest of them after every call")
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 
-TEXTS = unsupported("the adapter's pipe to the JVM carries JSON text alone, so Spark's encoders meet no other type (Spark 4.3.0)")
+TEXTS = unsupported(
+    "the adapter's pipe to the JVM carries JSON text alone, so Spark's encoders meet no other type (Spark 4.3.0)"
+)
 
 
 class SparkTwsJvm(SparkEngine):
