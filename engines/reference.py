@@ -22,7 +22,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
-from engines.reference_cells import CELLS, EXPIRING
+from engines.reference_cells import CELLS, EXPIRING, TYPED
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
@@ -171,6 +171,8 @@ class CaseRun:
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
         if name in self.program.ttl:
             return EXPIRING[kind](stored, name, self.now, self.program.ttl[name])
+        if name in self.program.types:
+            return TYPED[kind](stored, name, self.program.types[name])
         return CELLS[kind](stored, name)
 
     def set_timer(self, timer: TimerId, time: int) -> None:

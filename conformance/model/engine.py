@@ -111,6 +111,10 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
     if program.ttl:
         needs.add(Feature.TTL)
+    if program.types:
+        needs.add(Feature.TYPED)
+    if program.misfits:
+        needs.add(Feature.MISFITS)
     if program.waits:
         needs.add(Feature.PROCESSING_TIME)
     if program.initial:

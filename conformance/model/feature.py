@@ -30,6 +30,8 @@ class Feature(Enum):
     MAP = "map state"
     SET = "set state"
     COMBINING = "combining state"
+    TYPED = "typed state"
+    MISFITS = "an answer to a write that does not fit its type"
     EMISSIONS = "any number of emissions per call"
 
 

@@ -37,6 +37,8 @@ STATE = {
     Feature.SET: NATIVE,
     Feature.COMBINING: NATIVE,
     Feature.EMISSIONS: NATIVE,
+    Feature.TYPED: NATIVE,
+    Feature.MISFITS: unsupported("a coder fails when a bundle is committed, and ends the pipeline (Beam 2.77.0)"),
     Feature.MAP: emulated("map in a value cell"),
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
@@ -58,7 +60,7 @@ STATE = {
 
 CAPABILITIES = Capabilities(
     features={**STATE, Feature.SEVERAL_BUNDLES: NATIVE, Feature.WATERMARK: NATIVE, Feature.RETRY: NATIVE}
-    | {Feature.PROCESSING_TIME: NATIVE},
+    | {Feature.PROCESSING_TIME: NATIVE, Feature.MISFITS: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     packs=BEAM_DIRECT,

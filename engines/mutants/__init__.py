@@ -12,6 +12,7 @@ from engines.mutants import (
     callbacks,
     capacity,
     collections,
+    containers,
     counts,
     delivery,
     emissions,
@@ -20,6 +21,8 @@ from engines.mutants import (
     inspection,
     keys,
     lateness,
+    misfits,
+    moments,
     neighbours,
     output,
     partitions,
@@ -28,6 +31,7 @@ from engines.mutants import (
     state,
     timers,
     ttl,
+    types,
 )
 from engines.mutants.registry import mutants_of
 from engines.reference import CaseRun, Reference
@@ -53,6 +57,10 @@ MUTANTS = mutants_of(
         capacity,
         rare,
         neighbours,
+        types,
+        moments,
+        containers,
+        misfits,
     )
 )
 

@@ -29,6 +29,8 @@ STATE = {
     Feature.SET: emulated("set as the keys of a MapState"),
     Feature.COMBINING: emulated("sum in a ValueState"),
     Feature.INSPECTION: NATIVE,
+    Feature.TYPED: NATIVE,
+    Feature.MISFITS: NATIVE,
 }
 """How transformWithState keeps state, whichever the language."""
 
