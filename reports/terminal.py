@@ -111,7 +111,9 @@ def summary(results: Results, console: Console) -> None:
     console.print(f"✓ {STRENGTH_LEGEND}; ◐ holds, and a promised perturbation was not exercised", highlight=False)
     for row, by_engine in folded.items():
         for engine, cell in by_engine.items():
-            unanswered = cell.verdict is Verdict.UNKNOWN and engine in given_up and cell.reason.endswith(given_up[engine])
+            unanswered = (
+                cell.verdict is Verdict.UNKNOWN and engine in given_up and cell.reason.endswith(given_up[engine])
+            )
             if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN) and not unanswered:
                 where = f" [{cell.witness}]" if cell.witness else ""
                 line = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
