@@ -112,8 +112,10 @@ class Live:
 
 
 def summary(results: Results, console: Console) -> None:
-    """The matrix as a table, then a line with the reason for every verdict other than "holds"."""
+    """The matrix as a table, then a line with the reason for every verdict other than "holds". An engine that was given up has one
+    line for all that it did not answer."""
     folded = results.folded()
+    given_up = dict(not_run(results))
     table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
     table.add_column("guarantee", overflow="fold")
     columns = results.columns
@@ -133,7 +135,10 @@ def summary(results: Results, console: Console) -> None:
     console.print(f"✓ {STRENGTH_LEGEND}; ◐ holds, and a promised perturbation was not exercised", highlight=False)
     for row, by_engine in folded.items():
         for engine, cell in by_engine.items():
-            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN):
+            unanswered = (
+                cell.verdict is Verdict.UNKNOWN and engine in given_up and cell.reason.endswith(given_up[engine])
+            )
+            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN) and not unanswered:
                 where = f" [{cell.witness}]" if cell.witness else ""
                 line = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
                 console.print(escape(line), style=COLOURS[cell.verdict], highlight=False, soft_wrap=True)
@@ -158,7 +163,7 @@ def summary(results: Results, console: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    for engine, why in not_run(results):
+    for engine, why in given_up.items():
         console.print(
             escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True
         )

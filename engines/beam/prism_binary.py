@@ -131,7 +131,8 @@ def _install(go: str, folder: Path) -> None:
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS
     )
     if done.returncode:
-        raise subprocess.SubprocessError((done.stderr.strip().splitlines() or ["no message"])[-1])
+        said = [line.strip() for line in done.stderr.splitlines() if not line.startswith("go: downloading")]
+        raise subprocess.SubprocessError(" ".join(said) or "no message")
 
 
 @contextmanager
@@ -155,7 +156,7 @@ def _alone(lock: Path) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     if isinstance(error, subprocess.TimeoutExpired):
         return f"not done within {BUILD_SECONDS} s"
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return str(error).splitlines()[0][:300] if str(error) else type(error).__name__
 
 
 def _none_to_be_had(why: str) -> CannotRun:

@@ -21,7 +21,7 @@ from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, session, state_reader
 from engines.spark.driving import MicroBatch, Row
-from engines.spark.operator import HEARTBEAT, Failure, OperatorInput
+from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -200,8 +200,8 @@ def _collect(
                     received[own, row["program"]] += row["received"]
                 if row["partitions"] is not None:
                     partitions.setdefault(own, set()).update(json.loads(row["partitions"]))
-            if row["value"] is not None:
-                value = json.loads(row["value"])
+            if row["value"] != NO_EMISSION:
+                value = emitted(row["value"])
                 emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))
     for case, emission in stored:
         emissions[case].append(emission)

@@ -168,6 +168,17 @@ def test_a_witness_says_what_is_known_of_it(results):
     assert any("in a pack" in line for line in witness_lines(in_a_pack))
 
 
+def test_an_engine_that_was_given_up_has_one_line_for_all_that_it_did_not_answer(results):
+    why = "given up, because its first runs failed in one way"
+    cells = [replace(c, verdict=Verdict.UNKNOWN, reason=f"3 cases without an answer: {why}") for c in results.cells]
+    environment = {name: replace(record, failure=why) for name, record in results.environment.items()}
+    console = Console(file=io.StringIO(), record=True, width=200)
+    terminal.summary(replace(results, cells=cells, environment=environment), console)
+    told = [line for line in console.export_text().splitlines() if why in line]
+    assert len(told) == len(environment)
+    assert all(line.endswith(f"did not run to its end: {why}") for line in told)
+
+
 def test_what_the_stored_witnesses_gave_is_told(results):
     replays = [
         ReplayRecord(name, "e", "s", "g", answer)
