@@ -111,6 +111,10 @@ class SelfTest:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 
 
+OTHERS = 5
+"""Number of other mutants that each mutant is paired with."""
+
+
 def selftest(
     scenarios: Iterable[Scenario],
     mutants: Iterable[str],
@@ -120,6 +124,7 @@ def selftest(
     whole: bool = True,
     in_sight: bool = False,
     likely: Mapping[str, frozenset[Row]] | None = None,
+    others: int = OTHERS,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
     """Runs the reference and the mutants on the cases of one seed after the other, from seed 0 to ``seeds`` - 1.
@@ -132,6 +137,7 @@ def selftest(
             asked for the guarantees that none has broken yet, or else for one that it breaks: enough to find a hole.
         likely: mutant -> guarantees that it broke in an earlier self-test. Without ``whole``, a mutant that breaks one
             of these again is asked for others only if no mutant has broken them, so that the self-test ends sooner.
+        others: number of other mutants that each mutant is paired with, at most.
         in_sight: set aside the mutants that these scenarios cannot see, and those that they let through, and pairs with
             one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
             one.
@@ -143,7 +149,7 @@ def selftest(
     exercised = exercised_by_any_reading(scenarios)
     kills: dict[str, frozenset[Row]] = dict.fromkeys(mutants, frozenset())
     seen: set[str] = set()
-    pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants))
+    pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants, others))
     accusations: list[MatrixCell] = []
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
     for seed in range(seeds):
@@ -152,8 +158,9 @@ def selftest(
         accusations += bench.accusations("reference")
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
         left = [mutant for mutant in mutants if not kills[mutant]]
-        for mutant in left if likely and not whole else ():
-            kills[mutant] = frozenset(bench.broken(mutant_engine(mutant), only=likely.get(mutant, frozenset())))
+        for mutant in left:
+            if rows := likely.get(mutant) if likely and not whole else None:
+                kills[mutant] = frozenset(bench.broken(mutant_engine(mutant), only=rows))
         shortened = [mutant for mutant in left if kills[mutant]]
         for mutant in [mutant for mutant in left if not kills[mutant]]:
             if in_sight:
@@ -169,7 +176,9 @@ def selftest(
             if unbroken := asked - frozenset().union(*kills.values()):
                 kills[mutant] |= frozenset(bench.broken(mutant_engine(mutant), only=unbroken))
         if in_sight:
-            pairs |= dict.fromkeys(pair for pair in pairs_of(m for m in mutants if kills[m]) if pair not in pairs)
+            pairs |= dict.fromkeys(
+                pair for pair in pairs_of((m for m in mutants if kills[m]), others) if pair not in pairs
+            )
         for pair in [pair for pair, row in pairs.items() if row is None]:
             first = frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
             pairs[pair] = next(bench.broken(mutant_engine(pair), first), None)
@@ -182,18 +191,14 @@ def selftest(
     return SelfTest(caught, asked, tuple(accusations), pairs, let_through, hidden)
 
 
-OTHERS = 5
-"""Number of other mutants that each mutant is paired with."""
-
-
-def pairs_of(mutants: Iterable[str]) -> list[str]:
-    """Each mutant paired with OTHERS compatible mutants, in an order that depends only on the names."""
+def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
+    """Each mutant paired with a ``number`` of compatible mutants, in an order that depends only on the names."""
     names = sorted(mutants)
     found: dict[str, None] = {}
     for name in names:
         others = sorted((other for other in names if other != name), key=lambda other: digest([name, other]))
         pairs = ("+".join(sorted((name, other))) for other in others)
-        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), OTHERS))
+        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), number))
     return list(found)
 
 
