@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,9 +16,10 @@ from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
 from conformance.results.report import run_reports
 from conformance.results.results import Results
-from conformance.results.store import read_cases
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
-from conformance.run.run import Options, Run
+
+if TYPE_CHECKING:
+    from conformance.run.options import Options
 
 
 def console() -> Console:
@@ -38,6 +40,8 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
     Raises:
         UnusableCases, UnknownName: the job cannot run.
     """
+    from conformance.results.store import read_cases
+    from conformance.run.run import Run
     from reports.terminal import Live
 
     for name in options.engines:

@@ -11,7 +11,7 @@ import click
 
 from conformance.plugins.loading import ask_for
 from conformance.plugins.registry import checker_ids, users
-from conformance.run.checks import MANY
+from conformance.run.options import MANY
 
 Decorator = Callable[[Any], Any]
 

@@ -15,8 +15,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from conformance.judgement.agreement import Agreement
 from conformance.judgement.cell import Folded, MatrixCell
 from conformance.judgement.stability import Stability
@@ -144,6 +142,8 @@ class Results:
             raise UnreadableResults(
                 f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})"
             )
+        import jsonschema  # here, because most commands read no results
+
         try:
             jsonschema.validate(data, schema())
         except jsonschema.ValidationError as error:

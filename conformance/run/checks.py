@@ -22,11 +22,9 @@ from conformance.plugins import loading
 from conformance.plugins.registry import checker_ids, load_checker
 from conformance.results import tables
 from conformance.results.store import Store
+from conformance.run.options import MANY
 
 LOCAL, AUTO = "local", "auto"
-
-MANY = 50_000
-"""The first registered checker that can run here checks a run with more cases than this."""
 
 
 class Checks:

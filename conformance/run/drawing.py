@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from conformance.generation.cases import Exercised, draw_cases
-from conformance.generation.examples import seeded
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case
 from conformance.model.scenario import Scenario
 from conformance.results.store import Digest, Store, read_cases
 from conformance.run.options import Options
+
+if TYPE_CHECKING:
+    from conformance.generation.cases import Exercised
 
 BATCH = 200
 """Number of cases for each guarantee that are generated, run and checked at a time. Only one batch is in memory."""
@@ -19,6 +20,10 @@ BATCH = 200
 
 def batches(scenarios: Sequence[Scenario], wanted: int, seed: int, exercised: Exercised) -> Iterator[list[Case]]:
     """The cases that a run with this seed generates, ``wanted`` cases for each guarantee, at most BATCH at a time."""
+    # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
+    from conformance.generation.cases import draw_cases
+    from conformance.generation.examples import seeded
+
     known: set[str] = set()
     number = -(-wanted // BATCH)
     for batch in range(number):
@@ -70,6 +75,8 @@ class Drawing:
         if options.cases_from:
             yield from read_cases(options.cases_from, options.scenarios)
             return
+        from conformance.generation.readings import exercised_by_any_reading
+
         exercised = exercised_by_any_reading(options.scenarios)
 
         def until_stopped(cases: list[Case]) -> list[frozenset[str]]:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from conformance.model.scenario import Scenario
 
+MANY = 50_000
+"""The first registered checker that can run here checks a run with more cases than this."""
+
 
 @dataclass(frozen=True)
 class Options:

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.reference import reference_traces
@@ -101,6 +100,8 @@ def power_of(
     progress: Callable[[str], None] = lambda text: None,
 ) -> Power:
     """The power of a run on the engine ``name`` with these options: every mutant runs on the cases and packs of that run."""
+    from conformance.generation.readings import exercised_by_any_reading
+
     scenarios, mutants = tuple(scenarios), list(mutants)
     engine = load_engine(name)
     info = EngineInfo(name, engine.title, engine.capabilities)

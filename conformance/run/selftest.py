@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import Checked, Judgement, evidences, name_of
 from conformance.judgement.cell import MatrixCell
 from conformance.judgement.evidence import Evidence, ReferenceTraces, Runs, Tally, Traces, gather, perturbations_of
@@ -113,6 +111,10 @@ class SelfTest:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 
 
+OTHERS = 5
+"""Number of other mutants that each mutant is paired with."""
+
+
 def selftest(
     scenarios: Iterable[Scenario],
     mutants: Iterable[str],
@@ -121,7 +123,8 @@ def selftest(
     seeds: int = 20,
     whole: bool = True,
     in_sight: bool = False,
-    before: SelfTest | None = None,
+    likely: Mapping[str, frozenset[Row]] | None = None,
+    others: int = OTHERS,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
     """Runs the reference and the mutants on the cases of one seed after the other, from seed 0 to ``seeds`` - 1.
@@ -132,17 +135,21 @@ def selftest(
         wanted: number of cases that test each guarantee with seed 0. The other seeds have half as many.
         whole: a mutant that is caught is asked for every guarantee, which gives the kill matrix. Otherwise a mutant is
             asked for the guarantees that none has broken yet, or else for one that it breaks: enough to find a hole.
-        before: an earlier self-test. Without ``whole``, each mutant and each pair is asked first for what it broke there,
-            which says the same sooner.
+        likely: mutant -> guarantees that it broke in an earlier self-test. Without ``whole``, a mutant that breaks one
+            of these again is asked for others only if no mutant has broken them, so that the self-test ends sooner.
+        others: number of other mutants that each mutant is paired with, at most.
         in_sight: set aside the mutants that these scenarios cannot see, and those that they let through, and pairs with
             one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
             one.
     """
+    from conformance.generation.cases import draw_cases
+    from conformance.generation.readings import exercised_by_any_reading
+
     scenarios, mutants = list(scenarios), list(mutants)
     exercised = exercised_by_any_reading(scenarios)
     kills: dict[str, frozenset[Row]] = dict.fromkeys(mutants, frozenset())
     seen: set[str] = set()
-    pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants))
+    pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants, others))
     accusations: list[MatrixCell] = []
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
     for seed in range(seeds):
@@ -150,11 +157,12 @@ def selftest(
         bench = _Bench(scenarios, cases)
         accusations += bench.accusations("reference")
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
-        for mutant, rows in before.kills.items() if before and not whole else ():
-            if mutant in kills and not kills[mutant] and rows & asked:
-                kills[mutant] = frozenset(bench.broken(mutant_engine(mutant), only=rows & asked))
-        shortened = [mutant for mutant in mutants if kills[mutant] and before and not whole]
-        for mutant in [mutant for mutant in mutants if not kills[mutant]]:
+        left = [mutant for mutant in mutants if not kills[mutant]]
+        for mutant in left:
+            if rows := likely.get(mutant) if likely and not whole else None:
+                kills[mutant] = frozenset(bench.broken(mutant_engine(mutant), only=rows))
+        shortened = [mutant for mutant in left if kills[mutant]]
+        for mutant in [mutant for mutant in left if not kills[mutant]]:
             if in_sight:
                 if not bench.sees(mutant_engine(mutant)):
                     continue
@@ -168,11 +176,12 @@ def selftest(
             if unbroken := asked - frozenset().union(*kills.values()):
                 kills[mutant] |= frozenset(bench.broken(mutant_engine(mutant), only=unbroken))
         if in_sight:
-            pairs |= dict.fromkeys(pair for pair in pairs_of(m for m in mutants if kills[m]) if pair not in pairs)
+            pairs |= dict.fromkeys(
+                pair for pair in pairs_of((m for m in mutants if kills[m]), others) if pair not in pairs
+            )
         for pair in [pair for pair, row in pairs.items() if row is None]:
-            earlier = before.pairs.get(pair) if before else None
-            likely = {earlier} if earlier else frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
-            pairs[pair] = next(bench.broken(mutant_engine(pair), likely), None)
+            first = frozenset[Row]().union(*(kills[mutant] for mutant in pair.split("+")))
+            pairs[pair] = next(bench.broken(mutant_engine(pair), first), None)
             progress(f"mutants {pair}: {'caught' if pairs[pair] else 'not caught'}")
     if not in_sight:
         return SelfTest(kills, asked, tuple(accusations), pairs)
@@ -182,18 +191,14 @@ def selftest(
     return SelfTest(caught, asked, tuple(accusations), pairs, let_through, hidden)
 
 
-OTHERS = 5
-"""Number of other mutants that each mutant is paired with."""
-
-
-def pairs_of(mutants: Iterable[str]) -> list[str]:
-    """Each mutant paired with OTHERS compatible mutants, in an order that depends only on the names."""
+def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
+    """Each mutant paired with a ``number`` of compatible mutants, in an order that depends only on the names."""
     names = sorted(mutants)
     found: dict[str, None] = {}
     for name in names:
         others = sorted((other for other in names if other != name), key=lambda other: digest([name, other]))
         pairs = ("+".join(sorted((name, other))) for other in others)
-        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), OTHERS))
+        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), number))
     return list(found)
 
 

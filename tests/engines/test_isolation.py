@@ -14,7 +14,7 @@ from conformance.results.results import Results
 
 pytestmark = pytest.mark.engine
 
-SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "40", "--seed", "1"]
+SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "15", "--seed", "1"]
 
 
 def started(tmp_path, *options, **environment):

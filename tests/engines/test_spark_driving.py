@@ -15,7 +15,7 @@ from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partit
 from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, session
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
 
 
 @pytest.mark.parametrize("shift", [-1, 1])

@@ -19,7 +19,7 @@ from conformance.plugins.settings import configure
 from engines.spark import session
 from engines.spark.session import MASTER
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
 
 FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-counting", "session-timeout"}
 
@@ -72,8 +72,8 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
     wanted = {"", "restart", "retry", "resume", "partitions"}
     packs = {}
     for pack in sorted(packs_of(cases, 2_000), key=lambda pack: -len({case.scenario for case in pack.cases})):
-        kinds = {case.perturbation for case in pack.cases} & wanted
-        packs |= {kind: _few(pack) for kind in kinds if kind not in packs}
+        if kinds := ({case.perturbation for case in pack.cases} & wanted) - packs.keys():
+            packs |= dict.fromkeys(kinds, _few(pack))
     assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):

@@ -1,0 +1,38 @@
+"""The order of the tests, and which of them share a process. With two processes, what takes long begins first."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+LONGEST_FIRST = (
+    "engines/test_spark_apis.py",
+    "selftest/test_mutants.py",
+    "engines/test_native.py",
+    "e2e/test_contributor.py",
+    "engines/test_releases.py",
+    "engines/test_isolation.py",
+    "engines",
+    "e2e",
+    "selftest",
+    "kit",
+    "unit/test_capabilities.py",
+    "unit",
+)
+"""Files and folders; what is not named comes last."""
+
+
+def _rank(item):
+    name = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
+    return next((n for n, begin in enumerate(LONGEST_FIRST) if name.startswith(begin)), len(LONGEST_FIRST))
+
+
+def pytest_collection_modifyitems(items):
+    """``--dist loadgroup`` keeps a group in one process: the tests of a file, all that use the Spark session, and all that use the cases
+    of all scenarios."""
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            group = "cases" if "cases" in item.fixturenames else str(item.path)
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=_rank)
