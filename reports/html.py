@@ -15,7 +15,8 @@ from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.run.power import Power
 from conformance.run.selftest import SelfTest
-from reports import picture, sections
+from reports import overview, picture, sections
+from reports.advice import known_advice
 from reports.cells import Cells
 from reports.grid import Grid
 from reports.kills import arranged
@@ -34,6 +35,9 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
         "page.js",
         runs=sections.run_lines(grid),
         families=grid.families,
+        doings=overview.doings(grid, known_advice()),
+        engine_families=overview.families(grid),
+        map=overview.squares(grid),
         columns=grid.columns,
         scenarios=Cells(grid).scenarios(),
         perturbations=grid.perturbations,
