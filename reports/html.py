@@ -30,6 +30,8 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
     if len(runs) > 1:
         runs = [run.in_short() for run in runs]
     grid = Grid(runs)
+    cells = Cells(grid)
+    scenarios = cells.scenarios()
     return framed(
         "matrix.html.j2",
         "page.js",
@@ -39,7 +41,8 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
         engine_families=overview.families(grid),
         map=overview.squares(grid),
         columns=grid.columns,
-        scenarios=Cells(grid).scenarios(),
+        scenarios=scenarios,
+        notes=list(cells.notes),
         perturbations=grid.perturbations,
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],

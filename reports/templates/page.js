@@ -19,6 +19,7 @@
   }));
   const followers = [...document.querySelectorAll("table.follows")];
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
+  for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) [link.overall, link.whole] = [link.className.slice(2), link.textContent];
   const fields = ["q", "scenario", "verdict", "perturbation"];
   let opened = null, from = null, theme = "system";
