@@ -69,6 +69,7 @@ class Entry:
         flips: what changed since the run before, in words.
         under: (verdict, number of cases) under each perturbation of the row; () where the engine cannot be asked at all.
         parts: the perturbations that are not decided, with the reasons.
+        notes: the numbers of its notes, see ``Cells.notes``.
         alone: where the witness failed alone, on this engine in this version.
         same: where the same witness is shown already.
         others: (perturbation, number of elements, command) of the witnesses that are larger.
@@ -91,6 +92,7 @@ class Entry:
     counts: str
     under: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
+    notes: tuple[int, ...]
     witness: Evidence | None
     others: tuple[tuple[str, int, str], ...]
     alone: tuple[str, ...] = ()
@@ -137,6 +139,8 @@ class Cells:
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
+        self.notes: dict[str, int] = {}
+        """Each note of a cell that was made -> its number on the page."""
         self._stability = [_by_program(run) for run in grid.runs]
 
     def scenarios(self) -> list[ScenarioRows]:
@@ -196,6 +200,7 @@ class Cells:
             if cell.verdict is not Verdict.UNSUPPORTED
             else (),
             parts=tuple(told(undecided)),
+            notes=tuple(self.notes.setdefault(note, len(self.notes) + 1) for note in cell.notes),
             witness=self._evidence(run, *found[0]) if found else None,
             alone=tuple(alone_lines(found[0][1], engine, record[engine].versions)) if found else (),
             others=tuple((part.perturbation, _events(w), replay_command(w.id)) for part, w in found[1:]),

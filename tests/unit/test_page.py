@@ -113,9 +113,9 @@ def test_the_page_shows_where_engines_differ(results):
 
 def test_the_page_shows_what_the_cases_of_a_cell_had(results):
     results.cells = [replace(cell, coverage={"late": 2}) for cell in results.cells]
-    assert "with the most: late 2." in html.render([results])
+    assert "of an engine with: late 2." in html.render([results])
     results.cells[0] = replace(results.cells[0], coverage={"late": 3})
-    assert "with the most: late 2 to 3." in html.render([results])
+    assert "of an engine with: late 2 to 3." in html.render([results])
 
 
 def test_the_page_shows_the_cases_under_each_perturbation_in_one_table_for_all_engines(results):
