@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from conformance.cli import compare, inspect, replay, report, run, selftest
+from conformance.cli import compare, inspect, kept, replay, report, run, selftest
 from conformance.comparison.bisect import CannotBisect
 from conformance.comparison.expectations import UnusableExpectations
 from conformance.comparison.gate import Refused
@@ -66,7 +66,7 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-for module in (run, inspect, replay, report, compare, selftest):
+for module in (run, kept, inspect, replay, report, compare, selftest):
     for command in module.COMMANDS:
         main.add_command(command)
 

@@ -11,6 +11,7 @@ from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.job import execute, failed, prepare, runnable, write
 from conformance.cli.settings import ConfigurableCommand
+from conformance.execution.kept import traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import (
     engine_ids,
@@ -49,6 +50,7 @@ RUN_CASES = 100
 @options.timeout(600, "one pack of cases on one engine")
 @options.witnesses
 @options.checker
+@options.fresh
 @click.option("--all-packs", is_flag=True, help="Slow engines run all packs of cases, not a selection of them.")
 @click.option(
     "--share",
@@ -73,6 +75,7 @@ def run_(
     timeout: float,
     witnesses: Path,
     checker: str,
+    fresh: bool,
     all_packs: bool,
     share: float,
     quick: bool,
@@ -102,6 +105,8 @@ def run_(
         all_packs=all_packs,
         share=share,
         brief=quick,
+        traces=traces_folder(),
+        fresh=fresh,
     )
     sys.exit(3 if failed(execute(asked_for, console)) else 0)
 

@@ -65,7 +65,9 @@ class Shelf:
         """The engine as an earlier run met it."""
         data = None if self.fresh else self.kept.data(f"{ENGINES}/{self.name}")
         try:
-            return data and Met(data["environment"], {Feature[n]: t for n, t in data["evidence"].items()}, data["lacks"])
+            return data and Met(
+                data["environment"], {Feature[n]: t for n, t in data["evidence"].items()}, data["lacks"]
+            )
         except (KeyError, TypeError, AttributeError):
             return None
 

@@ -88,7 +88,8 @@ class Kept:
             table = _table_of(content)
             return Answer(tables.pack_run_of(table, pack), **json.loads(table.schema.metadata[ABOUT]))
 
-        return self._read(f"{name}.arrow", read)
+        found: Answer | None = self._read(f"{name}.arrow", read)
+        return found
 
     def keep(self, name: str, pack: Pack, run: PackRun) -> Answer:
         """Keeps an answer that an engine has just given. An answer that differs from the one kept before marks it as such."""
@@ -166,7 +167,8 @@ class Kept:
             except BROKEN as error:
                 self._report(f"kept traces: {path} is left out: {error}".splitlines()[0][:300])
                 if folder == self.folder:
-                    path.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        path.unlink()
                 continue
             with contextlib.suppress(OSError):
                 os.utime(path)  # the time of last use

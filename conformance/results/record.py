@@ -105,6 +105,19 @@ class PacksRecord:
 
 
 @dataclass(frozen=True)
+class KeptRecord:
+    """How much of an engine's evidence earlier runs had kept.
+
+    Attributes:
+        answers: number of answers to packs that were not asked for again.
+        oldest: when the engine gave the oldest of them (YYYY-MM-DD, UTC), "" for none.
+    """
+
+    answers: int = 0
+    oldest: str = ""
+
+
+@dataclass(frozen=True)
 class EngineRecord:
     """An engine as the run met it.
 
@@ -114,6 +127,7 @@ class EngineRecord:
         versions: name -> version, the framework first; a setting's name has a dot.
         features: by the name of the feature.
         failure: why the engine did not run, or not to its end; "" if it did.
+        kept: how much of its evidence is from earlier runs.
     """
 
     title: str = ""
@@ -124,6 +138,7 @@ class EngineRecord:
     features: Mapping[str, FeatureRecord] = field(default_factory=dict)
     packs: PacksRecord = PacksRecord()
     failure: str = ""
+    kept: KeptRecord = KeptRecord()
 
     @classmethod
     def of(cls, info: EngineInfo) -> EngineRecord:
@@ -143,7 +158,13 @@ class EngineRecord:
             },
             packs=PacksRecord(*info.packs),
             failure=info.failure,
+            kept=KeptRecord(*info.kept),
         )
+
+    @property
+    def age(self) -> str:
+        """That evidence is from earlier runs, and how old it is, in words; "" if all of it is new."""
+        return f"from the cache, oldest {self.kept.oldest}" if self.kept.answers else ""
 
     @property
     def framework(self) -> tuple[str, str] | None:
@@ -156,6 +177,7 @@ class EngineRecord:
         return replace(self, failure=self.failure or why)
 
     def to_json(self) -> Json:
+        kept = {"kept": asdict(self.kept)} if self.kept.answers else {}
         return {
             "title": self.title,
             "shown_as": self.shown_as,
@@ -165,6 +187,7 @@ class EngineRecord:
             "features": {name: asdict(feature) for name, feature in self.features.items()},
             "packs": asdict(self.packs),
             "failure": self.failure,
+            **kept,
         }
 
     @classmethod
@@ -181,6 +204,7 @@ class EngineRecord:
             },
             packs=PacksRecord(data["packs"]["run"], data["packs"]["drawn"]),
             failure=data["failure"],
+            kept=KeptRecord(**data.get("kept", {})),
         )
 
 

@@ -42,7 +42,7 @@ class Run:
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown
-        self._drawing = Drawing(options, self.store)
+        self._drawing = Drawing(options, self.store, self.kept)
 
     def execute(self) -> Results:
         """Runs everything that the options ask for.
