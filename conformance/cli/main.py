@@ -24,6 +24,7 @@ from conformance.results.store import UnusableCases, UnusableTraces
 from conformance.results.witness import UnreadableWitness
 from conformance.run.power import UnreadablePower
 from conformance.run.selftest import UnreadableSelfTest
+from conformance.run.shards import UnusableShards
 
 BAD_INPUT = (
     UnknownName,
@@ -37,6 +38,7 @@ BAD_INPUT = (
     UnreadableWitness,
     UnusableCases,
     UnusableExpectations,
+    UnusableShards,
     UnusableTraces,
     CannotBisect,
     InvalidSchedule,

@@ -37,7 +37,10 @@ class Run:
         self.options, self.on_event = options, on_event
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
-        self.kept = Kept(options.traces, report=lambda line: on_event(Unusable(line))) if options.traces else None
+        self.kept: Kept | None = None
+        if options.traces:
+            beside, out = options.traces_beside, options.traces_out
+            self.kept = Kept(options.traces, beside, out, report=lambda line: on_event(Unusable(line)))
         self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
@@ -61,7 +64,7 @@ class Run:
         in_queues = [[turns[info.id] for info in queue] for queue in queues(turn.info for turn in turns.values())]
         cases = Cases()
         try:
-            with ThreadPoolExecutor(max_workers=len(in_queues)) as pool:
+            with ThreadPoolExecutor(max_workers=max(1, len(in_queues))) as pool:
                 jobs = [pool.submit(run_queue, queue, self.hosts, cases) for queue in in_queues]
                 try:
                     drawn = self._drawing.execute()

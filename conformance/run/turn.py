@@ -37,7 +37,7 @@ from conformance.results.witness import Witness
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
-from conformance.run.options import Options
+from conformance.run.options import Options, Part
 from conformance.run.packs import Processes, choice_of, run_packs
 
 T = TypeVar("T")
@@ -87,6 +87,7 @@ class Turn:
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
         self._shelf: Shelf | None = None
+        self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
 
     def begin(self) -> Process | None:
@@ -98,8 +99,8 @@ class Turn:
         return self._guarded(self._open)
 
     def run(self, engine: Process) -> None:
-        """Runs, judges and confirms all batches of cases."""
-        self._guarded(partial(self._run_batches, engine))
+        """Runs, judges and confirms all batches of cases. Of an engine that several shards share, runs this shard's packs alone."""
+        self._guarded(partial(self._run_batches if self._part.whole else self._run_part, engine))
 
     def _guarded(self, do: Callable[[], T]) -> T | None:
         try:
@@ -122,7 +123,11 @@ class Turn:
         if not (engine := self._open()):
             return None
         outcome.seconds["start"] = time.monotonic() - started
-        stored = [] if info.lacks else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        stored = (
+            []
+            if info.lacks or 0 not in self._part.numbers
+            else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        )
         packed = {w.id for w in stored if self._options.brief or confirmed_here(w, info)}
         outcome.replays = replay_all(engine, stored, self._options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
@@ -132,7 +137,8 @@ class Turn:
         info, hosts, kept = self.info, self._run.hosts, self._run.kept
         if kept and not self._shelf:
             programs = programs_of(self._options.scenarios)
-            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, self._options.fresh)
+            options, elsewhere = self._options, self._options.shelves.get(info.id, "")
+            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
         try:
             engine = self._behind(self._start)
         except CannotRun as error:
@@ -176,13 +182,21 @@ class Turn:
         outcome.seconds["all"] = before + time.monotonic() - started
         self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
+    def _run_part(self, engine: Process) -> None:
+        info, started = self.info, time.monotonic()
+        for batch in () if info.lacks else self._store.batches:
+            self._run_batch(engine, batch)
+        info.kept = self._shelf.age if self._shelf else info.kept
+        self._run.on_event(EngineDone(info.id, time.monotonic() - started, info.failure, available=True))
+
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
         info, options, on_event = self.info, self._options, self._run.on_event
         cases = self._store.read_cases(batch)
         choice = choice_of(cases, info.capabilities, options.scenarios, options.share, options.all_packs)
-        info.packs = info.packs[0] + len(choice.packs), info.packs[1] + choice.drawn
-        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(choice.packs), choice.drawn))
+        packs = self._part.taken(choice.packs)
+        info.packs = info.packs[0] + len(packs), info.packs[1] + choice.drawn
+        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs), choice.drawn))
         hosts = self._run.hosts
         processes = Processes(
             engine,
@@ -190,7 +204,7 @@ class Turn:
             beside=lambda: self._behind(self._start_beside),
             interrupted=lambda: hosts.interrupted,
         )
-        given = run_packs(processes, choice.packs, info.capabilities.parallel, done=lambda: on_event(PackDone(info.id)))
+        given = run_packs(processes, packs, info.capabilities.parallel, done=lambda: on_event(PackDone(info.id)))
         info.failure = info.failure or given.failure
         tables.write(self._store.traces(info.id, batch), tables.run_table(choice.cases, given.runs))
         return choice.cases, given.runs
