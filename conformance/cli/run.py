@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -43,6 +44,15 @@ def _shard(context: click.Context, option: click.Parameter, given: str | None) -
     return int(number), int(of)
 
 
+def _seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", given)
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{given!r} is not a time such as 90s, 5m or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
+
+
 @click.command("run", cls=ConfigurableCommand)
 @options.engines("all that this machine can run; with ports loaded, these and the reference")
 @click.option(
@@ -68,6 +78,13 @@ def _shard(context: click.Context, option: click.Parameter, given: str | None) -
     metavar="K/N",
     callback=_shard,
     help="Run a share of this run: number K of N, on another machine each, with one seed. `conformance merge` puts them together.",
+)
+@click.option(
+    "--budget",
+    metavar="TIME",
+    callback=_seconds,
+    help="Take no longer than this, such as 90s or 5m: what tells most runs first. Stored witnesses are replayed in packs, new ones "
+    "run alone once.",
 )
 @click.option("--all-packs", is_flag=True, help="Slow engines run all packs of cases, not a selection of them.")
 @click.option(
@@ -95,6 +112,7 @@ def run_(
     checker: str,
     fresh: bool,
     shard: tuple[int, int] | None,
+    budget: float | None,
     all_packs: bool,
     share: float,
     quick: bool,
@@ -102,6 +120,8 @@ def run_(
     """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, cells.csv, badge.svg and the
     witnesses."""
     console = open_console()
+    if shard and budget is not None:
+        raise click.UsageError("--shard and --budget do not go together: shards are of a whole run")
     ports = port_engines()
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
@@ -123,7 +143,8 @@ def run_(
         checker=checker,
         all_packs=all_packs,
         share=share,
-        brief=quick,
+        brief=quick or budget is not None,
+        budget=budget,
         traces=traces_folder(),
         fresh=fresh,
     )

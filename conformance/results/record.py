@@ -25,7 +25,9 @@ class RunRecord:
         cases: distinct cases, twins included.
         cases_digest: identifies the file of cases.
         timelines: number of timelines of the cases.
-        partial: whether the run was cut short.
+        partial: whether the run was cut short, by an interrupt or by its budget.
+        budget: seconds that the run was given, 0 for as long as it took.
+        left_out: number of packs that the budget left no time for.
         brief: whether the run was a first look (``--quick``): stored witnesses replayed in packs, new ones run alone
             once.
         share: fraction of the selected packs that slow engines ran.
@@ -41,6 +43,8 @@ class RunRecord:
     cases_digest: str = ""
     timelines: int = 0
     partial: bool = False
+    budget: float = 0.0
+    left_out: int = 0
     brief: bool = False
     share: float = 1.0
     all_packs: bool = False
@@ -51,12 +55,16 @@ class RunRecord:
     def to_json(self) -> Json:
         found = asdict(self)
         options = {name: list(found.pop(name)) for name in ("scenarios", "engines")}
+        if not self.budget:
+            del found["budget"], found["left_out"]
         return found | {"options": options}
 
     @property
     def shortened(self) -> list[str]:
         """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
-        found = ["cut short: the results are partial"] if self.partial else []
+        found = ["cut short: the results are partial"] if self.partial and not self.budget else []
+        if self.budget:
+            found.append(f"a budget of {self.budget:g} s left out {self.left_out} packs")
         found += ["brief: a first look"] if self.brief else []
         return [*found, f"slow engines ran {self.share:.0%} of their packs"] if self.share < 1 else found
 

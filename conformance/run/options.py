@@ -49,6 +49,7 @@ class Options:
         traces_out: a folder that gets a copy of all kept traces that the run uses or makes.
         parts: engine -> the part of its packs that it runs. Without a part, it runs all.
         shelves: engine -> the name of its kept traces, if they were made elsewhere.
+        budget: seconds for the whole run; None for as long as it takes. What tells most runs first.
     """
 
     engines: tuple[str, ...]
@@ -69,3 +70,4 @@ class Options:
     traces_out: Path | None = None
     parts: Mapping[str, Part] = field(default_factory=dict)
     shelves: Mapping[str, str] = field(default_factory=dict)
+    budget: float | None = None

@@ -13,12 +13,14 @@ from importlib.metadata import version
 
 from conformance.execution.kept import Kept
 from conformance.judgement.agreement import Agreement
+from conformance.model.engine import EngineInfo
 from conformance.model.values import digest as digest_of
-from conformance.plugins.registry import load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.store import Store
 from conformance.results.witness import stored_witnesses
+from conformance.run.budget import Budget
 from conformance.run.checks import Checks, agreements_of
 from conformance.run.drawing import Drawing, Drawn
 from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
@@ -59,9 +61,12 @@ class Run:
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         for witness in self._unknown:
             self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))
-        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept)
+        infos = [EngineInfo(e.id, e.title, e.capabilities) for e in map(load_engine, options.engines)]
+        named = [[info.id for info in queue] for queue in queues(infos)]
+        budget = Budget(options.budget, named)
+        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget)
         turns = {name: Turn(name, shared) for name in options.engines}
-        in_queues = [[turns[info.id] for info in queue] for queue in queues(turn.info for turn in turns.values())]
+        in_queues = [[turns[name] for name in queue] for queue in named]
         cases = Cases()
         try:
             with ThreadPoolExecutor(max_workers=max(1, len(in_queues))) as pool:
@@ -112,7 +117,9 @@ class Run:
                 cases=drawn.cases,
                 cases_digest=str(drawn.digest),
                 timelines=len(drawn.timelines),
-                partial=self.hosts.interrupted,
+                partial=self.hosts.interrupted or any(o.left_out or not o.cells for o in outcomes if options.budget),
+                budget=options.budget or 0.0,
+                left_out=sum(outcome.left_out for outcome in outcomes),
                 brief=options.brief,
                 share=options.share,
                 all_packs=options.all_packs,
