@@ -20,6 +20,7 @@ from conformance.run.events import (
     Event,
     PackDone,
     RunStarted,
+    Unusable,
     WitnessUnknown,
 )
 from reports.likeness import compared_ports, difference_lines
@@ -81,6 +82,8 @@ class Live:
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._say(f"{event.cases} cases on {event.timelines} timelines")
+        elif isinstance(event, Unusable):
+            self._say(event.line)
         elif isinstance(event, WitnessUnknown):
             self._unknown += 1
             about = f"{event.scenario}/{event.guarantee} of the program {event.program}"
@@ -157,9 +160,10 @@ def summary(results: Results, console: Console) -> None:
         strong = ", ".join(f"{BARS[strength]} {number}" for strength, number in strengths(mine).items() if number)
         numbers = {word.replace("-", " "): number for word, number in standings(mine).items() if number}
         said = [f"{n} {word}" + (f" ({strong})" if word == "holds" else "") for word, n in numbers.items()]
-        packs = results.environment[engine].packs
+        record = results.environment[engine]
+        age = f", {record.age}" if record.age else ""
         console.print(
-            escape(f"{engine}: {', '.join(said)}; {packs.run} of {packs.drawn} packs run"),
+            escape(f"{engine}: {', '.join(said)}; {record.packs.run} of {record.packs.drawn} packs run{age}"),
             highlight=False,
             soft_wrap=True,
         )

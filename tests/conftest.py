@@ -1,8 +1,17 @@
-"""The order of the tests, and which of them share a process. With two processes, what takes long begins first."""
+"""The order of the tests, and which of them share a process. With two processes, what takes long begins first.
 
+Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
+"""
+
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+
+os.environ["CONFORMANCE_FRESH"] = "1"
+os.environ["CONFORMANCE_TRACES"] = tempfile.mkdtemp(prefix="conformance-traces-")
 
 HERE = Path(__file__).parent
 
@@ -36,3 +45,7 @@ def pytest_collection_modifyitems(items):
             group = "cases" if "cases" in item.fixturenames else str(item.path)
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=_rank)
+
+
+def pytest_unconfigure():
+    shutil.rmtree(os.environ["CONFORMANCE_TRACES"], ignore_errors=True)

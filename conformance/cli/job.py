@@ -65,8 +65,10 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
 
 
 def failed(results: Results) -> bool:
-    """Whether a run was cut short, or an engine did not run to its end."""
-    return results.run.partial or any(record.failure for record in results.environment.values())
+    """Whether a run was cut short, or an engine did not run to its end. What a budget left out is no failure."""
+    return (results.run.partial and not results.run.budget) or any(
+        record.failure for record in results.environment.values()
+    )
 
 
 def keep(results: Results, out: Path) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 COMMANDS = {
-    "run": ("run", "check"),
+    "run": ("run", "merge", "check"),
+    "kept": ("cache",),
     "inspect": ("list", "claims", "doctor", "explain"),
     "replay": ("replay",),
     "report": ("report",),
@@ -62,6 +63,7 @@ def bad_input() -> tuple[type[Exception], ...]:
     from conformance.results.witness import UnreadableWitness
     from conformance.run.power import UnreadablePower
     from conformance.run.selftest import UnreadableSelfTest
+    from conformance.run.shards import UnusableShards
 
     return (
         UnknownName,
@@ -75,6 +77,7 @@ def bad_input() -> tuple[type[Exception], ...]:
         UnreadableWitness,
         UnusableCases,
         UnusableExpectations,
+        UnusableShards,
         UnusableTraces,
         CannotBisect,
         InvalidSchedule,

@@ -64,6 +64,13 @@ witnesses = click.option(
     help="Folder of stored witnesses. They are replayed first; the command writes nothing there.",
 )
 
+fresh = click.option(
+    "--fresh",
+    is_flag=True,
+    envvar="CONFORMANCE_FRESH",
+    help="Ask engines for everything, also for what earlier runs have kept. The new answers are kept.",
+)
+
 expectations = click.option(
     "--expectations",
     type=click.Path(path_type=Path),

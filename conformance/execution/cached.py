@@ -40,6 +40,7 @@ class Shelf:
     Attributes:
         name: identifies the engine, its adapter, its installation and the harness that drives it.
         fresh: whether no kept answer is given. New ones are kept all the same.
+        elsewhere: whether the traces are those of a shard of this run. An answer in doubt is then as good as it was there.
         used: number of answers that were given in the engine's place.
         asked: number of answers that the engine gave.
         oldest: when the oldest of the answers in the engine's place was made, "" for none.
@@ -50,6 +51,7 @@ class Shelf:
     name: str
     programs: Mapping[str, Program]
     fresh: bool = False
+    elsewhere: bool = False
     used: int = 0
     asked: int = 0
     oldest: str = ""
@@ -65,7 +67,9 @@ class Shelf:
         """The engine as an earlier run met it."""
         data = None if self.fresh else self.kept.data(f"{ENGINES}/{self.name}")
         try:
-            return data and Met(data["environment"], {Feature[n]: t for n, t in data["evidence"].items()}, data["lacks"])
+            return data and Met(
+                data["environment"], {Feature[n]: t for n, t in data["evidence"].items()}, data["lacks"]
+            )
         except (KeyError, TypeError, AttributeError):
             return None
 
@@ -90,7 +94,7 @@ class Shelf:
         """The kept answer to a pack that was asked ``before`` times already. The answer that an engine gave in k runs stands for
         k runs and no more; one that differed between runs stands for none."""
         found = self.kept.answer(place, pack) if place and not self.fresh else None
-        if found is None or found.differed or found.times <= before:
+        if found is None or found.differed or max(found.times, int(self.elsewhere)) <= before:
             return None
         with self._lock:
             self.used += 1
@@ -114,9 +118,13 @@ def _says_nothing(pack: Pack, run: PackRun) -> bool:
     return pack.cases[0].schedule.waits and all(case.id in run.untouched for case in pack.cases)
 
 
-def shelf_of(engine: Engine, adapter: str, kept: Kept, programs: Mapping[str, Program], fresh: bool) -> Shelf | None:
+def shelf_of(
+    engine: Engine, adapter: str, kept: Kept, programs: Mapping[str, Program], fresh: bool, name: str = ""
+) -> Shelf | None:
     """The kept traces of an engine; None if it is not known, without a start, what the engine would run on. ``adapter`` is the
-    digest of its adapter."""
+    digest of its adapter. ``name`` is the shelf's if the traces were made elsewhere."""
+    if name:
+        return Shelf(kept, engine.id, name, programs, elsewhere=True)
     try:
         ground = installed(engine)
     except CannotRun:

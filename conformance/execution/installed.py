@@ -9,10 +9,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import Distribution, distributions
-from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from conformance.execution.environments import python_of
 from conformance.model.engine import CannotRun, Engine, Released, Rooted
@@ -55,8 +54,8 @@ def _site(release: Release | None) -> str:
 
 @cache
 def _versions(package: str, site: str) -> Mapping[str, str] | None:
-    """Name -> version of a package, of all installed packages that its metadata name, and of all that theirs name. Without a
-    package: of all. None if the package is installed from a folder that may change without its version."""
+    """Name -> version of a package, of those that it requires, of those that these require, and of SHARED. Without a package: of
+    all. None if the package is installed from a folder that may change without its version."""
     there = _there(site)
     if not package:
         return {name: found.version for name, found in sorted(there.items())}
@@ -73,13 +72,15 @@ def _versions(package: str, site: str) -> Mapping[str, str] | None:
     return dict(sorted(wanted.items()))
 
 
-def _named(requirements: Iterable[str]) -> Iterable[str]:
-    """The packages that requirements name, also those of extras: an extra may be installed."""
+def _named(requirements: Iterable[str]) -> Iterable[NormalizedName]:
+    """The packages that requirements name, without those of extras."""
     for text in requirements:
         try:
-            yield canonicalize_name(Requirement(text).name)
+            found = Requirement(text)
         except InvalidRequirement:
             continue
+        if found.marker is None or found.marker.evaluate({"extra": ""}):
+            yield canonicalize_name(found.name)
 
 
 @cache

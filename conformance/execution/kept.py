@@ -72,13 +72,18 @@ class Kept:
     Args:
         folder: where files are written, and read first.
         beside: other folders to read from.
+        out: a folder that gets a copy of each file that is read or written.
         report: gets a line for each file that cannot be used.
     """
 
     def __init__(
-        self, folder: Path, beside: Sequence[Path] = (), report: Callable[[str], None] = lambda line: None
+        self,
+        folder: Path,
+        beside: Sequence[Path] = (),
+        out: Path | None = None,
+        report: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self.folder, self._beside, self._report = folder, tuple(beside), report
+        self.folder, self._beside, self._out, self._report = folder, tuple(beside), out, report
         self._lock = threading.Lock()
 
     def answer(self, name: str, pack: Pack) -> Answer | None:
@@ -88,7 +93,8 @@ class Kept:
             table = _table_of(content)
             return Answer(tables.pack_run_of(table, pack), **json.loads(table.schema.metadata[ABOUT]))
 
-        return self._read(f"{name}.arrow", read)
+        found: Answer | None = self._read(f"{name}.arrow", read)
+        return found
 
     def keep(self, name: str, pack: Pack, run: PackRun) -> Answer:
         """Keeps an answer that an engine has just given. An answer that differs from the one kept before marks it as such."""
@@ -166,17 +172,23 @@ class Kept:
             except BROKEN as error:
                 self._report(f"kept traces: {path} is left out: {error}".splitlines()[0][:300])
                 if folder == self.folder:
-                    path.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        path.unlink()
                 continue
             with contextlib.suppress(OSError):
                 os.utime(path)  # the time of last use
+            if self._out and not (self._out / file).exists():
+                self._write_to(self._out / file, content)
             return found
         return None
 
     def _write(self, file: str, content: bytes) -> None:
         """Writes a file that appears under its name once it is whole. A full disk, or a folder that may not be written to, loses
         the file alone: nothing else depends on it."""
-        target = self.folder / file
+        for folder in filter(None, (self.folder, self._out)):
+            self._write_to(folder / file, content)
+
+    def _write_to(self, target: Path, content: bytes) -> None:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             number, part = tempfile.mkstemp(dir=target.parent, prefix="part-")

@@ -131,7 +131,15 @@ class _Teller:
     def _class(self, kind: type) -> Json:
         if not _is_own(kind.__module__):
             return _foreign(kind.__module__, kind.__qualname__)
-        left_out = {"__doc__", "__module__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
+        left_out = {
+            "__doc__",
+            "__module__",
+            "__dict__",
+            "__weakref__",
+            "__firstlineno__",
+            "__static_attributes__",
+            "_abc_impl",
+        }
         content = {name: self.told(value) for name, value in vars(kind).items() if name not in left_out}
         return ["class", kind.__qualname__, [self.told(base) for base in kind.__bases__], content]
 

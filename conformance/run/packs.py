@@ -52,14 +52,16 @@ def choice_of(
 
 @dataclass
 class Given:
-    """The results of packs, and the failure of the engine's process, "" if it did not fail."""
+    """The results of packs, the failure of the engine's process, "" if it did not fail, and the packs that did not run."""
 
     runs: Runs = field(default_factory=Runs)
     failure: str = ""
+    left_out: list[Pack] = field(default_factory=list)
 
     def add(self, other: Given) -> None:
         self.runs.merge(other.runs)
         self.failure = self.failure or other.failure
+        self.left_out += other.left_out
 
 
 AGAIN = 2
@@ -116,10 +118,19 @@ class Processes:
             return self._fresh if self._fresh and self._fresh.alive else None
 
 
-def run_packs(processes: Processes, packs: tuple[Pack, ...], parallel: int, done: Callable[[], None]) -> Given:
-    """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack."""
+def run_packs(
+    processes: Processes,
+    packs: tuple[Pack, ...],
+    parallel: int,
+    done: Callable[[], None],
+    go_on: Callable[[], bool] = lambda: True,
+) -> Given:
+    """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack. Once ``go_on`` says no, no further pack
+    runs."""
 
     def run(pack: Pack) -> Given:
+        if not go_on():
+            return Given(left_out=[pack])
         given = run_pack(processes, pack)
         done()
         return given

@@ -13,12 +13,14 @@ from importlib.metadata import version
 
 from conformance.execution.kept import Kept
 from conformance.judgement.agreement import Agreement
+from conformance.model.engine import EngineInfo
 from conformance.model.values import digest as digest_of
-from conformance.plugins.registry import load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.store import Store
 from conformance.results.witness import stored_witnesses
+from conformance.run.budget import Budget
 from conformance.run.checks import Checks, agreements_of
 from conformance.run.drawing import Drawing, Drawn
 from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
@@ -37,12 +39,15 @@ class Run:
         self.options, self.on_event = options, on_event
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
-        self.kept = Kept(options.traces, report=lambda line: on_event(Unusable(line))) if options.traces else None
+        self.kept: Kept | None = None
+        if options.traces:
+            beside, out = options.traces_beside, options.traces_out
+            self.kept = Kept(options.traces, beside, out, report=lambda line: on_event(Unusable(line)))
         self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown
-        self._drawing = Drawing(options, self.store)
+        self._drawing = Drawing(options, self.store, self.kept)
 
     def execute(self) -> Results:
         """Runs everything that the options ask for.
@@ -56,12 +61,15 @@ class Run:
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         for witness in self._unknown:
             self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))
-        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept)
+        infos = [EngineInfo(e.id, e.title, e.capabilities) for e in map(load_engine, options.engines)]
+        named = [[info.id for info in queue] for queue in queues(infos)]
+        budget = Budget(options.budget, named)
+        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget)
         turns = {name: Turn(name, shared) for name in options.engines}
-        in_queues = [[turns[info.id] for info in queue] for queue in queues(turn.info for turn in turns.values())]
+        in_queues = [[turns[name] for name in queue] for queue in named]
         cases = Cases()
         try:
-            with ThreadPoolExecutor(max_workers=len(in_queues)) as pool:
+            with ThreadPoolExecutor(max_workers=max(1, len(in_queues))) as pool:
                 jobs = [pool.submit(run_queue, queue, self.hosts, cases) for queue in in_queues]
                 try:
                     drawn = self._drawing.execute()
@@ -109,7 +117,9 @@ class Run:
                 cases=drawn.cases,
                 cases_digest=str(drawn.digest),
                 timelines=len(drawn.timelines),
-                partial=self.hosts.interrupted,
+                partial=self.hosts.interrupted or any(o.left_out or not o.cells for o in outcomes if options.budget),
+                budget=options.budget or 0.0,
+                left_out=sum(outcome.left_out for outcome in outcomes),
                 brief=options.brief,
                 share=options.share,
                 all_packs=options.all_packs,

@@ -23,21 +23,22 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
 from conformance.judgement.stability import Stability
-from conformance.judgement.verdict import broken, replayed_once
+from conformance.judgement.verdict import broken, replayed_once, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.runs import Pack
-from conformance.model.scenario import programs_of
+from conformance.model.scenario import asked_by, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.results import tables
 from conformance.results.claims import opposed
 from conformance.results.store import Store, file_name
 from conformance.results.witness import Witness
+from conformance.run.budget import Budget, most_telling_first
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
-from conformance.run.options import Options
+from conformance.run.options import Options, Part
 from conformance.run.packs import Processes, choice_of, run_packs
 
 T = TypeVar("T")
@@ -50,7 +51,7 @@ CONFIRMING = 1
 @dataclass
 class EngineOutcome:
     """The results of one engine. ``answered`` says whether the engine gave any trace, ``available`` whether the engine
-    could start."""
+    could start. ``left_out`` counts the packs that a budget left no time for."""
 
     info: EngineInfo
     cells: list[MatrixCell] = field(default_factory=list)
@@ -61,11 +62,13 @@ class EngineOutcome:
     seconds: dict[str, float] = field(default_factory=dict)
     effort: dict[str, int] = field(default_factory=dict)
     available: bool = True
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier runs."""
+    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier
+    runs."""
 
     options: Options
     store: Store
@@ -74,6 +77,7 @@ class Shared:
     stored: list[Witness]
     on_event: Callable[[Event], None]
     kept: Kept | None = None
+    budget: Budget = field(default_factory=lambda: Budget(None, ()))
 
 
 class Turn:
@@ -87,6 +91,7 @@ class Turn:
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
         self._shelf: Shelf | None = None
+        self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
 
     def begin(self) -> Process | None:
@@ -98,8 +103,8 @@ class Turn:
         return self._guarded(self._open)
 
     def run(self, engine: Process) -> None:
-        """Runs, judges and confirms all batches of cases."""
-        self._guarded(partial(self._run_batches, engine))
+        """Runs, judges and confirms all batches of cases. Of an engine that several shards share, runs this shard's packs alone."""
+        self._guarded(partial(self._run_batches if self._part.whole else self._run_part, engine))
 
     def _guarded(self, do: Callable[[], T]) -> T | None:
         try:
@@ -122,7 +127,11 @@ class Turn:
         if not (engine := self._open()):
             return None
         outcome.seconds["start"] = time.monotonic() - started
-        stored = [] if info.lacks else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        stored = (
+            []
+            if info.lacks or 0 not in self._part.numbers
+            else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        )
         packed = {w.id for w in stored if self._options.brief or confirmed_here(w, info)}
         outcome.replays = replay_all(engine, stored, self._options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
@@ -130,9 +139,15 @@ class Turn:
 
     def _open(self) -> Process | None:
         info, hosts, kept = self.info, self._run.hosts, self._run.kept
+        if self._run.budget.spent:
+            self.outcome.available = False
+            info.failure = "left out: the budget was spent"
+            self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+            return None
         if kept and not self._shelf:
             programs = programs_of(self._options.scenarios)
-            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, self._options.fresh)
+            options, elsewhere = self._options, self._options.shelves.get(info.id, "")
+            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
         try:
             engine = self._behind(self._start)
         except CannotRun as error:
@@ -158,6 +173,7 @@ class Turn:
 
     def _run_batches(self, engine: Process) -> None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
+        self._run.budget.begin(info.id)
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self._options.scenarios, info)
         for batch in () if info.lacks else self._store.batches:
@@ -176,13 +192,22 @@ class Turn:
         outcome.seconds["all"] = before + time.monotonic() - started
         self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
+    def _run_part(self, engine: Process) -> None:
+        info, started = self.info, time.monotonic()
+        for batch in () if info.lacks else self._store.batches:
+            self._run_batch(engine, batch)
+        info.kept = self._shelf.age if self._shelf else info.kept
+        self._run.on_event(EngineDone(info.id, time.monotonic() - started, info.failure, available=True))
+
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
         info, options, on_event = self.info, self._options, self._run.on_event
         cases = self._store.read_cases(batch)
         choice = choice_of(cases, info.capabilities, options.scenarios, options.share, options.all_packs)
-        info.packs = info.packs[0] + len(choice.packs), info.packs[1] + choice.drawn
-        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(choice.packs), choice.drawn))
+        packs, budget = self._part.taken(choice.packs), self._run.budget
+        if budget.limited:
+            packs = most_telling_first(packs, asked_by(options.scenarios))
+        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs), choice.drawn))
         hosts = self._run.hosts
         processes = Processes(
             engine,
@@ -190,10 +215,19 @@ class Turn:
             beside=lambda: self._behind(self._start_beside),
             interrupted=lambda: hosts.interrupted,
         )
-        given = run_packs(processes, choice.packs, info.capabilities.parallel, done=lambda: on_event(PackDone(info.id)))
+        given = run_packs(
+            processes,
+            packs,
+            info.capabilities.parallel,
+            done=lambda: on_event(PackDone(info.id)),
+            go_on=lambda: budget.packs_go_on(info.id),
+        )
         info.failure = info.failure or given.failure
-        tables.write(self._store.traces(info.id, batch), tables.run_table(choice.cases, given.runs))
-        return choice.cases, given.runs
+        info.packs = info.packs[0] + len(packs) - len(given.left_out), info.packs[1] + choice.drawn
+        self.outcome.left_out += len(given.left_out)
+        cases = _without(choice.cases, given.left_out)
+        tables.write(self._store.traces(info.id, batch), tables.run_table(cases, given.runs))
+        return cases, given.runs
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
         info, checks = self.info, self._run.checks
@@ -219,7 +253,10 @@ class Turn:
         on_event(Confirming(self.info.id, len(violations)))
         started = time.monotonic()
         confirmer = self._confirmer(engine)
-        confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
+        if self._run.budget.goes_on(self.info.id):
+            confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
+        else:
+            confirmed = [unanswered_alone(v.cell, EngineDown("the budget was spent")) for v in violations]
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
         self._doubt(engine, violations, confirmed)
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
@@ -276,3 +313,9 @@ class Turn:
             self._run.checks.reference(info.capabilities.lateness),
         )
         return [Violation(*violation) for violation in found]
+
+
+def _without(cases: list[Case], packs: list[Pack]) -> list[Case]:
+    """The cases that are in none of the packs, without twins of cases that are."""
+    gone = {case.id for pack in packs for case in pack.cases}
+    return [case for case in cases if case.id not in gone and case.base not in gone]
