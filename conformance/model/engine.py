@@ -12,6 +12,7 @@ from packaging.version import Version
 from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support
 from conformance.model.lateness import LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
@@ -54,6 +55,8 @@ class Capabilities:
         native_operator: the operator that runs in place of a program. Such an engine takes the cases of one program alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
             distance.
+        plans: the queries that the engine can build around its operator beside the plain one.
+        plans_of_a_run: how many of the plans a run asks, beside those that every run asks.
     """
 
     features: Mapping[Feature, Support]
@@ -67,6 +70,8 @@ class Capabilities:
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""
+    plans: tuple[PlanTwin, ...] = ()
+    plans_of_a_run: int = ALL
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:
@@ -89,8 +94,15 @@ class Capabilities:
             ahead = program.parameters[self.ahead]
             if any(a.event.event_time > a.watermark + ahead for a in case.schedule.arrivals):
                 return False
+        if self.no_plan(case.schedule):
+            return False
         needs = schedule_needs(case.schedule)
         return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
+
+    def no_plan(self, schedule: Schedule) -> str:
+        """Why the engine cannot build the query of a schedule, "" if it can."""
+        plan = schedule.plan
+        return f"it has no plan {plan!r}" if plan and plan not in {known.id for known in self.plans} else ""
 
     def why_not(self, feature: Feature) -> str:
         """Why a feature is missing, in a line."""

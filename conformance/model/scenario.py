@@ -16,6 +16,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import Perturbation
+from conformance.model.plan import ANY_PLAN
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
 from conformance.model.schedule import Arrival
@@ -131,6 +132,11 @@ class Guarantee:
             raise ValueError(f"guarantee {self.claim!r}: give exactly one of predicate, same_under and accounting")
 
     @property
+    def about_plans(self) -> bool:
+        """Whether this is a relation under the plans that an engine has."""
+        return self.same_under == (ANY_PLAN,)
+
+    @property
     def opposite(self) -> Guarantee:
         """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against the opposite. The
         opposite has no cell. It lets a documented claim that this guarantee contradicts have a witness."""
@@ -206,6 +212,8 @@ class Scenario:
         stable_under: name -> perturbation id -> the equivalence up to which the program promises to be stable under it (see
             ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no promise.
         complete: each program has a guarantee that its output is complete.
+        planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in processing
+            time, and programs that start with state, have none.
     """
 
     name: str
@@ -215,6 +223,7 @@ class Scenario:
     guarantees: tuple[Guarantee, ...]
     stable_under: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
     complete: bool = True
+    planned: bool = True
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
@@ -226,10 +235,16 @@ class Scenario:
             raise ValueError(f"scenario {self.name!r}: every program has a domain of inputs, and only programs have")
         there = {guarantee.program for guarantee in self.guarantees if guarantee.complete}
         added = [completeness(name, self) for name in self.programs if self.complete and name not in there]
+        there = {guarantee.program for guarantee in self.guarantees if guarantee.about_plans}
+        added += [under_any_plan(name, self) for name in self.programs if self._plannable(name) and name not in there]
         object.__setattr__(self, "guarantees", (*self.guarantees, *added))
         ids = [name for guarantee in self.guarantees for name in (guarantee.id, *guarantee.formerly)]
         if len(set(ids)) != len(ids):
             raise ValueError(f"scenario {self.name!r}: two guarantees make the same claim, or have the same id")
+
+    def _plannable(self, program: str) -> bool:
+        asked = self.programs[program]
+        return self.planned and not (asked.waits or asked.initial)
 
     @property
     def id(self) -> str:
@@ -250,6 +265,12 @@ def completeness(program: str, scenario: Scenario) -> Guarantee:
     return Guarantee(claim, program, complete=scenario.programs[program])
 
 
+def under_any_plan(program: str, scenario: Scenario) -> Guarantee:
+    """The guarantee that a program's output does not depend on the query around it."""
+    which = f" ({program})" if len(scenario.programs) > 1 else ""
+    return Guarantee(f"the query around it does not change the output{which}", program, same_under=(ANY_PLAN,))
+
+
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
 
@@ -261,5 +282,6 @@ def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, st
         frozenset({(s.id, guarantee.program, perturbation)})
         for s in scenarios
         for guarantee in s.guarantees
+        if not guarantee.about_plans
         for perturbation in ([p.id for p in guarantee.same_under] or [""])
     ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from conformance.execution.packing import packs_of
 from conformance.generation.cases import draw_cases
+from conformance.generation.plans import plan_twins
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import judge
 from conformance.judgement.cell import MatrixCell
@@ -144,7 +145,7 @@ def selftest(
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
     for seed in range(seeds):
         cases = draw_cases(scenarios, wanted if seed == 0 else max(1, wanted // 2), seed, exercised)
-        bench = _Bench(scenarios, cases)
+        bench = _Bench(scenarios, [*cases, *_planned(scenarios, cases)])
         accusations += bench.accusations("reference")
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
         for mutant in [mutant for mutant in mutants if not kills[mutant]]:
@@ -192,6 +193,17 @@ def _can_be(pair: str) -> bool:
     except UnknownName:
         return False
     return True
+
+
+def _planned(scenarios: list[Scenario], cases: list[Case]) -> list[Case]:
+    """The plan twins of the reference, of a few cases of each program."""
+    programs = programs_of(scenarios)
+    found: list[Case] = []
+    for ref in programs:
+        mine = [case for case in cases if program_ref(case.scenario, case.program) == ref and not case.perturbation]
+        packs = packs_of(mine, largest=len(mine) or 1)
+        found += plan_twins(packs, load_engine("reference").capabilities, programs, every=True)
+    return found
 
 
 class _Bench:
@@ -278,7 +290,7 @@ class _Bench:
     ) -> Iterator[tuple[Perturbation | None, Evidence]]:
         """The evidence under each perturbation that these cases were made with."""
         made = {case.perturbation for case in cases}
-        for perturbation in perturbations_of(guarantee):
+        for perturbation in perturbations_of(guarantee, load_engine("reference").capabilities.plans):
             if not perturbation or perturbation.id in made:
                 evidence = gather(
                     self._programs[ref], guarantee, perturbation, cases, runs, lambda cases: self._specified

@@ -154,6 +154,8 @@ class Turn:
         cases = self._store.read_cases(batch)
         choice = choice_of(cases, info.capabilities, options.scenarios, options.share, options.all_packs)
         info.packs = info.packs[0] + len(choice.packs), info.packs[1] + choice.drawn
+        if choice.own:
+            self._store.write_handed(info.id, batch, choice.cases)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(choice.packs), choice.drawn))
         hosts = self._run.hosts
         processes = Processes(
