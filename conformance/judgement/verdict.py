@@ -71,7 +71,9 @@ def not_expressible(
     if guarantee.complete and (emulated := _emulated_output(engine)):
         return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, emulated)
     if guarantee.about_plans and not engine.capabilities.plans:
-        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, "its adapter builds one query alone")
+        return _cell(
+            scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, "its adapter builds one query alone"
+        )
     needs = _needs(scenario, guarantee, perturbation, engine)
     missing = engine.capabilities.first_missing(needs)
     if missing is None:

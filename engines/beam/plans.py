@@ -51,7 +51,9 @@ def twins(plans: Mapping[str, BeamPlan]) -> tuple[PlanTwin, ...]:
 
 def failed(pack: Pack, error: Exception) -> PackRun:
     """The run of a pack whose pipeline the runner refused, or could not finish: each case ends with that."""
-    said = f"the pipeline failed: {type(error).__name__}: {str(error).strip().splitlines()[0][:300] if str(error) else ''}"
+    said = (
+        f"the pipeline failed: {type(error).__name__}: {str(error).strip().splitlines()[0][:300] if str(error) else ''}"
+    )
 
     def trace(case: Case) -> Trace:
         return Trace.collect([Emission("", None, case.schedule.steps[-1].id, error=said)])

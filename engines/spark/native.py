@@ -124,7 +124,9 @@ def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
     from pyspark.sql import functions as f
 
     of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
-    return rows_of(stream.groupBy(of, *keys(stream)).count(), f.struct(f.unix_millis("of.start").alias("window"), "count"))
+    return rows_of(
+        stream.groupBy(of, *keys(stream)).count(), f.struct(f.unix_millis("of.start").alias("window"), "count")
+    )
 
 
 def sliding_window(stream: DataFrame, program: Program) -> DataFrame:

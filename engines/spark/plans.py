@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.model.plan import PlanTwin
+from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
 from engines.spark.layouts import Layout
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class SparkPlan:
     before: Change = same
     behind: Change = same
     sink: Change = same
-    layout: Layout = Layout()
+    layout: Layout = PLAIN_LAYOUT
     tagged: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
     restarts: bool = False
@@ -201,7 +202,9 @@ PLANS: Mapping[str, SparkPlan] = {
         layout=Layout(sources=2, later=True),
         restarts=True,
     ),
-    "union-of-halves": _before("a union of two halves of the stream", ".where(half).union(….where(other half))", _halves),
+    "union-of-halves": _before(
+        "a union of two halves of the stream", ".where(half).union(….where(other half))", _halves
+    ),
     "union-false": _before(
         "a union with a branch that a filter empties", ".union(….where('length(key) < 0'))", _with_false_branch
     ),
@@ -240,9 +243,7 @@ PLANS: Mapping[str, SparkPlan] = {
     "explode-behind": _behind(
         "an explode behind of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", _exploded
     ),
-    "repartition": _before(
-        "repartitioned by key before", ".repartition(3, 'program', 'case', 'key')", _by_key
-    ),
+    "repartition": _before("repartitioned by key before", ".repartition(3, 'program', 'case', 'key')", _by_key),
     "coalesce": _before("coalesced before", ".coalesce(1)", _one_partition),
     "coalesce-behind": _behind("coalesced behind", ".coalesce(1)", _one_partition),
     "static-join": _before("a join with a static table of one row", ".join(broadcast(one row), 'one')", _joined),
