@@ -259,6 +259,25 @@ class Configurable(Protocol):
         """Take values, in each process, before ``check`` and ``open``. A setting without a value keeps its default."""
 
 
+ACCEPTED = "accepted"
+"""The answer to a question that was not refused."""
+
+
+@runtime_checkable
+class Questioned(Protocol):
+    """An engine that is asked whether it takes certain queries or calls.
+
+    Attributes:
+        questions: name -> the query or call, in words. Its documents say whether it is refused.
+    """
+
+    questions: Mapping[str, str]
+
+    def answers(self) -> Mapping[str, str]:
+        """Name -> ACCEPTED, or "refused: " and the engine's own class or condition of the error. ``answers`` is called after
+        ``open``."""
+
+
 @runtime_checkable
 class Revised(Protocol):
     """An engine whose author identifies the adapter by a text, ``revision``. The adapter's modules then do not count."""
@@ -298,7 +317,7 @@ class Family:
 @dataclass
 class EngineInfo:
     """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter`` identifies
-    the source of its adapter. ``packs`` is how many packs it ran, of how many."""
+    the source of its adapter. ``packs`` is how many packs it ran, of how many. ``answers`` has what it refuses (``Questioned``)."""
 
     id: str
     title: str
@@ -309,3 +328,4 @@ class EngineInfo:
     adapter: str = ""
     packs: tuple[int, int] = (0, 0)
     lacks: str = ""
+    answers: dict[str, str] = field(default_factory=dict)

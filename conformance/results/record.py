@@ -114,6 +114,7 @@ class EngineRecord:
         versions: name -> version, the framework first; a setting's name has a dot.
         features: by the name of the feature.
         failure: why the engine did not run, or not to its end; "" if it did.
+        answers: question -> whether the engine accepted or refused it, see ``Questioned``.
     """
 
     title: str = ""
@@ -124,6 +125,7 @@ class EngineRecord:
     features: Mapping[str, FeatureRecord] = field(default_factory=dict)
     packs: PacksRecord = PacksRecord()
     failure: str = ""
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, info: EngineInfo) -> EngineRecord:
@@ -143,6 +145,7 @@ class EngineRecord:
             },
             packs=PacksRecord(*info.packs),
             failure=info.failure,
+            answers=info.answers,
         )
 
     @property
@@ -165,6 +168,7 @@ class EngineRecord:
             "features": {name: asdict(feature) for name, feature in self.features.items()},
             "packs": asdict(self.packs),
             "failure": self.failure,
+            "answers": dict(self.answers),
         }
 
     @classmethod
@@ -181,6 +185,7 @@ class EngineRecord:
             },
             packs=PacksRecord(data["packs"]["run"], data["packs"]["drawn"]),
             failure=data["failure"],
+            answers=data.get("answers", {}),
         )
 
 

@@ -127,6 +127,7 @@ class Turn:
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
+        info.answers = engine.answers
         return Watched(engine, self._first_runs)
 
     def _run_batches(self, engine: Watched) -> None:

@@ -17,7 +17,7 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 from engines.budgets import SPARK_PLANS, SPARK_PYTHON
-from engines.spark import plans, releases, session
+from engines.spark import plans, refusals, releases, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,6 +88,7 @@ class SparkEngine:
         store: the name of the state store that its state is in.
         chains: a timer set by a timer takes another micro-batch to fire.
         plans: name -> what stands around the operator in a query of that plan.
+        asks: the queries (of ``refusals``) that it is asked about.
         classic: it cannot run through Spark Connect.
     """
 
@@ -104,6 +105,7 @@ class SparkEngine:
     store = "rocksdb"
     chains = True
     plans: Mapping[str, plans.SparkPlan] = plans.PLANS
+    asks: tuple[str, ...] = ()
     classic = False
 
     def __init__(self, variant: str = "") -> None:
@@ -141,6 +143,13 @@ class SparkEngine:
 
     def evidence(self) -> dict[Feature, str]:
         return {}
+
+    @property
+    def questions(self) -> Mapping[str, str]:
+        return {name: refusals.REFUSALS[name].words for name in self.asks}
+
+    def answers(self) -> Mapping[str, str]:
+        return refusals.answers(self.asks, self._session)
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = self._folder / f"job-{next(self._numbers)}"

@@ -175,6 +175,7 @@ class NativeQuery:
         apply: puts it on a stream, with the parameters of the program that it does the job of.
         lateness: that of its row filter (Spark 4.3.0).
         delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
+        asks: the queries (of ``refusals``) that its engine is asked about.
         plans: the plans of this query beside those of every Spark engine.
     """
 
@@ -184,6 +185,7 @@ class NativeQuery:
     mode: str = "append"
     delay: str = ""
     plans: Mapping[str, SparkPlan] = field(default_factory=dict)
+    asks: tuple[str, ...] = ()
 
 
 WITHOUT_TIME = SparkPlan(
@@ -221,12 +223,14 @@ QUERIES = {
         Lateness.NEVER,
         mode="update",
         plans=BY_TAG,
+        asks=("count-append", "watermark-nested"),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator("dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME},
+        asks=("duplicates-complete",),
     ),
     "drop-duplicates-for-good": NativeQuery(
         NativeOperator(
@@ -244,6 +248,7 @@ QUERIES = {
         Lateness.AT_OR_BEHIND,
         delay="horizon",
         plans={"project-time-away": WITHOUT_TIME},
+        asks=("duplicates-no-watermark",),
     ),
     "session-window": NativeQuery(
         NativeOperator(
@@ -254,6 +259,7 @@ QUERIES = {
         session_window,
         Lateness.WINDOW_EXPIRED,
         plans=BY_TAG,
+        asks=("session-window-update",),
     ),
     "window": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode"),
@@ -283,11 +289,13 @@ QUERIES = {
         NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
         inner_join,
         Lateness.AT_OR_BEHIND,
+        asks=("inner-join-update", "inner-join-complete"),
     ),
     "left-outer-join": NativeQuery(
         NativeOperator("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
         left_outer_join,
         Lateness.AT_OR_BEHIND,
+        asks=("outer-join-no-watermark",),
     ),
 }
 """By variant."""
@@ -300,6 +308,7 @@ class SparkNative(SparkEngine):
         super().__init__()
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
+        self.asks = query.asks
         self.mode, self.plans = query.mode, {**query.plans, **PLANS}
         self.capabilities = Capabilities(
             FEATURES,
