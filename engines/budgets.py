@@ -16,5 +16,12 @@ SPARK_NATIVE = 4
 
 BEAM_DIRECT = 40
 
+BEAM_PLANS = 3
+
 BEAM_PRISM = 20
 """A pack takes 7 s, three times as long as on beam-direct (Beam 2.77.0)."""
+
+SPARK_PLANS = 2
+"""How many plans a run asks beside those that every run asks. A plan takes a pack of its own."""
+
+SPARK_NATIVE_PLANS = 3

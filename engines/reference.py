@@ -17,9 +17,10 @@ from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.feature import NATIVE, Feature
 from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Plan, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
 from engines.reference_cells import CELLS, EXPIRING, TYPED
@@ -27,6 +28,8 @@ from engines.reference_cells import CELLS, EXPIRING, TYPED
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
 of the Beam model, whose guide calls data late that arrives after the watermark passed its timestamp or window)."""
+
+ANOTHER = PlanTwin("another", "a plan in name alone, since the reference builds no query", always=True)
 
 Scope = tuple[str, int]
 """What state belongs to: a key and the start of its window (0 in the global window)."""
@@ -97,7 +100,7 @@ class CaseRun:
                 self.restart()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
-            elif not isinstance(step, Partitions):  # the reference keeps all state in one place
+            elif not isinstance(step, Partitions | Plan):  # one place for all state, and no query around it
                 raise NotDriven(f"the reference has nothing for {step}")
 
     def start(self, events: Iterable[Event]) -> None:
@@ -232,7 +235,7 @@ class Reference:
     case_run: type[CaseRun] = CaseRun
 
     def __init__(self, lateness: LatenessProfile = SPECIFIED) -> None:
-        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness)
+        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness, plans=(ANOTHER,))
 
     def with_timers_of_an_instant_reversed(self) -> Reference:
         """The same engine, but of several timers that are due at one time it fires the last one first."""

@@ -17,6 +17,7 @@ from conformance.comparison.expectations import Divergence
 from conformance.comparison.expectations import read as read_expectations
 from conformance.comparison.gate import GateReport, gate, report_of
 from conformance.comparison.outputs import differences, outputs
+from conformance.comparison.refusals import refusals_changed
 from conformance.comparison.upgrade import Upgrade, asked_alone
 from conformance.confirmation.replay import ERROR, FIXED, STILL_FAILS
 from conformance.judgement.cell import Verdict
@@ -252,7 +253,8 @@ def upgrade_(
     report = _judged(stands, stood, accepted, places)
     differing = differences(compared, both.scenarios, out / "differences", timeout)
     of_outputs = [one.ruled(accepted, stands.version(one.place[0]), _today()) for one in differing]
-    report = report_of([*(lacking.ruled(old, new) for lacking in found.left_out), *report.ruled, *of_outputs])
+    more = [*(lacking.ruled(old, new) for lacking in found.left_out), *refusals_changed(before, after)]
+    report = report_of([*more, *report.ruled, *of_outputs])
     for side, results in (("old", before), ("new", after)):
         (out / side).mkdir(parents=True, exist_ok=True)
         keep(results, out / side)

@@ -185,7 +185,7 @@ def surviving(scenario: Scenario, stability: Iterable[Stability] = ()) -> Scenar
         kept = [e for e in Equivalence if all(any(e in {bound, *IMPLIES[bound]} for bound in each) for each in bounds)]
         if kept:
             guarantees.append(Guarantee(_claim(program), program, same_under=(RESTART,), alike=kept[0]))
-    return replace(scenario, guarantees=tuple(guarantees), complete=False)
+    return replace(scenario, guarantees=tuple(guarantees), complete=False, planned=False)
 
 
 def _claim(program: str) -> str:

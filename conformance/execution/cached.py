@@ -31,6 +31,7 @@ class Met:
     environment: dict[str, str]
     evidence: dict[Feature, str]
     lacks: str
+    answers: dict[str, str]
 
 
 @dataclass
@@ -68,16 +69,19 @@ class Shelf:
         data = None if self.fresh else self.kept.data(f"{ENGINES}/{self.name}")
         try:
             return data and Met(
-                data["environment"], {Feature[n]: t for n, t in data["evidence"].items()}, data["lacks"]
+                data["environment"],
+                {Feature[n]: t for n, t in data["evidence"].items()},
+                data["lacks"],
+                data["answers"],
             )
         except (KeyError, TypeError, AttributeError):
             return None
 
     def meet(self, engine: Any) -> Met:
-        met = Met(engine.environment, engine.evidence, engine.lacks)
+        met = Met(engine.environment, engine.evidence, engine.lacks, dict(engine.answers))
         evidence = {feature.name: text for feature, text in met.evidence.items()}
-        data = {"engine": self.engine, "environment": met.environment, "evidence": evidence, "lacks": met.lacks}
-        self.kept.keep_data(f"{ENGINES}/{self.name}", data | {"made": now()})
+        said = {"environment": met.environment, "evidence": evidence, "lacks": met.lacks, "answers": met.answers}
+        self.kept.keep_data(f"{ENGINES}/{self.name}", {"engine": self.engine, **said, "made": now()})
         return met
 
     def place(self, pack: Pack, met: Met, hash_seed: int) -> str:
@@ -163,6 +167,10 @@ class Cached:
     @property
     def lacks(self) -> str:
         return self._met.lacks
+
+    @property
+    def answers(self) -> dict[str, str]:
+        return self._met.answers
 
     @property
     def alive(self) -> bool:

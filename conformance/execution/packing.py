@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from conformance.model.case import Case
-from conformance.model.perturbation import BY_ID
+from conformance.model.plan import is_sparse
 from conformance.model.runs import Pack
 
 
@@ -27,7 +27,7 @@ def packs_of(cases: Iterable[Case], largest: int, waiting: int | None = None, br
     before: Counter[object] = Counter()
     for case in cases:
         group: object = case.schedule.timeline
-        if case.perturbation and BY_ID[case.perturbation].sparse:
+        if is_sparse(case.perturbation):
             mine = (group, case.perturbation, case.scenario, case.program)
             group = (group, case.perturbation, before[mine])
             before[mine] += 1

@@ -68,6 +68,10 @@ class Watched:
         return self._engine.lacks
 
     @property
+    def answers(self) -> dict[str, str]:
+        return self._engine.answers
+
+    @property
     def given_up(self) -> str:
         """Why the engine is not asked any more, "" while it is."""
         return self._first_runs.given_up

@@ -58,7 +58,7 @@ def draw_cases(
     cases = []
     for scenario in scenarios:
         for program in scenario.programs:
-            goals = {g.id: g for g in scenario.guarantees if g.program == program and not g.promised}
+            goals = {g.id: g for g in scenario.guarantees if g.program == program and not (g.promised or g.about_plans)}
             of_its_own = waiting if scenario.programs[program].waits else with_state
             if scenario.programs[program].waits or scenario.programs[program].initial:
                 cases += _cover(scenario, program, of_its_own, dict.fromkeys(goals, wanted), seed, exercised, known)

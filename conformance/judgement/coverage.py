@@ -26,6 +26,7 @@ RETRIED = "attempt retried"
 RESUMED = "job resumed"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
+PLANNED = "another plan"
 WAITED = "processing time passes"
 
 CIRCUMSTANCES = (
@@ -44,6 +45,7 @@ CIRCUMSTANCES = (
     RESUMED,
     COALESCED,
     REPARTITIONED,
+    PLANNED,
     WAITED,
 )
 """All circumstances, in the order of display: cases with an element that is late, at the watermark or 1 ms off the

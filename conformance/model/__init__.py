@@ -8,6 +8,7 @@ from conformance.model.engine import CannotRun, Capabilities, Engine, EngineGone
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, Program
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.scenario import Domain, Guarantee, Observation, Scenario, Source, promise
@@ -19,6 +20,7 @@ from conformance.model.schedule import (
     FailOnce,
     InvalidSchedule,
     Partitions,
+    Plan,
     Restart,
     Schedule,
     Step,
@@ -61,6 +63,8 @@ __all__ = [
     "Pack",
     "PackRun",
     "Partitions",
+    "Plan",
+    "PlanTwin",
     "Program",
     "ProgramCount",
     "Restart",

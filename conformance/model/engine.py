@@ -12,6 +12,7 @@ from packaging.version import Version
 from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support
 from conformance.model.lateness import LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
@@ -54,6 +55,8 @@ class Capabilities:
         native_operator: the operator that runs in place of a program. Such an engine takes the cases of one program alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
             distance.
+        plans: the queries that the engine can build around its operator beside the plain one.
+        plans_of_a_run: how many of the plans a run asks, beside those that every run asks.
     """
 
     features: Mapping[Feature, Support]
@@ -67,6 +70,8 @@ class Capabilities:
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""
+    plans: tuple[PlanTwin, ...] = ()
+    plans_of_a_run: int = ALL
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:
@@ -89,8 +94,15 @@ class Capabilities:
             ahead = program.parameters[self.ahead]
             if any(a.event.event_time > a.watermark + ahead for a in case.schedule.arrivals):
                 return False
+        if self.no_plan(case.schedule):
+            return False
         needs = schedule_needs(case.schedule)
         return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
+
+    def no_plan(self, schedule: Schedule) -> str:
+        """Why the engine cannot build the query of a schedule, "" if it can."""
+        plan = schedule.plan
+        return f"it has no plan {plan!r}" if plan and plan not in {known.id for known in self.plans} else ""
 
     def why_not(self, feature: Feature) -> str:
         """Why a feature is missing, in a line."""
@@ -251,6 +263,25 @@ class Configurable(Protocol):
         """Take values, in each process, before ``check`` and ``open``. A setting without a value keeps its default."""
 
 
+ACCEPTED = "accepted"
+"""The answer to a question that was not refused."""
+
+
+@runtime_checkable
+class Questioned(Protocol):
+    """An engine that is asked whether it takes certain queries or calls.
+
+    Attributes:
+        questions: name -> the query or call, in words. Its documents say whether it is refused.
+    """
+
+    questions: Mapping[str, str]
+
+    def answers(self) -> Mapping[str, str]:
+        """Name -> ACCEPTED, or "refused: " and the engine's own class or condition of the error. ``answers`` is called after
+        ``open``."""
+
+
 @runtime_checkable
 class Revised(Protocol):
     """An engine whose author identifies the adapter by a text, ``revision``. The adapter's modules then do not count."""
@@ -300,7 +331,7 @@ class Family:
 class EngineInfo:
     """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter`` identifies
     the source of its adapter. ``packs`` is how many packs it ran, of how many. ``kept`` is how many of its answers an earlier run
-    had kept, and the day (YYYY-MM-DD, UTC) of the oldest."""
+    had kept, and the day (YYYY-MM-DD, UTC) of the oldest. ``answers`` has what it refuses (``Questioned``)."""
 
     id: str
     title: str
@@ -312,3 +343,4 @@ class EngineInfo:
     packs: tuple[int, int] = (0, 0)
     lacks: str = ""
     kept: tuple[int, str] = (0, "")
+    answers: dict[str, str] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, Perturbation
+from conformance.model.plan import ANY_PLAN
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
 from conformance.model.schedule import Arrival
@@ -135,6 +136,11 @@ class Guarantee:
             raise ValueError(f"guarantee {self.claim!r}: give exactly one of predicate, same_under and accounting")
 
     @property
+    def about_plans(self) -> bool:
+        """Whether this is a relation under the plans that an engine has."""
+        return self.same_under == (ANY_PLAN,)
+
+    @property
     def opposite(self) -> Guarantee:
         """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against the opposite. The
         opposite has no cell. It lets a documented claim that this guarantee contradicts have a witness."""
@@ -211,6 +217,8 @@ class Scenario:
             ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no promise. Each
             promise that no guarantee makes in its own words is a guarantee, see ``promises``.
         complete: each program has the guarantees that follow from its declaration: that its output is complete, and its promises.
+        planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in processing
+            time, and programs that start with state, have none.
     """
 
     name: str
@@ -220,6 +228,7 @@ class Scenario:
     guarantees: tuple[Guarantee, ...]
     stable_under: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
     complete: bool = True
+    planned: bool = True
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
@@ -232,10 +241,16 @@ class Scenario:
         there = {guarantee.program for guarantee in self.guarantees if guarantee.complete}
         added = [completeness(name, self) for name in self.programs if self.complete and name not in there]
         promised = promises(self) if self.complete else ()
+        there = {guarantee.program for guarantee in self.guarantees if guarantee.about_plans}
+        added += [under_any_plan(name, self) for name in self.programs if self._plannable(name) and name not in there]
         object.__setattr__(self, "guarantees", (*self.guarantees, *added, *promised))
         ids = [name for guarantee in self.guarantees for name in (guarantee.id, *guarantee.formerly)]
         if len(set(ids)) != len(ids):
             raise ValueError(f"scenario {self.name!r}: two guarantees make the same claim, or have the same id")
+
+    def _plannable(self, program: str) -> bool:
+        asked = self.programs[program]
+        return self.planned and not (asked.waits or asked.initial)
 
     @property
     def id(self) -> str:
@@ -270,6 +285,12 @@ def promises(scenario: Scenario) -> Iterator[Guarantee]:
                 yield Guarantee(claim, name, same_under=kept, alike=up_to, promised=True)
 
 
+def under_any_plan(program: str, scenario: Scenario) -> Guarantee:
+    """The guarantee that a program's output does not depend on the query around it."""
+    which = f" ({program})" if len(scenario.programs) > 1 else ""
+    return Guarantee(f"the query around it does not change the output{which}", program, same_under=(ANY_PLAN,))
+
+
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
 
@@ -281,6 +302,6 @@ def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, st
         frozenset({(s.id, guarantee.program, perturbation)})
         for s in scenarios
         for guarantee in s.guarantees
-        if not guarantee.promised
+        if not (guarantee.promised or guarantee.about_plans)
         for perturbation in ([p.id for p in guarantee.same_under] or [""])
     ]

@@ -20,6 +20,7 @@ from conformance.model.steps import (
     InvalidSchedule,
     Partitions,
     Place,
+    Plan,
     Restart,
     Step,
     Wait,
@@ -35,6 +36,7 @@ __all__ = [
     "FailOnce",
     "InvalidSchedule",
     "Partitions",
+    "Plan",
     "Restart",
     "Schedule",
     "Step",
@@ -142,6 +144,12 @@ class Schedule:
     def bundles(self) -> tuple[Deliver, ...]:
         """The bundles, and before them the initial state, if there is any."""
         return tuple(step for step in self.steps if isinstance(step, Deliver))
+
+    @property
+    def plan(self) -> str:
+        """The name of the query that the job runs, "" for the plain one."""
+        first = self.steps[0]
+        return first.name if isinstance(first, Plan) else ""
 
     @property
     def initial(self) -> tuple[Event, ...]:

@@ -136,6 +136,7 @@ class EngineRecord:
         features: by the name of the feature.
         failure: why the engine did not run, or not to its end; "" if it did.
         kept: how much of its evidence is from earlier runs.
+        answers: question -> whether the engine accepted or refused it, see ``Questioned``.
     """
 
     title: str = ""
@@ -147,6 +148,7 @@ class EngineRecord:
     packs: PacksRecord = PacksRecord()
     failure: str = ""
     kept: KeptRecord = KeptRecord()
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, info: EngineInfo) -> EngineRecord:
@@ -167,6 +169,7 @@ class EngineRecord:
             packs=PacksRecord(*info.packs),
             failure=info.failure,
             kept=KeptRecord(*info.kept),
+            answers=info.answers,
         )
 
     @property
@@ -196,6 +199,7 @@ class EngineRecord:
             "packs": asdict(self.packs),
             "failure": self.failure,
             **kept,
+            "answers": dict(self.answers),
         }
 
     @classmethod
@@ -213,6 +217,7 @@ class EngineRecord:
             packs=PacksRecord(data["packs"]["run"], data["packs"]["drawn"]),
             failure=data["failure"],
             kept=KeptRecord(**data.get("kept", {})),
+            answers=data.get("answers", {}),
         )
 
 

@@ -79,7 +79,7 @@ class Checks:
         work = Batch(
             info.id,
             tuple(programs_of(self._scenarios)),
-            str(self._store.cases(batch)),
+            str(self._store.handed(info.id, batch)),
             str(self._store.traces(info.id, batch)),
             str(out),
             loading.asked(),

@@ -13,6 +13,7 @@ from conformance.execution.cached import Process
 from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import chosen, halves, packs_of
 from conformance.execution.watched import GivenUp
+from conformance.generation.plans import plan_twins
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven
@@ -26,12 +27,14 @@ class Choice:
     """The selection of the packs of a batch for an engine.
 
     Attributes:
-        packs: the packs that the engine runs.
+        packs: the packs that the engine runs, those of plan twins last.
         drawn: number of packs in the batch.
+        own: the plan twins, which are this engine's alone.
     """
 
     packs: tuple[Pack, ...]
     drawn: int
+    own: tuple[Case, ...] = ()
 
     @property
     def cases(self) -> list[Case]:
@@ -47,7 +50,10 @@ def choice_of(
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
     drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
     most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
-    return Choice(tuple(drawn if all_packs else chosen(drawn, most, asked_by(scenarios))), len(drawn))
+    packs = drawn if all_packs else chosen(drawn, most, asked_by(scenarios))
+    own = plan_twins(packs, can, programs, every=all_packs)
+    planned = packs_of(own, can.largest_pack, broad=can.heavy)
+    return Choice((*packs, *planned), len(drawn) + len(planned), tuple(own))
 
 
 @dataclass

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.execution.packing import packs_of
+from conformance.generation.plans import plan_twins
 from conformance.judgement.batches import Checked, Judgement, evidences, name_of
 from conformance.judgement.cell import MatrixCell
 from conformance.judgement.evidence import Evidence, ReferenceTraces, Runs, Tally, Traces, gather, perturbations_of
@@ -154,7 +155,7 @@ def selftest(
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
     for seed in range(seeds):
         cases = draw_cases(scenarios, wanted if seed == 0 else max(1, wanted // 2), seed, exercised)
-        bench = _Bench(scenarios, cases)
+        bench = _Bench(scenarios, [*cases, *_planned(scenarios, cases)])
         accusations += bench.accusations("reference")
         progress(f"seed {seed}: {len(cases)} cases on the reference, {len(accusations)} accusations so far")
         left = [mutant for mutant in mutants if not kills[mutant]]
@@ -208,6 +209,17 @@ def _can_be(pair: str) -> bool:
     except UnknownName:
         return False
     return True
+
+
+def _planned(scenarios: list[Scenario], cases: list[Case]) -> list[Case]:
+    """The plan twins of the reference, of a few cases of each program."""
+    programs = programs_of(scenarios)
+    found: list[Case] = []
+    for ref in programs:
+        mine = [case for case in cases if program_ref(case.scenario, case.program) == ref and not case.perturbation]
+        packs = packs_of(mine, largest=len(mine) or 1)
+        found += plan_twins(packs, load_engine("reference").capabilities, programs, every=True)
+    return found
 
 
 class _Bench:
@@ -294,7 +306,7 @@ class _Bench:
     ) -> Iterator[tuple[Perturbation | None, Evidence]]:
         """The evidence under each perturbation that these cases were made with."""
         made = {case.perturbation for case in cases}
-        for perturbation in perturbations_of(guarantee):
+        for perturbation in perturbations_of(guarantee, load_engine("reference").capabilities.plans):
             if not perturbation or perturbation.id in made:
                 evidence = gather(
                     self._programs[ref], guarantee, perturbation, cases, runs, lambda cases: self._specified

@@ -156,6 +156,7 @@ class Turn:
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
+        info.answers = engine.answers
         return engine
 
     def _start(self) -> Process:
@@ -207,6 +208,8 @@ class Turn:
         packs, budget = self._part.taken(choice.packs), self._run.budget
         if budget.limited:
             packs = most_telling_first(packs, asked_by(options.scenarios))
+        if choice.own:
+            self._store.write_handed(info.id, batch, choice.cases)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs), choice.drawn))
         hosts = self._run.hosts
         processes = Processes(

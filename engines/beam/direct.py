@@ -22,9 +22,9 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Deliver, FailOnce, Wait
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import environment
+from engines.beam import environment, plans
 from engines.beam.collecting import collected
-from engines.budgets import BEAM_DIRECT
+from engines.budgets import BEAM_DIRECT, BEAM_PLANS
 from engines.failing import SENTINEL, untouched
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     packs=BEAM_DIRECT,
+    plans=plans.twins(plans.PLANS),
+    plans_of_a_run=BEAM_PLANS,
     quick=True,
 )
 
@@ -84,6 +86,7 @@ class BeamDirect(environment.OfBeam):
     id = "beam-direct"
     title = "Beam DirectRunner (Python, bundle-based)"
     capabilities = CAPABILITIES
+    plans = plans.PLANS
 
     def check(self) -> None:
         environment.check()
@@ -115,6 +118,7 @@ class BeamDirect(environment.OfBeam):
         from engines.beam import dofn, sink
         from engines.beam import pipeline as shared
 
+        plan = self.plans.get(pack.cases[0].schedule.plan, plans.PLAIN)
         dofn.attempts.failed.clear()
         dofn.moments.clear()
         dofn.moments.update(moments(pack))
@@ -122,13 +126,19 @@ class BeamDirect(environment.OfBeam):
         seen = sink.Collected()
         with sink.collecting(seen):
             # Without --streaming, Beam 2.77.0 runs another, batch GroupByKey under TestStream.
-            pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=PipelineOptions(["--streaming"]))
+            options = PipelineOptions(["--streaming", *plan.options])
+            pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=options)
             elements = pipeline | "schedule" >> _stream(pack) | shared.typed()
             elements | "time inputs" >> PairWithTiming() | "see inputs" >> beam.ParDo(sink.Inputs())
-            for branch in shared.branches(elements, mine):
-                timed = self.apply(branch) | f"time {branch.windowing}" >> PairWithTiming()
+            for branch in shared.branches(plan.before(elements), mine):
+                timed = plan.behind(self.apply(branch)) | f"time {branch.windowing}" >> PairWithTiming()
                 timed | f"see {branch.windowing}" >> beam.ParDo(sink.Outputs())
-            pipeline.run(test_runner_api=False).wait_until_finish()
+            try:
+                pipeline.run(test_runner_api=False).wait_until_finish()
+            except Exception as error:
+                if plan is plans.PLAIN:
+                    raise
+                return plans.failed(pack, error)
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
         found = _collect(pack, seen.of(sink.Kind.OUTPUT), steps)
         return replace(found, untouched=untouched(pack, dofn.attempts.failed.values()))

@@ -177,6 +177,7 @@ class BeamNative(BeamDirect):
             largest_pack=CAPABILITIES.largest_pack,
             host="beam-native",
             native_operator=transform.native_operator,
+            plans=CAPABILITIES.plans,
         )
 
     def apply(self, branch: Branch) -> Any:

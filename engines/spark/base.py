@@ -16,8 +16,8 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
-from engines.budgets import SPARK_PYTHON
-from engines.spark import releases, session
+from engines.budgets import SPARK_PLANS, SPARK_PYTHON
+from engines.spark import plans, refusals, releases, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,7 +65,16 @@ def capabilities(
     """Those of a Spark engine, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
     return Capabilities(
-        {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs, quick=quick
+        {**DRIVEN, **features},
+        ROW_FILTER,
+        largest_pack,
+        parallel=2,
+        heavy=True,
+        host="spark",
+        packs=packs,
+        quick=quick,
+        plans=plans.twins(plans.PLANS),
+        plans_of_a_run=SPARK_PLANS,
     )
 
 
@@ -81,6 +90,8 @@ class SparkEngine:
         mode: the output mode of its queries.
         store: the name of the state store that its state is in.
         chains: a timer set by a timer takes another micro-batch to fire.
+        plans: name -> what stands around the operator in a query of that plan.
+        asks: the queries (of ``refusals``) that it is asked about.
         classic: it cannot run through Spark Connect.
     """
 
@@ -97,6 +108,8 @@ class SparkEngine:
     mode = "append"
     store = "rocksdb"
     chains = True
+    plans: Mapping[str, plans.SparkPlan] = plans.PLANS
+    asks: tuple[str, ...] = ()
     classic = False
 
     def __init__(self, variant: str = "") -> None:
@@ -135,6 +148,13 @@ class SparkEngine:
     def evidence(self) -> dict[Feature, str]:
         return {}
 
+    @property
+    def questions(self) -> Mapping[str, str]:
+        return {name: refusals.REFUSALS[name].words for name in self.asks}
+
+    def answers(self) -> Mapping[str, str]:
+        return refusals.answers(self.asks, self._session)
+
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = self._folder / f"job-{next(self._numbers)}"
         folder.mkdir()
@@ -168,8 +188,9 @@ class SparkEngine:
             settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
             if Schedule(pack.timeline).waits:
                 settings |= NO_EMPTY_BATCHES
-            spark = self._session(settings)
-            yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, self.delay(programs))
+            plan = self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
+            spark = self._session({**settings, **plan.settings})
+            yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, self.delay(programs), plan)
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None

@@ -16,7 +16,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -134,30 +134,28 @@ def sentinels(batch: MicroBatch, delay: int = DELAY) -> list[Row]:
     return [(SENTINEL, "", str(n), 0, batch.step, "", "null", at) for n in range(SENTINELS if batch.fails else 0)]
 
 
-def write(folder: Path, number: int, batch: MicroBatch, events: list[Row], delay: int = DELAY) -> None:
-    """The Parquet file of one micro-batch; they are read in order of modification time. One row group each, so that
-    its rows stay in one input partition and in order."""
+def rows_of(batch: MicroBatch, events: list[Row], delay: int = DELAY) -> list[Row]:
+    """The rows of one micro-batch."""
+    return [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)]
+
+
+def write_file(folder: Path, number: int, rows: list[Row]) -> None:
+    """A Parquet file; a source reads its files in order of modification time. One row group each, so that its rows stay in one
+    input partition and in order."""
     path = folder / f"{number:05d}.parquet"
-    write_rows(path, [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)])
-    os.utime(path, (1_600_000_000 + number,) * 2)
+    hidden = path.with_name(f".{path.name}")
+    write_rows(hidden, rows)
+    os.utime(hidden, (1_600_000_000 + number,) * 2)
+    hidden.rename(path)  # a running query must not see half a file
 
 
 def write_rows(path: Path, rows: list[Row]) -> None:
     """A Parquet file of one row group."""
     path.parent.mkdir(exist_ok=True)
-    columns = list(zip(*rows, strict=True))
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
     columns[-1] = tuple(ms * 1000 for ms in columns[-1])
     arrays = [pa.array(column, field.type) for column, field in zip(columns, COLUMNS, strict=True)]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows))
-
-
-def read_stream(spark: SparkSession, folder: Path, delay: int = DELAY) -> DataFrame:
-    """The stream of what ``write`` wrote: one file a micro-batch, with the watermark declared. ``partition`` is the
-    input partition that a row was read in."""
-    from pyspark.sql.functions import spark_partition_id
-
-    source = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder))
-    return source.withColumn("partition", spark_partition_id()).withWatermark("event_time", f"{delay} milliseconds")
+    pq.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), path, row_group_size=len(rows) or 1)
 
 
 def read_initial(spark: SparkSession, path: Path) -> DataFrame:
@@ -172,8 +170,16 @@ def partitions_of(pack: Pack) -> int:
     return next((step.count for step in pack.timeline if isinstance(step, Partitions)), session.PARTITIONS)
 
 
-def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str, Any]], settling: int = 1) -> None:
-    """Compare the engine's own progress, micro-batch by micro-batch, with what the schedule asks for.
+def prove(
+    pack: Pack,
+    batches: Sequence[MicroBatch],
+    progress: Sequence[dict[str, Any]],
+    settling: int = 1,
+    split: bool = False,
+    without_data: Callable[[int], bool] = lambda number: False,
+) -> None:
+    """Compare the engine's own progress, micro-batch by micro-batch, with what the schedule asks for. ``split`` says that the rows of a
+    micro-batch lie in several sources; ``without_data`` says which micro-batches are the engine's own empty ones.
 
     Raises:
         NotDriven: a batch is missing or doubled, or had another watermark or another number of rows.
@@ -211,8 +217,10 @@ def prove(pack: Pack, batches: Sequence[MicroBatch], progress: Sequence[dict[str
         rows = 1 + len(sentinels(wanted)) + (wanted_rows[batch.step] if batch.bundle else 0)
         # Through Spark Connect a progress report has the count of its sources alone; a join reads the stream once for each
         # of its sides, as a source of its own (Spark 4.3.0).
-        for source in found[number]["sources"]:
-            if (read := source["numInputRows"]) != rows:
+        rows = 0 if without_data(number) else rows
+        reads = [source["numInputRows"] for source in found[number]["sources"]]
+        for read in [sum(reads)] if split else reads:
+            if read != rows:
                 raise NotDriven(f"micro-batch {number} (step {batch.step}) read {read} rows, not {rows}")
         watermark = wanted.moves_to
         partitions = {operator["numShufflePartitions"] for operator in found[number]["stateOperators"]}
@@ -255,10 +263,17 @@ def millis(text: str) -> int:
 
 
 def run_query(
-    output: DataFrame, checkpoint: Path, mode: str, waits: Mapping[int, int]
+    output: DataFrame,
+    checkpoint: Path,
+    mode: str,
+    waits: Mapping[int, int],
+    before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    feed: Callable[[int], None] | None = None,
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
     (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id, waited at its end.
+    ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with the id of a batch that has ended: it
+    writes the input of the next one.
 
     Rows of a batch that is run again replace those of its first run.
     """
@@ -268,25 +283,29 @@ def run_query(
     arrow = hasattr(output, "toArrow")
 
     def collect(frame: DataFrame, batch: int) -> None:
+        frame = before(frame)
         # 3.5.9 has no toArrow, which is faster.
         rows[batch] = frame.toArrow().to_pylist() if arrow else [row.asDict() for row in frame.collect()]
+        if frame.is_cached:
+            frame.unpersist()
         time.sleep(waits.get(batch, 0) / 1000)
+        if feed:
+            feed(batch)
 
     def write(frame: DataFrame, batch: int) -> None:
         frame.write.mode("overwrite").parquet(f"{out}/{batch}")
         time.sleep(waits.get(batch, 0) / 1000)
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
-    query = (
-        output.writeStream.outputMode(mode)
-        .option("checkpointLocation", str(checkpoint))
-        .foreachBatch(write if session.remote() else collect)
-        .trigger(availableNow=True)
-        .start()
-    )
+    sink = output.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
+    sink = sink.foreachBatch(write if session.remote() else collect)
+    query = (sink.trigger(processingTime="0 seconds") if feed else sink.trigger(availableNow=True)).start()
     failure = None
     try:
-        query.awaitTermination()
+        if feed:
+            query.processAllAvailable()
+        else:
+            query.awaitTermination()
     except Exception as error:
         failure = error
     finally:

@@ -22,6 +22,7 @@ from engines.failing import INJECTED, untouched
 from engines.spark import driving, session, state_reader
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
+from engines.spark.plans import PLAIN, SparkPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +36,7 @@ Apply = Callable[[OperatorInput], "DataFrame"]
 
 class Job:
     """A pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes another
-    micro-batch to fire; ``delay`` (ms) is that of the watermark.
+    micro-batch to fire; ``delay`` (ms) is that of the watermark; ``plan`` is what stands around the operator.
 
     ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and ``take_over`` hand
     the job on to another process, with all that lies in its folder.
@@ -51,9 +52,10 @@ class Job:
         mode: str,
         chains: bool = True,
         delay: int = driving.DELAY,
+        plan: SparkPlan = PLAIN,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
-        self.delay = delay
+        self.delay, self.plan, self._layout = delay, plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
         self.settling = 1 + chain * chains
@@ -97,9 +99,22 @@ class Job:
             NotDriven: the engine's own progress does not match the schedule.
             RuntimeError: a query failed that was not to.
         """
-        for query in range(self._handover, self.batches[-1].query + 1):
-            self._run_query(query)
-        driving.prove(self.pack, self.batches, self.progress, self.settling)
+        try:
+            for query in range(self._handover, self.batches[-1].query + 1):
+                self._run_query(query)
+        except QueryFailed as error:
+            if session.gone():
+                raise
+            return self._unanswered(error)
+        split, layout = self._layout.sources > 1, self._layout
+        driving.prove(
+            self.pack,
+            self.batches,
+            self.progress,
+            self.settling,
+            split,
+            lambda number: layout.without_data(self.batches, number),
+        )
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress, self._stored())
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
@@ -137,24 +152,56 @@ class Job:
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
         last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
-        for number, batch in enumerate(self.batches):
-            if batch.query == query or batch is last:
-                rows = _rows(self.pack, batch.step, self.programs) if batch.bundle else []
-                driving.write(self.folder / "input", number, batch, rows, self.delay)
+        numbers = [n for n, batch in enumerate(self.batches) if batch.query == query or batch is last]
+        for number in numbers[:1] if self._layout.fed else numbers:
+            self._write(number)
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
         failing = last or retried
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
         waits = {number: batch.wait for number, batch in enumerate(self.batches)}
-        stream = driving.read_stream(self.spark, self.folder / "input", self.delay)
-        output = self.apply(OperatorInput(stream, self.programs, failure, self._initial()))
-        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode, waits)
+        try:
+            output = self._query(failure)
+            feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
+            found, progress, error = driving.run_query(
+                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed
+            )
+        except Exception as refused:
+            if self.plan is PLAIN:
+                raise
+            raise QueryFailed(session.cause(refused)) from refused
         if last and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
         if error and not last:
             print(error, flush=True)
-            raise RuntimeError(session.cause(error)) from None
+            raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
         self.rows |= found
         self.progress += progress
+
+    def _write(self, number: int, query: int | None = None) -> None:
+        """The input of a micro-batch, unless there is none, or ``query`` is not its query."""
+        if number >= len(self.batches) or self._layout.without_data(self.batches, number):
+            return
+        batch = self.batches[number]
+        if query is None or batch.query == query:
+            events = _rows(self.pack, batch.step, self.programs) if batch.bundle else []
+            self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay))
+
+    def _query(self, failure: Failure | None) -> DataFrame:
+        """The query of the pack's plan: the operator, and what the plan puts around it."""
+        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged))
+        stream = rows.withWatermark("event_time", f"{self.delay} milliseconds")
+        given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial())
+        return self.plan.behind(self.apply(given))
+
+    def _unanswered(self, error: QueryFailed) -> PackRun:
+        """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
+        first = self.pack.timeline[-1].id
+        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {error}")])
+        return PackRun({case.id: trace for case in self.pack.cases})
+
+
+class QueryFailed(RuntimeError):
+    """The engine refused the query of a plan, or the query failed. The plain query is not meant: it must not fail."""
 
 
 def _rows(pack: Pack, step: int, programs: Mapping[str, Program]) -> list[Row]:

@@ -88,7 +88,7 @@ class OperatorInput:
     """What an API's operator is applied to.
 
     Attributes:
-        stream: input rows, as ``driving.read_stream`` reads them.
+        stream: input rows, as ``layouts.Layout`` reads them.
         programs: "scenario/program" -> the program.
         failure: how an attempt is to fail; None where none is.
         initial: rows like those of the stream, of the keys that start with state; None where none does.

@@ -48,6 +48,7 @@ class SparkTws(SparkEngine):
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
     capabilities = capabilities(STATE, quick=True)
+    asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.operator import GROUP, OUTPUT

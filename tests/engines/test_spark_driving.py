@@ -14,6 +14,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
 from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, session
+from engines.spark.layouts import Layout
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
 
@@ -40,26 +41,26 @@ def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
 
 
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
-    true = driving.write
+    true = driving.rows_of
 
-    def sabotage(folder, number, batch, rows, *delay):
-        true(folder, number, batch, rows[1:], *delay)
+    def sabotage(batch, events, *delay):
+        return true(batch, events[1:], *delay)
 
-    monkeypatch.setattr(driving, "write", sabotage)
+    monkeypatch.setattr(driving, "rows_of", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_rows_of_a_step_in_two_partitions_are_an_error(spark, monkeypatch):
     """They would arrive in an order that nobody chose."""
-    true = driving.read_stream
+    true = Layout.read
 
-    def sabotage(session, folder, *delay):
+    def sabotage(*args):
         from pyspark.sql.functions import pmod, xxhash64
 
-        return true(session, folder, *delay).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
+        return true(*args).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
 
-    monkeypatch.setattr(driving, "read_stream", sabotage)
+    monkeypatch.setattr(Layout, "read", sabotage)
     with pytest.raises(NotDriven, match="read in several partitions"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 

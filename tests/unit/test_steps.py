@@ -22,6 +22,7 @@ from conformance.model.steps import (
     FailOnce,
     InvalidSchedule,
     Partitions,
+    Plan,
     Restart,
     Step,
     Wait,
@@ -63,6 +64,7 @@ STORED = [
         {Feature.RESUME},
         "the first attempt at the next bundle fails after state was written; the job resumes from its checkpoint",
     ),
+    (Plan(4, "empty-union"), {"plan": "empty-union", "id": 4}, set(), "the job runs the query empty-union"),
     (Partitions(4, 3), {"partitions": 3, "id": 4}, {Feature.PARTITIONS}, "the job starts with 3 partitions"),
     (Wait(4, 8_000), {"wait": 8_000, "id": 4}, {Feature.PROCESSING_TIME}, "8000 ms of processing time pass"),
 ]

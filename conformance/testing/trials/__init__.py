@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from conformance.testing.calls import T
 from conformance.testing.trials import elements, jobs, times
+from conformance.testing.trials.jobs import plan
 from conformance.testing.trials.times import ROWS_AND_TIMER
 from conformance.testing.trials.trial import CELLS, ONE, PROGRAMS, Trial, case_of
 
-__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial"]
+__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial", "plan"]
 
 TRIALS: tuple[Trial, ...] = (
     elements.state(),
@@ -26,6 +27,7 @@ TRIALS: tuple[Trial, ...] = (
     times.processing_time(),
     jobs.initial_state(),
     jobs.inspection(),
+    plan("another"),
 )
 
 CHAIN = case_of("chain", ONE, [("a", [["timers", "set", "one", T + 5_000]])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, Event, FailOnce, Partitions, Restart
+from conformance.model.steps import Advance, Deliver, Event, FailOnce, Partitions, Plan, Restart
 from conformance.testing.calls import Calls, T
 from conformance.testing.trials.trial import (
     BUNDLE,
@@ -84,6 +84,17 @@ def partitions(count: int, words: str) -> Trial:
     found[f"timers in {words}"] = case_of("timed", timeline, [(key, timer) for key in keys])
     found[f"elements in {words}"] = case_of("plain", timeline, [(key, [["event", "seen"]]) for key in keys])
     return Trial(words, found, "keep each key's state in one of as many partitions as the first step says")
+
+
+def plan(name: str) -> Trial:
+    """Another query around the operator, which an engine lists by that name."""
+    timeline = renumbered([Plan(0, name), *timeline_of(BUNDLE, BUNDLE).steps])
+    found = {
+        f"{cell} state in the plan {name}": case_of(cell, timeline, *[[("a", write(cell, n))] for n in (1, 2)])
+        for cell in CELLS
+    }
+    found[f"elements in the plan {name}"] = case_of("plain", timeline, [(key, [["event", "seen"]]) for key in "abc"])
+    return Trial(name, found, "build a query that hands the operator the same elements, and passes on its output")
 
 
 def initial_state() -> Trial:

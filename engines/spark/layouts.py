@@ -1,0 +1,94 @@
+"""Where the rows of a micro-batch lie: in one file of one source, in several files, or in several sources.
+
+The rows of a key stay together and in order, so that a program is handed them as it is from one file. Where a source has no file for a
+micro-batch, the source is empty in it. ``availableNow`` would give the source its next file, so such layouts feed the query: the files of
+a micro-batch are written at the end of the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from engines.spark import driving
+from engines.spark.driving import MicroBatch, Row
+from engines.spark.operator import HEARTBEAT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def part_of(row: Row, parts: int) -> int:
+    """The part that the rows of a key are in. Heartbeats are in the first."""
+    program, case, key, *_ = row
+    return 0 if program == HEARTBEAT else crc32(f"{case}/{key}".encode()) % parts
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All rows of a micro-batch in one file.
+
+    Attributes:
+        files: the number of files of a micro-batch.
+        sources: the number of sources.
+        fed: the query is fed micro-batch by micro-batch.
+        settles_without_data: a micro-batch that only lets an advance act has no rows: it is the engine's own empty one.
+        later: the second source has no files before the first restart.
+        idle: the second source never has files.
+    """
+
+    files: int = 1
+    sources: int = 1
+    fed: bool = False
+    settles_without_data: bool = False
+    later: bool = False
+    idle: bool = False
+
+    @property
+    def plain(self) -> bool:
+        return self == PLAIN
+
+    def without_data(self, batches: Sequence[MicroBatch], number: int) -> bool:
+        """Whether a micro-batch is the engine's own empty one: the one after the micro-batch that moves the watermark."""
+        if not self.settles_without_data or not number or batches[number].bundle:
+            return False
+        before = batches[number - 1]
+        moved = number < 2 or before.moves_to > batches[number - 2].moves_to
+        return moved and before.query == batches[number].query
+
+    def write(self, folder: Path, number: int, batch: MicroBatch, rows: list[Row]) -> None:
+        """The files of one micro-batch."""
+        if self.sources == 1:
+            for part in range(self.files):
+                mine = [row for row in rows if part_of(row, self.files) == part]
+                driving.write_file(folder / "input", number * self.files + part, mine)
+            return
+        second = not self.idle and (not self.later or batch.query > 0)
+        mine = [row for row in rows if second and part_of(row, 2)]
+        first = [row for row in rows if row not in mine]
+        if self.fed and len(first) == 1 and (mine or number % 2):
+            # The heartbeat alone is left: it takes turns, so that the first source is empty, too.
+            first, mine = [], rows
+        if first:
+            driving.write_file(folder / "input", number, first)
+        if mine or (second and not self.fed):
+            driving.write_file(folder / "input-2", number, mine)
+
+    def read(self, spark: SparkSession, folder: Path, tagged: bool) -> DataFrame:
+        """The stream of rows, without a watermark. ``tagged`` adds a column ``tag``, a literal for each source."""
+        from pyspark.sql.functions import lit, spark_partition_id
+
+        streams = []
+        for number in range(self.sources):
+            path = folder / ("input-2" if number else "input")
+            path.mkdir(exist_ok=True)
+            stream = spark.readStream.schema(driving.DDL).option("maxFilesPerTrigger", self.files).parquet(str(path))
+            stream = stream.withColumn("partition", spark_partition_id() if self.plain else lit(0))
+            streams.append(stream.withColumn("tag", lit(f"source {number}")) if tagged else stream)
+        return streams[0] if self.sources == 1 else streams[0].union(streams[1])
+
+
+PLAIN = Layout()
