@@ -229,6 +229,8 @@ def cause(error: BaseException) -> str:
     """Why a query failed, in one line: the fault that names its case, else the innermost Python exception, else the
     first line of what Spark says, or of what the JVM says of a call."""
     text = re.sub(r"\AAn error occurred while calling \S+\n: ", "", str(error))
+    # Each query has ids of its own: without them, two that fail in one way say the same.
+    text = re.sub(r"Query \[id = \S+, runId = \S+\] terminated with exception: ", "the query failed: ", text)
     faults = re.findall(r"^\S*(EngineFault: \[case .+)$", text, re.MULTILINE)
     python = re.findall(r"^\s*(?:\w+\.)*(\w*(?:Error|Exception|Fault): .+)$", text, re.MULTILINE)
     wrappers = ("PythonException", "StreamingQueryException", "SparkException", "TaskFailedException")

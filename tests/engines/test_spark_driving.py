@@ -173,6 +173,9 @@ pyspark.errors.PythonException: wrapped"""
     assert session.cause(Exception("first\nsecond")) == "first"
     chained = "KeyError: 'x'\nThe above exception was ...\nconformance.model.program.EngineFault: [case c1] get: KeyError: 'x'"
     assert session.cause(Exception(chained)) == "EngineFault: [case c1] get: KeyError: 'x'"
+    query = "[STREAM_FAILED] Query [id = 1f-a, runId = 2e-b] terminated with exception: None.get"
+    assert session.cause(Exception(query)) == "[STREAM_FAILED] the query failed: None.get"
+    assert session.cause(Exception("An error occurred while calling o49.compile.\n: the cause")) == "the cause"
     assert session.cause(Exception("")) == "Exception"
 
 
