@@ -150,6 +150,7 @@ def selftest(
     exercised = exercised_by_any_reading(scenarios)
     kills: dict[str, frozenset[Row]] = dict.fromkeys(mutants, frozenset())
     seen: set[str] = set()
+    shortened: list[str] = []
     pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants, others))
     accusations: list[MatrixCell] = []
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
@@ -162,7 +163,9 @@ def selftest(
         for mutant in left:
             if rows := likely.get(mutant) if likely and not whole else None:
                 kills[mutant] = frozenset(bench.broken(mutant_engine(mutant), only=rows))
-        shortened = [mutant for mutant in left if kills[mutant]]
+        known = [mutant for mutant in left if kills[mutant]]
+        seen.update(known)
+        shortened += known
         for mutant in [mutant for mutant in left if not kills[mutant]]:
             if in_sight:
                 if not bench.sees(mutant_engine(mutant)):
@@ -173,7 +176,7 @@ def selftest(
             if not whole and not kills[mutant]:
                 kills[mutant] = frozenset(itertools.islice(bench.broken(mutant_engine(mutant)), 1))
             progress(f"mutant {mutant}: {len(kills[mutant])} guarantees broken")
-        for mutant in shortened:  # for the guarantees that nothing has broken yet, if there are any
+        for mutant in shortened if seed == seeds - 1 else ():  # they were asked for a part only
             if unbroken := asked - frozenset().union(*kills.values()):
                 kills[mutant] |= frozenset(bench.broken(mutant_engine(mutant), only=unbroken))
         if in_sight:

@@ -21,6 +21,8 @@ from conformance.results.store import write_cases
 
 LATE = "mutant:late-at-the-watermark"
 
+SOME = [part for name in ("index-assignment", "late-data", "per-key-counting") for part in ("--scenario", name)]
+
 CASES = Path("out", "tables", "cases", "0000.parquet")
 
 
@@ -29,7 +31,7 @@ def ran(tmp_path_factory):
     """A finished run of the reference and a mutant: (its folder, what it printed)."""
     folder = tmp_path_factory.mktemp("run")
     done = conformance(
-        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
+        "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, done.stdout
@@ -77,7 +79,7 @@ def test_one_seed_gives_one_result(ran, tmp_path):
     """Byte for byte, apart from the timing, in another process."""
     folder, _ = ran
     conformance_process(
-        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
+        "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
     )
     first, second = (json.loads((f / "out" / "results.json").read_text()) for f in (folder, tmp_path))
     first.pop("timing")
@@ -88,7 +90,7 @@ def test_one_seed_gives_one_result(ran, tmp_path):
 
 def test_cases_of_one_run_serve_another(ran, tmp_path):
     folder, _ = ran
-    done = conformance("run", "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
+    done = conformance("run", *SOME, "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
     assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
@@ -99,7 +101,7 @@ def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tm
     """A later run takes them over, without reducing and confirming anew."""
     folder, _ = ran
     stored = folder / "out" / "witnesses"
-    arguments = ["run", "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
+    arguments = ["run", *SOME, "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
     done = conformance(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "STILL FAILS" in done.stdout
@@ -360,6 +362,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "-m",
         "conformance.cli",
         "run",
+        *SOME,
         "--engine",
         "reference",
         "--engine",
@@ -377,7 +380,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
     for line in process.stdout:
         printed.append(line)
         if line.startswith("beam-direct: up"):
-            time.sleep(3)
+            time.sleep(1)
             process.send_signal(signal.SIGINT)
             break
     printed += process.stdout
