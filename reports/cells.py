@@ -11,6 +11,7 @@ from markupsafe import Markup
 from conformance.judgement.cell import IN_PART, Folded, MatrixCell, Verdict
 from conformance.judgement.coverage import in_order
 from conformance.judgement.stability import Stability
+from conformance.model.values import digest
 from conformance.results.record import GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
@@ -38,7 +39,8 @@ NOT_EXERCISED = "not exercised"
 
 @dataclass(frozen=True)
 class Evidence:
-    """A witness as the page shows it; ``events`` counts its elements, with those of the case that it is the twin of."""
+    """A witness as the page shows it; ``events`` counts its elements, with those of the case that it is the twin of.
+    ``seen`` identifies its case and what came out, whatever the engine."""
 
     perturbation: str
     pictures: tuple[Markup, ...]
@@ -46,14 +48,16 @@ class Evidence:
     flip: str
     events: int
     replay: str
+    seen: str
 
 
 @dataclass(frozen=True)
 class Link:
-    """Where something stands on the page."""
+    """Where a witness stands on the page; ``whole``: it is the very one."""
 
     anchor: str
     title: str
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Entry:
         parts: the perturbations that are not decided, with the reasons.
         notes: the numbers of its notes, see ``Cells.notes``.
         alone: where the witness failed alone, on this engine in this version.
-        same: where the same witness is shown already.
+        same: where the same witness is shown already, or one of the same case and output.
         others: (perturbation, number of elements, command) of the witnesses that are larger.
     """
 
@@ -225,22 +229,34 @@ class Cells:
             flip=witness.flip.change if witness.flip else "",
             events=_events(witness),
             replay=replay_command(witness.id),
+            seen=_seen(witness),
         )
 
 
 def _each_witness_once(columns: Iterable[Iterable[Entry]]) -> tuple[tuple[Entry, ...], ...]:
-    """Let each witness be shown once among the cells of a guarantee; where it comes again, it is said whose it is."""
+    """Let each case and its output be shown once among the cells of a guarantee; where they come again, it is said whose
+    they are."""
     shown: list[Entry] = []
 
     def once(entry: Entry) -> Entry:
         if not entry.witness:
             return entry
-        if same := next((earlier for earlier in shown if earlier.witness == entry.witness), None):
-            return replace(entry, same=Link(same.anchor, " ".join(filter(None, [same.engine, same.run]))))
+        if same := next(
+            (earlier for earlier in shown if earlier.witness and earlier.witness.seen == entry.witness.seen), None
+        ):
+            whole = same.witness == entry.witness
+            return replace(entry, same=Link(same.anchor, " ".join(filter(None, [same.engine, same.run])), whole))
         shown.append(entry)
         return entry
 
     return tuple(tuple(once(entry) for entry in entries) for entries in columns)
+
+
+def _seen(witness: Witness) -> str:
+    case, base = witness.case, witness.base
+    schedules = [case.perturbation, case.schedule.to_json(), base and base.schedule.to_json()]
+    traces = (witness.seen, witness.base_seen, witness.packed_seen, witness.specified)
+    return digest([*schedules, *(trace and trace.to_json() for trace in traces)])
 
 
 def _events(witness: Witness) -> int:

@@ -38,7 +38,7 @@ class Difference:
         cause: the reason in words, or the guarantee itself.
         engines: those that violate one of them, each with a cell that shows it.
         rest: how many more guarantees there are, in words.
-        guarantee: one of them, the cell of which shows most.
+        guarantee: one of them, the cell of which shows most; named by its scenario where ``cause`` has its words.
     """
 
     cause: str
@@ -199,7 +199,7 @@ def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]]) -> 
     return Difference(
         cause if cause != claim else f"not so: {claim}",
         tuple(first.values()),
-        Link("" if cause == claim else claim, grid.row_anchor(row)),
+        Link(grid.texts[row[0]].name if cause == claim else claim, grid.row_anchor(row)),
         rest,
         (len(first), len(most)),
     )

@@ -102,6 +102,18 @@ def test_a_violated_cell_has_a_picture_a_text_and_a_command(results):
     assert re.search(r"<pre>.*bundle of 1.*</pre>", article, re.DOTALL)
 
 
+def test_what_another_engine_gave_on_the_same_case_is_not_drawn_twice(results):
+    first = results.cells[0]
+    other = replace(results.witnesses[first.witness], engine="beam-direct", message="another message")
+    results.witnesses[other.id] = other
+    results.cells = [first, replace(first, engine="beam-direct", witness=other.id)]
+    page = html.render([results])
+    assert page.count("and the same came out") == 1
+    results.cells = [first]
+    assert page.count('role="img"') == html.render([results]).count('role="img"')
+    assert all(f"conformance replay {name}" in page for name in results.witnesses)
+
+
 def test_the_page_shows_where_engines_differ(results):
     """How many outputs are identical; the smallest case where they differ, with what either gave."""
     page = html.render([results])
