@@ -19,7 +19,7 @@ from conformance.model.feature import NATIVE, Feature
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
 from engines.reference_cells import CELLS, EXPIRING
@@ -95,6 +95,8 @@ class CaseRun:
                 self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
+            elif isinstance(step, NoData):
+                self.no_data()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
             elif not isinstance(step, Partitions):  # the reference keeps all state in one place
@@ -118,6 +120,10 @@ class CaseRun:
     def wait(self, step: Wait) -> None:
         self.now += step.ms
         self.fire_due()
+
+    def no_data(self) -> None:
+        """A bundle without any element: what is due acts, nothing else happens."""
+        self.settle()
 
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""

@@ -21,6 +21,7 @@ from engines.mutants import (
     keys,
     lateness,
     neighbours,
+    no_data,
     output,
     partitions,
     rare,
@@ -51,6 +52,7 @@ MUTANTS = mutants_of(
         emissions,
         callbacks,
         capacity,
+        no_data,
         rare,
         neighbours,
     )
