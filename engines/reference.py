@@ -20,7 +20,7 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.plan import PlanTwin
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Plan, Restart, Step, Wait
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
 from engines.reference_cells import CELLS, EXPIRING, TYPED
@@ -98,6 +98,8 @@ class CaseRun:
                 self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
+            elif isinstance(step, NoData):
+                self.no_data()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
             elif not isinstance(step, Partitions | Plan):  # one place for all state, and no query around it
@@ -121,6 +123,10 @@ class CaseRun:
     def wait(self, step: Wait) -> None:
         self.now += step.ms
         self.fire_due()
+
+    def no_data(self) -> None:
+        """A bundle without any element: what is due acts, nothing else happens."""
+        self.settle()
 
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""

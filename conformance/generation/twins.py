@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from conformance.model.case import Case
 from conformance.model.perturbation import (
     COALESCE,
+    NO_DATA,
     PERTURBATIONS,
     RECOVERIES,
     REPARTITION,
@@ -37,9 +38,10 @@ class Twins:
         several = len(timelines[0].bundles) > 1
         self._in_timeline = [p for p in PERTURBATIONS if p.keeps_timeline and not p.sparse]
         self._on_timeline: dict[Schedule, list[Perturbation]] = {timeline: [] for timeline in timelines}
-        own = [p for p in PERTURBATIONS if not p.keeps_timeline and not p.sparse]
+        own = [p for p in PERTURBATIONS if not p.keeps_timeline and not p.sparse and p is not NO_DATA]
         if several:
             own += [p for p in (*RECOVERIES, COALESCE) for _ in range(TIMELINES_EACH - 1)]
+            own.append(NO_DATA)
         else:
             own = [SHIFT_TIMES, REPARTITION, RESTART]
         if only is not None:

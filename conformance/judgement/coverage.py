@@ -24,6 +24,7 @@ RESTARTED = "restart"
 TIMER_PENDING = "restart, timer pending"
 RETRIED = "attempt retried"
 RESUMED = "job resumed"
+NO_DATA = "bundle without data"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
 PLANNED = "another plan"
@@ -43,6 +44,7 @@ CIRCUMSTANCES = (
     TIMER_PENDING,
     RETRIED,
     RESUMED,
+    NO_DATA,
     COALESCED,
     REPARTITIONED,
     PLANNED,

@@ -13,6 +13,7 @@ class Feature(Enum):
     WATERMARK = "a watermark driven between bundles"
     FIXED_WINDOWS = "fixed windows"
     COALESCED = "an advance that does not settle before the next bundle"
+    NO_DATA = "a bundle without any element"
     PARTITIONS = "a number of partitions to choose"
     RESTART = "a restart from the checkpoint"
     RETRY = "a failed attempt that is retried within the job"

@@ -99,6 +99,14 @@ EMPTY_BUNDLE = Perturbation(
     sparse=True,
 )
 
+NO_DATA = _with_own_timeline(
+    "no-data",
+    "bundles without any element are added",
+    timeline_changes.no_data,
+    Feature.SEVERAL_BUNDLES,
+    Feature.NO_DATA,
+)
+
 REORDERINGS = (REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS)
 BUNDLINGS = (SPLIT, MERGE, SINGLES, EMPTY_BUNDLE)
 WATERMARKINGS = (FINER, COARSER, COALESCE)
@@ -108,6 +116,7 @@ RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *REORDERINGS,
     *BUNDLINGS,
+    NO_DATA,
     *WATERMARKINGS,
     *RECOVERIES,
     *RENAMINGS,
@@ -129,7 +138,9 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
     return of_one_bundle and not (program.waits and Feature.SEVERAL_BUNDLES in perturbation.needs)
 
 
-RARE = frozenset({Feature.COALESCED, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME})
+RARE = frozenset(
+    {Feature.COALESCED, Feature.NO_DATA, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME}
+)
 """Features that only some of the engines with a driven watermark have."""
 
 BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}

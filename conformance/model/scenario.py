@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BY_ID, Perturbation
+from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, Perturbation
 from conformance.model.plan import ANY_PLAN
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
@@ -171,8 +171,10 @@ def _contrary(predicate: Callable[[Observation], Iterator[Finding]], seen: Obser
 
 
 def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[str, Equivalence]:
-    """An entry of ``Scenario.stable_under`` for several perturbations."""
-    return {perturbation.id: up_to for perturbation in perturbations}
+    """An entry of ``Scenario.stable_under`` for several perturbations. What is stable under an empty bundle is stable under one
+    without any element."""
+    promised = {perturbation.id: up_to for perturbation in perturbations}
+    return promised | ({NO_DATA.id: up_to} if EMPTY_BUNDLE.id in promised else {})
 
 
 @dataclass(frozen=True)

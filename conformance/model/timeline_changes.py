@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, FailOnce, Partitions, Restart, Step
+from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, Step
 
 SHIFT = 7 * 86_400_000
 """How far (ms) times are shifted: a week, a multiple of every window length that divides a day or a week."""
@@ -28,6 +28,16 @@ def _inserted(schedule: Schedule, place: int, step: Step) -> Schedule:
 def empty_bundle(schedule: Schedule, random: Random) -> Schedule:
     """One more bundle, an empty one."""
     return _inserted(schedule, random.randrange(1, len(schedule.steps)), Deliver(0))
+
+
+def no_data(schedule: Schedule, random: Random) -> Schedule:
+    """Bundles without any element: one right after each advance but the last, which then settles without an element, and one
+    anywhere."""
+    places = [place + 1 for place, step in enumerate(schedule.steps[:-1]) if isinstance(step, Advance)]
+    places.append(random.randrange(places[0], len(schedule.steps)))
+    for place in sorted(places, reverse=True):
+        schedule = _inserted(schedule, place, NoData(0))
+    return schedule
 
 
 def finer(schedule: Schedule, random: Random) -> Schedule | None:

@@ -30,6 +30,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.WATERMARK: NATIVE,
     Feature.PROCESSING_TIME: NATIVE,
     Feature.COALESCED: NATIVE,
+    Feature.NO_DATA: NATIVE,
     Feature.PARTITIONS: NATIVE,
     Feature.RESTART: NATIVE,
     Feature.RETRY: NATIVE,

@@ -4,7 +4,8 @@ With a watermark delay of DELAY, a heartbeat at W + DELAY moves the watermark to
 lies far enough ahead to move it. Measured on Spark 4.3.0: timers of a micro-batch see the watermark that the batch
 before it set, its late filter sees the watermark that was in force in the batch before. So a bundle may share its
 micro-batch with the heartbeat of the next advance, and after every advance a micro-batch with nothing but a heartbeat
-lets both act. A coalesced advance is one without that micro-batch.
+lets both act. A coalesced advance is one without that micro-batch. A step without data is an empty file: a micro-batch
+that reads no row.
 
 A bundle's first attempt is made to fail by sentinel rows: their keys sort after all others, so that a partition has
 handled every other key when a sentinel raises.
@@ -12,6 +13,7 @@ handled every other key when a sentinel raises.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -28,7 +30,7 @@ import pyarrow.parquet as pq
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Restart, Step, Wait
 from engines.failing import SENTINEL
 from engines.spark import session
 from engines.spark.operator import HEARTBEAT
@@ -73,6 +75,7 @@ class MicroBatch:
         query: how many queries ended before the one that it succeeds in.
         fails: how its first attempt fails, if it does.
         wait: how long (ms) to wait before the next one.
+        without_rows: it has no row at all, not even the heartbeat.
     """
 
     step: int
@@ -82,6 +85,7 @@ class MicroBatch:
     query: int = 0
     fails: FailOnce | None = None
     wait: int = 0
+    without_rows: bool = False
 
     @property
     def ends_a_query(self) -> bool:
@@ -90,11 +94,12 @@ class MicroBatch:
 
 
 def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
-    """The micro-batches of a timeline; ``settling`` of them follow each advance that is not coalesced, and each wait."""
+    """The micro-batches of a timeline; ``settling`` of them follow each advance that is not coalesced, and each wait. Those between an
+    advance and a step without data have no rows either: the watermark has moved, and Spark fires timers in a micro-batch of nothing."""
     batches: list[MicroBatch] = []
     watermark = settled = query = 0
     fails = None
-    for step in timeline:
+    for step, after in itertools.zip_longest(timeline, timeline[1:]):
         if isinstance(step, Restart):
             query += 1
         elif isinstance(step, FailOnce):
@@ -103,6 +108,9 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
         elif isinstance(step, Deliver) and not step.initial:
             batches.append(MicroBatch(step.id, True, watermark, settled, query, fails))
             settled, fails = watermark, None
+        elif isinstance(step, NoData):
+            batches.append(MicroBatch(step.id, False, watermark, settled, query, without_rows=True))
+            settled = watermark
         elif isinstance(step, Wait):
             batches[-1] = replace(batches[-1], wait=step.ms)
             batches += [MicroBatch(step.id, False, watermark, settled, query)] * settling
@@ -114,7 +122,8 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
                 batches.append(MicroBatch(step.id, False, watermark, settled, query))
             if not step.coalesced:
                 settled = watermark
-                batches += [MicroBatch(step.id, False, watermark, settled, query)] * settling
+                quiet = isinstance(after, NoData)
+                batches += [MicroBatch(step.id, False, watermark, settled, query, without_rows=quiet)] * settling
     return batches
 
 
@@ -136,7 +145,8 @@ def sentinels(batch: MicroBatch, delay: int = DELAY) -> list[Row]:
 
 def rows_of(batch: MicroBatch, events: list[Row], delay: int = DELAY) -> list[Row]:
     """The rows of one micro-batch."""
-    return [*events, *sentinels(batch, delay), heartbeat(batch.moves_to, delay)]
+    beat = [] if batch.without_rows else [heartbeat(batch.moves_to, delay)]
+    return [*events, *sentinels(batch, delay), *beat]
 
 
 def write_file(folder: Path, number: int, rows: list[Row]) -> None:
@@ -150,7 +160,7 @@ def write_file(folder: Path, number: int, rows: list[Row]) -> None:
 
 
 def write_rows(path: Path, rows: list[Row]) -> None:
-    """A Parquet file of one row group."""
+    """A Parquet file of one row group, or of none where there are no rows."""
     path.parent.mkdir(exist_ok=True)
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
     columns[-1] = tuple(ms * 1000 for ms in columns[-1])
@@ -214,7 +224,7 @@ def prove(
             raise NotDriven(
                 f"micro-batch {number} (step {batch.step}) filtered late rows at watermark {watermarks[number - 1]}, not {wanted.settled}"
             )
-        rows = 1 + len(sentinels(wanted)) + (wanted_rows[batch.step] if batch.bundle else 0)
+        rows = (not wanted.without_rows) + len(sentinels(wanted)) + (wanted_rows[batch.step] if batch.bundle else 0)
         # Through Spark Connect a progress report has the count of its sources alone; a join reads the stream once for each
         # of its sides, as a source of its own (Spark 4.3.0).
         rows = 0 if without_data(number) else rows

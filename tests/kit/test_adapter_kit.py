@@ -120,6 +120,7 @@ def test_the_toy_passes():
     assert set(engine.calls[1:]) == {"close"}
     assert report.remarks == ()
     lacks = {
+        "a bundle without data",
         "one partition",
         "five partitions",
         "a coalesced advance",

@@ -21,6 +21,7 @@ from conformance.model.perturbation import (
     FINER,
     INTERLEAVE,
     MERGE,
+    NO_DATA,
     PERTURBATIONS,
     REDELIVER,
     RENAME,
@@ -39,7 +40,17 @@ from conformance.model.perturbation import (
 )
 from conformance.model.program import FixedWindows
 from conformance.model.scenario import Domain
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    NoData,
+    Partitions,
+    Restart,
+    Schedule,
+    renumbered,
+)
 from conformance.model.timeline_changes import PARTITIONS, SHIFT
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_scenarios
@@ -271,6 +282,15 @@ def test_singles_leave_one_event_a_bundle(perturbation, base, twin):
 @given_twins(EMPTY_BUNDLE)
 def test_an_empty_bundle_is_all_that_is_added(perturbation, base, twin):
     assert replace(twin.steps[_inserted(base, twin)], id=0) == Deliver(0)
+
+
+@given_twins(NO_DATA)
+def test_bundles_without_any_element_are_all_that_is_added(perturbation, base, twin):
+    """After each advance but the last, and one anywhere."""
+    assert sum(isinstance(step, NoData) for step in twin.steps) == len(base.advances)
+    for before, after in itertools.pairwise(twin.steps):
+        assert isinstance(after, NoData) or not isinstance(before, Advance)
+    assert renumbered(step for step in twin.steps if not isinstance(step, NoData)) == base
 
 
 @given_twins(FINER)

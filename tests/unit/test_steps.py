@@ -21,6 +21,7 @@ from conformance.model.steps import (
     Event,
     FailOnce,
     InvalidSchedule,
+    NoData,
     Partitions,
     Plan,
     Restart,
@@ -52,6 +53,7 @@ STORED = [
         "initial state of 0",
     ),
     (Restart(4), {"restart": True, "id": 4}, {Feature.RESTART}, "the job stops and resumes from its checkpoint"),
+    (NoData(4), {"no_data": True, "id": 4}, {Feature.NO_DATA}, "bundle without any element"),
     (
         FailOnce(4),
         {"fail_once": "retry", "id": 4},

@@ -124,6 +124,29 @@ class Deliver(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class NoData(Step):
+    """A bundle without any element, not even one that the adapter adds for itself: a micro-batch without rows. An advance right
+    before it settles without an element, too. An empty ``Deliver`` says only that no case has an element in it."""
+
+    key: ClassVar[str] = "no_data"
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.NO_DATA})
+
+    @property
+    def label(self) -> str:
+        return "no data"
+
+    def told(self, origin: int) -> str:
+        return "bundle without any element"
+
+    @property
+    def circumstance(self) -> str:
+        return "bundle without data"
+
+
+@dataclass(frozen=True, slots=True)
 class Restart(Step):
     """The job stops and resumes from its checkpoint. A restart never follows a coalesced advance, because the advance has not
     settled."""

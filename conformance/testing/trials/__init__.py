@@ -21,6 +21,7 @@ TRIALS: tuple[Trial, ...] = (
     times.windows(),
     times.lateness(),
     *jobs.recoveries(),
+    jobs.no_data(),
     jobs.partitions(1, "one partition"),
     jobs.partitions(5, "five partitions"),
     times.coalesced(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, Event, FailOnce, Partitions, Plan, Restart
+from conformance.model.steps import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart
 from conformance.testing.calls import Calls, T
 from conformance.testing.trials.trial import (
     BUNDLE,
@@ -105,6 +105,13 @@ def initial_state() -> Trial:
         "initial state",
         {"initial state": case_of("begun", timeline, rows, [("a", read), ("c", read)], [("b", read)])},
         "hand each element of the initial state to on_initial before the first element of its key, and put nothing out for it",
+    )
+
+
+def no_data() -> Trial:
+    timeline = timeline_of(BUNDLE, NoData(0), BUNDLE, Advance(0, T + 6_000), NoData(0), BUNDLE)
+    return _over(
+        timeline, "a bundle without data", "let what is due act in a bundle without any element, and nothing else"
     )
 
 
