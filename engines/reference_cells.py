@@ -141,10 +141,10 @@ class TypedValue(Value):
 
 class TypedBag(TypedValue, Bag):
     def add(self, value: Any) -> None:
-        Value.set(self, [*self._all(), self.kept(value, self.type)])
+        self._cells[self._name] = [*self._cells.get(self._name, ()), self.kept(value, self.type)]
 
     def set(self, value: Any) -> None:
-        Value.set(self, [self.kept(each, self.type) for each in value])
+        self._cells[self._name] = [self.kept(each, self.type) for each in value]
 
 
 class TypedMap(TypedValue, Map):
@@ -154,16 +154,21 @@ class TypedMap(TypedValue, Map):
 
     def put(self, key: Any, value: Any) -> None:
         kept = self.kept(key, self.type.key)
-        Value.set(self, self._all() | {self.spelled(kept): [kept, self.kept(value, self.type.value)]})
+        self._cells[self._name] = self._there() | {self.spelled(key): [kept, self.kept(value, self.type.value)]}
 
     def get(self, key: Any, default: Any = None) -> Any:  # type: ignore[override]
-        return self._all().get(self.spelled(key), [key, default])[1]
+        return copy.deepcopy(self._there().get(self.spelled(key), [key, default])[1])
 
     def remove(self, key: Any) -> None:
-        Value.set(self, {k: v for k, v in self._all().items() if k != self.spelled(key)})
+        gone = self.spelled(key)
+        self._cells[self._name] = {k: v for k, v in self._there().items() if k != gone}
 
     def items(self) -> list[tuple[Any, Any]]:
-        return [(key, value) for key, value in dict(sorted(self._all().items())).values()]
+        return [(key, copy.deepcopy(value)) for key, value in dict(sorted(self._there().items())).values()]
+
+    def _there(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._cells.get(self._name, {})
+        return found
 
     def spelled(self, key: Any) -> str:
         return canonical(shown(self.kept(key, self.type.key)))

@@ -76,7 +76,7 @@ COARSER = _with_own_timeline("coarser", "coarser watermark steps", timeline_chan
 COALESCE = _with_own_timeline(
     "coalesce", "coalesce an advance with a bundle", timeline_changes.coalesce, Feature.COALESCED
 )
-SHIFT_TIMES = _with_own_timeline("shift", "shift all times by a week", timeline_changes.shift)
+SHIFT_TIMES = _with_own_timeline("shift", "shift all times by weeks or years", timeline_changes.shift)
 REPARTITION = _with_own_timeline(
     "repartition", "another partition count", timeline_changes.repartition, Feature.PARTITIONS
 )

@@ -14,8 +14,11 @@ from random import Random
 from conformance.model.schedule import Schedule, renumbered
 from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, Step
 
-SHIFT = 7 * 86_400_000
-"""How far (ms) times are shifted: a week, a multiple of every window length that divides a day or a week."""
+WEEK = 7 * 86_400_000
+
+SHIFTS = tuple(WEEK * -(-epoch // WEEK) for epoch in (1, 2**32, 1_767_225_600_000, 2**31 * 1000))
+"""How far (ms) times are shifted: a week; past 2**32 ms; into 2026; past 2**31 s, in 2038. Each is a multiple of a week, and so of every
+window length that divides a day or a week."""
 
 PARTITIONS = 5
 """The other partition count. No adapter runs it by default."""
@@ -86,8 +89,9 @@ def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
 
 
 def shift(schedule: Schedule, random: Random) -> Schedule:
-    """Every time and watermark SHIFT later."""
-    return Schedule(tuple(step.shifted(SHIFT) for step in schedule.steps))
+    """Every time and watermark later, by one of SHIFTS."""
+    by = random.choice(SHIFTS)
+    return Schedule(tuple(step.shifted(by) for step in schedule.steps))
 
 
 def repartition(schedule: Schedule, random: Random) -> Schedule:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal as Number
 from decimal import localcontext
+from hashlib import sha256
 from typing import Any
 
 from conformance.model.values import Json, canonical, digest
@@ -243,6 +244,11 @@ def shown(value: Any) -> Json:
     ``timestamp`` is microseconds since the epoch, ``binary`` is hexadecimal, and a map's entries are in the order of their JSON. A number
     that is not finite is NaN, inf or -inf. A class that no type has is shown by its name and its text.
     """
+    value = bytes(value) if isinstance(value, bytearray | memoryview) else value
+    if isinstance(value, str | bytes) and len(value) > LONG:
+        content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+        kind = "text" if isinstance(value, str) else "binary"
+        return {kind: {"size": len(value), "digest": sha256(content).hexdigest()[:12]}}
     kind, found = _shown(value)
     if len(canonical(found)) <= LONG:
         return {kind: found}
@@ -264,8 +270,8 @@ def _shown(value: Any) -> tuple[str, Json]:
         return "decimal", format(value, "f") if value.is_finite() else str(value)
     if isinstance(value, str):
         return "text", value
-    if isinstance(value, bytes | bytearray | memoryview):
-        return "binary", bytes(value).hex()
+    if isinstance(value, bytes):
+        return "binary", value.hex()
     if isinstance(value, datetime):
         return "timestamp", micros(value)
     if isinstance(value, date):

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from conformance.model import types
-from conformance.model.types import Type
+from conformance.model.types import Refused, Type
 from engines.mutants.registry import typed_bug
 from engines.mutants.types import Changed
 from engines.reference_cells import TypedValue, Value
@@ -136,3 +136,59 @@ class ClearedCellReturns(TypedValue):
     def get(self, *default: Any) -> Any:
         before = self._cells.get(f"{self._name} cleared")
         return before if before is not None and self._name not in self._cells else Value.get(self, *default)
+
+
+@typed_bug("clearing a typed list or map leaves it")
+class TypedClearDoesNothing(TypedValue):
+    def clear(self) -> None:
+        if not isinstance(self._cells.get(self._name), list | dict):
+            super().clear()
+
+
+@typed_bug("a typed list refuses to be empty")
+class EmptyListRefused(TypedValue):
+    def set(self, value: Any) -> None:
+        if value == [] and not isinstance(self.type, types.Array):
+            raise Refused("EmptyList")
+        super().set(value)
+
+
+@typed_bug("a put of no elements leaves a typed list as it was")
+class EmptyPutDoesNothing(TypedValue):
+    def set(self, value: Any) -> None:
+        if value != [] or isinstance(self.type, types.Array):
+            super().set(value)
+
+
+@typed_bug("a typed map keeps its last entry")
+class LastEntryStays(TypedValue):
+    def remove(self, key: Any) -> None:
+        if len(self._cells.get(self._name, ())) > 1:
+            super().remove(key)  # type: ignore[misc]
+
+
+@typed_bug("a typed map keeps 64 entries")
+class SixtyFourEntries(TypedValue):
+    def items(self) -> Any:
+        return super().items()[:64]  # type: ignore[misc]
+
+
+@typed_bug("a typed list loses its last element between two calls")
+class ListLosesItsLastElement(TypedValue):
+    def __init__(self, cells: dict[str, Any], name: str, kind: Type) -> None:
+        super().__init__(cells, name, kind)
+        if isinstance(found := cells.get(name), list) and not isinstance(kind, types.Array):
+            cells[name] = found[:-1]
+
+
+@typed_bug("a typed list that was never written has a null in it")
+class FirstElementIsNull(TypedValue):
+    def get(self, *default: Any) -> Any:
+        return [None] if not default and self._name not in self._cells else super().get(*default)
+
+
+@typed_bug("elements of a typed list that are equal are one")
+class EqualElementsAreOne(TypedValue):
+    def add(self, value: Any) -> None:
+        if value not in self._cells.get(self._name, ()):
+            super().add(value)  # type: ignore[misc]
