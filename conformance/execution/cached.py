@@ -112,6 +112,8 @@ class Shelf:
             self.kept.keep(place, pack, run)
 
     def _digest(self, ref: str) -> str:
+        if ref not in self.programs:
+            raise Untold(f"the unknown program {ref}")
         if ref not in self._digests:
             self._digests[ref] = program_digest(self.programs[ref])
         return self._digests[ref]

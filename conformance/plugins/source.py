@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.model.program import Program
+from conformance.model.scenario import Scenario
 from conformance.model.values import Json, digest
 from conformance.plugins.adapter import modules_digest, source_digest
 from conformance.plugins.points import PACKAGE, registered
@@ -41,6 +42,15 @@ def program_digest(program: Program) -> str:
         Untold: the program refers to a value whose content cannot be read, such as an open file.
     """
     return digest(_Teller().told(program))
+
+
+def judged_digest(scenario: Scenario) -> str:
+    """Twelve hex digits that identify a scenario as it judges: its programs, predicates and promises.
+
+    Raises:
+        Untold: as ``program_digest``.
+    """
+    return digest(_Teller().told([scenario.programs, scenario.guarantees, scenario.stable_under]))
 
 
 def scenario_digest(scenario: str) -> str:

@@ -25,6 +25,7 @@ from conformance.run.checks import Checks, agreements_of
 from conformance.run.drawing import Drawing, Drawn
 from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
+from conformance.run.kept_checks import KeptChecks
 from conformance.run.options import Options
 from conformance.run.queues import Cases, queues, run_queue
 from conformance.run.turn import EngineOutcome, Shared, Turn
@@ -43,7 +44,10 @@ class Run:
         if options.traces:
             beside, out = options.traces_beside, options.traces_out
             self.kept = Kept(options.traces, beside, out, report=lambda line: on_event(Unusable(line)))
-        self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
+        kept = KeptChecks(self.kept) if self.kept and not options.fresh else None
+        self.checks = Checks(
+            options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"), kept=kept
+        )
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown

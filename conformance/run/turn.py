@@ -29,7 +29,7 @@ from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.runs import Pack
 from conformance.model.scenario import asked_by, programs_of
 from conformance.plugins.adapter import adapter_digest
-from conformance.plugins.registry import load_engine
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
 from conformance.results.claims import opposed
 from conformance.results.store import Store, file_name
@@ -145,7 +145,8 @@ class Turn:
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         if kept and not self._shelf:
-            programs = programs_of(self._options.scenarios)
+            # A stored witness may have neighbours of scenarios that the run does not ask for.
+            programs = {**programs_of(load_scenarios()), **programs_of(self._options.scenarios)}
             options, elsewhere = self._options, self._options.shelves.get(info.id, "")
             self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
         try:

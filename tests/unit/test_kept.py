@@ -296,3 +296,11 @@ def test_what_is_kept_is_read_from_folders_beside(tmp_path, pack):
     there = replace(shelf(tmp_path / "two"), kept=Kept(tmp_path / "two", [tmp_path / "one"]))
     Cached(there, not_started).run(pack)
     assert json.dumps(there.age)
+
+
+def test_a_program_that_is_not_known_here_is_asked_each_time(tmp_path, pack):
+    """A stored witness may have neighbours of a scenario that is not installed."""
+    asked = Asked()
+    for _ in range(2):
+        Cached(replace(shelf(tmp_path), programs={}), lambda: asked).run(pack)
+    assert len(asked.packs) == 2
