@@ -15,7 +15,10 @@ BASES = 480
 """About how many cases a pack of plan twins has, over all programs."""
 
 FEWEST = 8
-"""The fewest cases of a program in a pack of plan twins, if there are as many."""
+"""The fewest cases of a program that have plan twins, if there are as many."""
+
+TIMELINES = 2
+"""The most timelines that have plan twins. Each takes a pack for each plan."""
 
 
 def plan_twins(packs: Iterable[Pack], can: Capabilities, programs: Mapping[str, Program], every: bool) -> list[Case]:
@@ -32,7 +35,7 @@ def plan_twins(packs: Iterable[Pack], can: Capabilities, programs: Mapping[str, 
     others = sorted((p for p in can.plans if not p.always), key=lambda plan: digest([plan.id, bases[0].digest]))
     asked = set(of_a_run + (others if every else others[: can.plans_of_a_run]))
     twins = (twin for plan in can.plans if plan in asked for twin in twins_of(plan, bases))
-    return [twin for twin in twins if can.takes(twin, programs[program_ref(twin.scenario, twin.program)])]
+    return [twin for twin in twins if can.takes(twin, programs[_ref(twin)])]
 
 
 def twins_of(plan: PlanTwin, bases: Iterable[Case]) -> list[Case]:
@@ -40,27 +43,31 @@ def twins_of(plan: PlanTwin, bases: Iterable[Case]) -> list[Case]:
 
 
 def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program]) -> list[Case]:
-    """Cases as drawn of one timeline, at most about BASES. The timeline with the most programs that have a late element is preferred,
-    then that with the most programs, then the shortest."""
+    """Cases as drawn, at most about BASES, on one timeline, or on up to TIMELINES where a program has few cases on it. The timelines
+    with the most programs that have a late element are preferred, then those with the most programs, then the shortest."""
     by_timeline: dict[object, list[Case]] = {}
     for pack in packs:
         for case in pack.cases:
-            program = programs[program_ref(case.scenario, case.program)]
+            program = programs[_ref(case)]
             if not (case.perturbation or program.waits or program.initial):
                 by_timeline.setdefault(case.schedule.timeline, []).append(case)
 
     def worth(cases: list[Case]) -> tuple[int, int, int]:
-        late = {(c.scenario, c.program) for c in cases if not all(a.on_time for a in c.schedule.arrivals)}
-        return len(late), len({(c.scenario, c.program) for c in cases}), -len(cases[0].schedule.steps)
+        late = {_ref(case) for case in cases if not all(a.on_time for a in case.schedule.arrivals)}
+        return len(late), len(set(map(_ref, cases))), -len(cases[0].schedule.steps)
 
-    if not by_timeline:
-        return []
-    chosen = max(by_timeline.values(), key=worth)
-    of_program: dict[tuple[str, str], list[Case]] = {}
-    for case in chosen:
-        of_program.setdefault((case.scenario, case.program), []).append(case)
-    each = max(FEWEST, BASES // len(of_program))
-    return [case for cases in of_program.values() for case in _varied(cases)[:each]]
+    of_program: dict[str, list[Case]] = {_ref(case): [] for cases in by_timeline.values() for case in cases}
+    for cases in sorted(by_timeline.values(), key=worth, reverse=True)[:TIMELINES]:
+        short = {ref for ref, mine in of_program.items() if len(mine) < FEWEST}
+        for case in cases:
+            if _ref(case) in short:
+                of_program[_ref(case)].append(case)
+    each = max(FEWEST, BASES // max(1, len(of_program)))
+    return [case for mine in of_program.values() for case in _varied(mine)[:each]]
+
+
+def _ref(case: Case) -> str:
+    return program_ref(case.scenario, case.program)
 
 
 def _varied(cases: list[Case]) -> list[Case]:

@@ -86,7 +86,7 @@ def test_an_engine_takes_its_own_plans_alone():
 def test_bases_prefer_late_elements_and_are_cases_as_drawn():
     restarted = Case(DEDUP.id, "dedup", DRAWN.schedule, "restart", DRAWN.id)
     packs = [Pack((CROWDED,)), Pack((DRAWN, restarted))]
-    assert plan_bases(packs, PROGRAMS) == [DRAWN]
+    assert plan_bases(packs, PROGRAMS) == [DRAWN, CROWDED]
 
 
 def test_a_run_has_the_plans_of_each_run_and_a_choice_of_the_others():

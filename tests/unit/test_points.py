@@ -62,7 +62,7 @@ def test_a_file_that_is_dropped_into_a_checkout_runs(checkout):
     done = conformance("run", *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "an element comes out again" in done.stdout
-    assert "reference: 2 in part" in done.stdout
+    assert "reference: 1 holds (▂ 1), 2 in part" in done.stdout
     (folder / "scenarios" / "broken.py").write_text("SCENARIO = 1 / 0\n")
     done = conformance("run", *asked)
     assert done.returncode == 2
