@@ -252,14 +252,3 @@ def completeness(program: str, scenario: Scenario) -> Guarantee:
 
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
-
-
-def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
-    """What is to be put to the test, each given as the (scenario, program, perturbation) of its cases: a relation under each of its
-    perturbations by itself, another guarantee on cases as drawn, which have the perturbation ""."""
-    return [
-        frozenset({(s.id, guarantee.program, perturbation)})
-        for s in scenarios
-        for guarantee in s.guarantees
-        for perturbation in ([p.id for p in guarantee.same_under] or [""])
-    ]

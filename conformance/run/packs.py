@@ -9,15 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.packing import chosen, halves, packs_of
+from conformance.execution.packing import halves, packs_of
 from conformance.execution.watched import GivenUp, Watched
+from conformance.generation.goals import promised
+from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from conformance.model.scenario import Scenario, asked_by, programs_of
+from conformance.model.scenario import Scenario, programs_of
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,14 @@ def choice_of(
     cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
 ) -> Choice:
     """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
-    the engine's capabilities say how many, and the engine takes this ``share`` of them."""
+    the engine's budget decides, of which the choice uses this ``share``."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
     drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-    most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
-    return Choice(tuple(drawn if all_packs else chosen(drawn, most, asked_by(scenarios))), len(drawn))
+    if all_packs:
+        return Choice(tuple(drawn), len(drawn))
+    promises = {(s.id, guarantee.id): promised(s, guarantee) for s in scenarios for guarantee in s.guarantees}
+    return Choice(tuple(chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share)), len(drawn))
 
 
 @dataclass

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
-from engines.budgets import SPARK_JVM
+from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
 from engines.spark.releases import released
 from engines.spark.tws import CHANGELOG, STATE, time_mode
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities(STATE, SPARK_JVM)
+    capabilities = capabilities(STATE, SPARK_TWS_JVM)
     classic = True
 
     def lacks(self) -> str:
