@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 
 from conformance.model.program import Cell
-from conformance.model.values import Json
+from conformance.model.values import Json, copied
 
 
 class Value:
@@ -14,10 +13,10 @@ class Value:
         self._cells, self._name = cells, name
 
     def get(self, default: Json = None) -> Json:
-        return copy.deepcopy(self._cells.get(self._name, default))
+        return copied(self._cells.get(self._name, default))
 
     def set(self, value: Json) -> None:
-        self._cells[self._name] = copy.deepcopy(value)
+        self._cells[self._name] = copied(value)
 
     def clear(self) -> None:
         self._cells.pop(self._name, None)
