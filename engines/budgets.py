@@ -1,24 +1,27 @@
-"""How many packs of a batch of cases the slower engines run. A batch has some 50 to 80 packs for them. A full run of all scenarios ends
-within 20 minutes on 2 cores with these numbers. They stand apart from the adapters: another number does not make another adapter.
+"""How much of a batch of cases the slower engines run, see ``conformance.model.engine.Budget``. A full run of all scenarios ends within
+8 minutes on 2 cores with these numbers. They stand apart from the adapters: another number does not make another adapter.
 
-A pack of 900 cases of all scenarios in 10 steps takes 2.5 s with the JVM's flatMapGroupsWithState, 6 s with its transformWithState, 10 s with
-the Python APIs, alone on 2 cores (Spark 4.3.0).
+The costs are seconds on 2 idle cores (Spark 4.3.0, Beam 2.77.0), two packs at a time where an engine runs them so.
 """
+
+from conformance.model.engine import Budget
 
 ADAPTER = False
 """No part of what identifies an adapter: how much is run does not change what an engine does."""
 
-SPARK_JVM = 10
-SPARK_PYTHON = 7
+SPARK_TWS_JVM = Budget(seconds=100, pack=0.3, step=0.18, case=0.0007)
+SPARK_GROUPS_JVM = Budget(seconds=70, pack=0.3, step=0.12, case=0.0001)
+SPARK_PYTHON = Budget(seconds=180, pack=0.5, step=0.25, case=0.0026)
+SPARK_PANDAS = Budget(seconds=90, pack=0.5, step=0.3, case=0.01, cases=30, each=5)
 
-SPARK_NATIVE = 4
+SPARK_NATIVE = Budget(seconds=15, pack=0.3, step=0.1, case=0.0005, cases=30, each=5)
 """A query takes as long for the few cases of one program as for the cases of all programs."""
 
-BEAM_DIRECT = 40
+BEAM_DIRECT = Budget(seconds=100, pack=0.1, step=0.02, case=0.0032)
 
 BEAM_PLANS = 3
 
-BEAM_PRISM = 20
+BEAM_PRISM = Budget(seconds=100, pack=0.5, step=0.1, case=0.008, cases=30, each=5)
 """A pack takes 7 s, three times as long as on beam-direct (Beam 2.77.0)."""
 
 SPARK_PLANS = 2

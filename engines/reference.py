@@ -22,7 +22,7 @@ from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Progr
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
-from conformance.model.values import Json
+from conformance.model.values import Json, copied
 from engines.reference_cells import CELLS, EXPIRING, TYPED
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
@@ -133,7 +133,7 @@ class CaseRun:
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
         """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another one."""
-        before = Checkpoint(copy.deepcopy(self.state), dict(self.timers), list(self.emissions))
+        before = Checkpoint(copied(self.state), dict(self.timers), list(self.emissions))
         self.step = bundle.id
         self.attempt(bundle)
         self.go_back(before)
@@ -213,7 +213,7 @@ class CaseRun:
         for (key, _), stored in sorted(self.stored().items()):
             for name, kind in self.program.cells.items():
                 if name in stored and (kind is Cell.VALUE or stored[name]):
-                    self.emit(key, [Output({"cell": name, "stored": copy.deepcopy(stored[name])})])
+                    self.emit(key, [Output({"cell": name, "stored": copied(stored[name])})])
 
     def stored(self) -> dict[Scope, dict[str, Json]]:
         """What a reader of state is shown."""

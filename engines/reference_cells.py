@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 from conformance.model.program import Cell
 from conformance.model.types import Map as MapType
 from conformance.model.types import Type, shown
-from conformance.model.values import Json, canonical
+from conformance.model.values import Json, canonical, copied
 
 
 class Value:
@@ -17,10 +16,10 @@ class Value:
         self._cells, self._name = cells, name
 
     def get(self, default: Json = None) -> Json:
-        return copy.deepcopy(self._cells.get(self._name, default))
+        return copied(self._cells.get(self._name, default))
 
     def set(self, value: Json) -> None:
-        self._cells[self._name] = copy.deepcopy(value)
+        self._cells[self._name] = copied(value)
 
     def clear(self) -> None:
         self._cells.pop(self._name, None)
@@ -157,14 +156,14 @@ class TypedMap(TypedValue, Map):
         self._cells[self._name] = self._there() | {self.spelled(key): [kept, self.kept(value, self.type.value)]}
 
     def get(self, key: Any, default: Any = None) -> Any:  # type: ignore[override]
-        return copy.deepcopy(self._there().get(self.spelled(key), [key, default])[1])
+        return copied(self._there().get(self.spelled(key), [key, default])[1])
 
     def remove(self, key: Any) -> None:
         gone = self.spelled(key)
         self._cells[self._name] = {k: v for k, v in self._there().items() if k != gone}
 
     def items(self) -> list[tuple[Any, Any]]:
-        return [(key, copy.deepcopy(value)) for key, value in dict(sorted(self._there().items())).values()]
+        return [(key, copied(value)) for key, value in dict(sorted(self._there().items())).values()]
 
     def _there(self) -> dict[str, Any]:
         found: dict[str, Any] = self._cells.get(self._name, {})

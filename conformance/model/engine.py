@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -17,8 +18,28 @@ from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 
-ALL = 10**6
-"""As many packs as there are."""
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of a batch of cases an engine runs, by what it is expected to cost on an idle machine.
+
+    Attributes:
+        seconds: the most that the packs may take.
+        pack, step, case: seconds for a pack, for each step of its timeline, and for each of its cases.
+        cases: distinct cases that put a guarantee to the test, beyond which more are not worth a pack.
+        each: the same under one perturbation that the guarantee promises.
+    """
+
+    seconds: float = inf
+    pack: float = 0.0
+    step: float = 0.0
+    case: float = 0.0
+    cases: int = 100
+    each: int = 10
+
+
+ALL = Budget()
+"""All packs."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +71,7 @@ class Capabilities:
         parallel: how many packs the engine runs at a time.
         heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside them.
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
-        packs: the most packs of a run. A slow engine runs a choice of them.
+        packs: which packs of a batch the engine runs. A slow engine runs a choice of them.
         quick: whether a quick run includes the engine.
         native_operator: the operator that runs in place of a program. Such an engine takes the cases of one program alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
@@ -66,12 +87,12 @@ class Capabilities:
     parallel: int = 1
     heavy: bool = False
     host: str = ""
-    packs: int = ALL
+    packs: Budget = ALL
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""
     plans: tuple[PlanTwin, ...] = ()
-    plans_of_a_run: int = ALL
+    plans_of_a_run: int = 10**9
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:

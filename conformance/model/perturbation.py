@@ -71,6 +71,9 @@ def _with_own_timeline(
     return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False)
 
 
+EMPTY_BUNDLE = _with_own_timeline(
+    "empty-bundle", "an empty bundle is added", timeline_changes.empty_bundle, Feature.SEVERAL_BUNDLES
+)
 FINER = _with_own_timeline("finer", "finer watermark steps", timeline_changes.finer, Feature.WATERMARK)
 COARSER = _with_own_timeline("coarser", "coarser watermark steps", timeline_changes.coarser, Feature.WATERMARK)
 COALESCE = _with_own_timeline(
@@ -90,14 +93,6 @@ RESUME = _with_own_timeline(
 
 ALONE = Perturbation("alone", "without neighbours of its program", _alone, sparse=True)
 UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
-EMPTY_BUNDLE = Perturbation(
-    "empty-bundle",
-    "an empty bundle is added",
-    timeline_changes.empty_bundle,
-    SEVERAL,
-    keeps_timeline=False,
-    sparse=True,
-)
 
 NO_DATA = _with_own_timeline(
     "no-data",

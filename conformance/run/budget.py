@@ -10,8 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from conformance.execution.packing import Asked
 from conformance.model.runs import Pack
+
+Asked = frozenset[tuple[str, str, str]]
+"""(scenario, program, perturbation) of the cases that put one guarantee to the test, any of them."""
 
 PACKS = 0.6
 """The fraction of an engine's time that its packs may take."""

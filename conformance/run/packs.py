@@ -10,16 +10,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.execution.cached import Process
+from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.packing import chosen, halves, packs_of
+from conformance.execution.packing import halves, packs_of
 from conformance.execution.watched import GivenUp
+from conformance.generation.goals import promised
 from conformance.generation.plans import plan_twins
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from conformance.model.scenario import Scenario, asked_by, programs_of
+from conformance.model.scenario import Scenario, programs_of
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,17 @@ def choice_of(
     cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
 ) -> Choice:
     """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
-    the engine's capabilities say how many, and the engine takes this ``share`` of them."""
+    the engine's budget decides, of which the choice uses this ``share``."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
     drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-    most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
-    packs = drawn if all_packs else chosen(drawn, most, asked_by(scenarios))
+    packs = tuple(drawn)
+    if not all_packs:
+        from conformance.generation.readings import exercised_by_any_reading
+
+        asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
+        promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
+        packs = tuple(chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share))
     own = plan_twins(packs, can, programs, every=all_packs)
     planned = packs_of(own, can.largest_pack, broad=can.heavy)
     return Choice((*packs, *planned), len(drawn) + len(planned), tuple(own))

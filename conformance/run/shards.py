@@ -52,8 +52,7 @@ def parts_of(engines: Sequence[str], number: int, of: int) -> dict[str, Part]:
 def _cost(engine: str) -> float:
     """The expected seconds of an engine in a run, roughly: only their relation counts."""
     can = load_engine(engine).capabilities
-    packs = min(can.packs, 60)
-    return 60.0 + 15.0 * packs if can.heavy else 10.0 + packs
+    return (60.0 if can.heavy else 10.0) + min(can.packs.seconds, 200.0)
 
 
 def shard_of(options: Options, number: int, of: int) -> Options:

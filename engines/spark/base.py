@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
+from conformance.model.engine import Budget, CannotRun, Capabilities, EngineGone, Setting
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
@@ -61,7 +61,7 @@ STORES = {
 
 
 def capabilities(
-    features: Mapping[Feature, Support], packs: int = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
+    features: Mapping[Feature, Support], packs: Budget = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
 ) -> Capabilities:
     """Those of a Spark engine, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).

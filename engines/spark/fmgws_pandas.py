@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, emulated, unsupported
+from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 
@@ -31,6 +32,7 @@ class SparkFmgwsPandas(GroupsEngine):
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
     capabilities = capabilities(
         {**STATE, Feature.INITIAL_STATE: NO_INITIAL_STATE, Feature.TYPED: COLUMNS, Feature.MISFITS: LATER},
+        SPARK_PANDAS,
         largest_pack=1_200,
     )
 

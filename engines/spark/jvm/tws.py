@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
-from engines.budgets import SPARK_JVM
+from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
 from engines.spark.releases import released
 from engines.spark.tws import CHANGELOG, STATE, time_mode
@@ -26,7 +26,7 @@ TEXTS = unsupported(
 class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS}, SPARK_JVM)
+    capabilities = capabilities({**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS}, SPARK_TWS_JVM)
     classic = True
 
     def lacks(self) -> str:
