@@ -1,4 +1,4 @@
-"""The command cache: the traces and cases that runs keep for later ones."""
+"""The command cache: the traces, cases and check results that runs keep for later ones."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ class KeptChecks:
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
+        self._judged: dict[int, tuple[Scenario, str]] = {}
 
     def check(
         self,
@@ -69,11 +70,18 @@ class KeptChecks:
         """What judges: the harness and the reference, on this Python."""
         return [harness_digest(JUDGING), adapter_digest(load_engine("reference")), platform.python_version()]
 
+    def _digest(self, scenario: Scenario) -> str:
+        """The digest of a scenario, "" if it has none. Each scenario is read once: engines share its digest."""
+        if id(scenario) not in self._judged:
+            try:
+                self._judged[id(scenario)] = scenario, judged_digest(scenario)
+            except Untold:
+                self._judged[id(scenario)] = scenario, ""
+        return self._judged[id(scenario)][1]
+
     def _name(self, scenario: Scenario, cases: Sequence[Case], runs: Runs, info: EngineInfo) -> str:
         """The name of the check's kept result, "" if the scenario cannot be told from a changed one."""
-        try:
-            judged = judged_digest(scenario)
-        except Untold:
+        if not (judged := self._digest(scenario)):
             return ""
         about = hashlib.sha256()
         # Accounting judges the row counts of whole packs.
