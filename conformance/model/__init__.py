@@ -3,6 +3,7 @@
 Modules of this project import the submodules. Scenarios and engines of other projects write ``from conformance.model import …``.
 """
 
+from conformance.model import types
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, Engine, EngineGone, Family, NativeOperator, NotDriven
 from conformance.model.equivalence import Equivalence
@@ -26,6 +27,7 @@ from conformance.model.schedule import (
     renumbered,
 )
 from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.types import Refused, Type
 from conformance.model.values import Json, canonical
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "PackRun",
     "Partitions",
     "Program",
+    "Refused",
     "Restart",
     "Scenario",
     "Schedule",
@@ -70,11 +73,13 @@ __all__ = [
     "StepCount",
     "Support",
     "Trace",
+    "Type",
     "Wait",
     "canonical",
     "emulated",
     "program_ref",
     "promise",
     "renumbered",
+    "types",
     "unsupported",
 ]

@@ -13,4 +13,6 @@ from apache_beam.utils.timestamp import Timestamp
 for text in ("1.500", "12345678901234567890.123456789012345678"):
     print("decimal", text, "comes back as", DecimalCoder().decode(DecimalCoder().encode(Decimal(text))))
 for micros in (1_774_747_800_123_456, -1):
-    print(f"{micros} µs comes back as {TimestampCoder().decode(TimestampCoder().encode(Timestamp(micros=micros))).micros} µs")
+    print(
+        f"{micros} µs comes back as {TimestampCoder().decode(TimestampCoder().encode(Timestamp(micros=micros))).micros} µs"
+    )
