@@ -44,9 +44,20 @@ def choice_of(
     the engine's capabilities say how many, and the engine takes this ``share`` of them."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
-    drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
     most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
-    return Choice(tuple(drawn if all_packs else chosen(drawn, most, asked_by(scenarios))), len(drawn))
+    packs: list[Pack] = []
+    total = 0
+    # A write that does not fit its type may end a whole query, so such programs share no pack with others.
+    for misfits, limit in ((False, most), (True, max(2, most // APART))):
+        group = [case for case in mine if programs[program_ref(case.scenario, case.program)].misfits is misfits]
+        drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+        packs += drawn if all_packs else chosen(drawn, limit, asked_by(scenarios))
+        total += len(drawn)
+    return Choice(tuple(packs), total)
+
+
+APART = 8
+"""For each pack of misfits, a slow engine runs this many other packs."""
 
 
 @dataclass
