@@ -3,6 +3,7 @@
 Modules of this project import the submodules. Scenarios and engines of other projects write ``from conformance.model import …``.
 """
 
+from conformance.model import types
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, Engine, EngineGone, Family, NativeOperator, NotDriven
 from conformance.model.equivalence import Equivalence
@@ -29,6 +30,7 @@ from conformance.model.schedule import (
     renumbered,
 )
 from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.types import Refused, Type
 from conformance.model.values import Json, canonical
 
 __all__ = [
@@ -69,6 +71,7 @@ __all__ = [
     "PlanTwin",
     "Program",
     "ProgramCount",
+    "Refused",
     "Restart",
     "Scenario",
     "Schedule",
@@ -77,6 +80,7 @@ __all__ = [
     "StepCount",
     "Support",
     "Trace",
+    "Type",
     "Wait",
     "canonical",
     "emulated",
@@ -84,5 +88,6 @@ __all__ = [
     "program_ref",
     "promise",
     "renumbered",
+    "types",
     "unsupported",
 ]

@@ -50,17 +50,28 @@ def choice_of(
     the engine's budget decides, of which the choice uses this ``share``."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
-    drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-    packs = tuple(drawn)
-    if not all_packs:
-        from conformance.generation.readings import exercised_by_any_reading
+    asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
+    promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
+    packs: list[Pack] = []
+    total = 0
+    # A write that does not fit its type may end a whole query, so such programs share no pack with others.
+    for misfits in (False, True):
+        group = [case for case in mine if programs[program_ref(case.scenario, case.program)].misfits is misfits]
+        drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+        total += len(drawn)
+        if drawn and not all_packs:
+            from conformance.generation.readings import exercised_by_any_reading
 
-        asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
-        promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
-        packs = tuple(chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share))
-    own = plan_twins(packs, can, programs, every=all_packs)
+            part = share * (MISFITS if misfits else 1 - MISFITS)
+            drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, part)
+        packs += drawn
+    own = plan_twins(tuple(packs), can, programs, every=all_packs)
     planned = packs_of(own, can.largest_pack, broad=can.heavy)
-    return Choice((*packs, *planned), len(drawn) + len(planned), tuple(own))
+    return Choice((*packs, *planned), total + len(planned), tuple(own))
+
+
+MISFITS = 0.1
+"""The part of a slow engine's budget for programs whose writes do not fit their types."""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.types import Array, Decimal, Double, Float, Int, Map, Refused, String, Struct, shown
 from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.run.packs import choice_of
 from engines.mutants import MUTANTS
 
 SECTIONS = {f"engines.mutants.{name}" for name in ("types", "moments", "containers", "misfits")}
@@ -116,3 +117,12 @@ def test_a_set_has_no_type_and_a_map_has_the_type_of_its_entries():
     for cells, types in (({"a": Cell.SET}, {"a": String()}), ({"a": Cell.MAP}, {"a": Int()}), ({}, {"a": Int()})):
         with pytest.raises(InvalidProgram, match="may have a type"):
             type("Odd", (Program,), {"cells": cells, "types": types})
+
+
+@pytest.mark.parametrize("all_packs", [True, False])
+def test_misfits_share_no_pack_with_programs_that_a_failing_query_would_take_along(all_packs):
+    scenario = next(scenario for scenario in SCENARIOS if "misfits" in scenario.programs)
+    cases = [all_values(scenario, name) for name in scenario.programs]
+    assert len({case.schedule.timeline for case in cases}) == 1
+    packs = choice_of(cases, load_engine("reference").capabilities, (scenario,), 1, all_packs).packs
+    assert sorted(case.program for case in cases) == sorted(pack.cases[0].program for pack in packs)

@@ -37,6 +37,8 @@ CAPABILITIES = Capabilities(
         Feature.PROCESSING_TIMERS: unsupported("toy 0.1 has no clock"),
         Feature.TTL: unsupported("toy 0.1 has no clock"),
         Feature.INSPECTION: unsupported("toy 0.1 shows nobody its state"),
+        Feature.TYPED: unsupported("toy 0.1 keeps JSON alone"),
+        Feature.MISFITS: unsupported("toy 0.1 keeps JSON alone"),
         Feature.INITIAL_STATE: unsupported("toy 0.1 starts without state"),
     },
     lateness=LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.WINDOW_EXPIRED),
