@@ -29,13 +29,13 @@ def several(time, number):
     return [case(time, event=f"e{n}") for n in range(number)]
 
 
-def testing(rare):
+def answering(rare):
     """Each case puts g to the test, some of them a rare guarantee, too."""
     return lambda cases: [frozenset({"g", "rare"} if case in rare else {"g"}) for case in cases]
 
 
 def choice(packs, budget=BUDGET, rare=(), share=1.0):
-    return chosen(packs, budget, testing(rare), PROMISED, share)
+    return chosen(packs, budget, answering(rare), PROMISED, share)
 
 
 def test_a_fast_engine_runs_all_packs():
