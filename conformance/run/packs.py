@@ -47,17 +47,22 @@ def choice_of(
     most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
     packs: list[Pack] = []
     total = 0
-    # A write that does not fit its type may end a whole query, so such programs share no pack with others.
-    for misfits, limit in ((False, most), (True, max(2, most // APART))):
-        group = [case for case in mine if programs[program_ref(case.scenario, case.program)].misfits is misfits]
+    # A typed value that an engine cannot encode may end a whole query, so typed programs, and misfits among them, share no pack with others.
+    for typed, misfits in ((False, False), (True, False), (True, True)):
+        group = [case for case in mine if _kind(programs[program_ref(case.scenario, case.program)]) == (typed, misfits)]
         drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+        limit = max(2, most // APART) if typed else most
         packs += drawn if all_packs else chosen(drawn, limit, asked_by(scenarios))
         total += len(drawn)
     return Choice(tuple(packs), total)
 
 
 APART = 8
-"""For each pack of misfits, a slow engine runs this many other packs."""
+"""For each pack of typed programs, a slow engine runs this many packs of others."""
+
+
+def _kind(program: Program) -> tuple[bool, bool]:
+    return bool(program.types), program.misfits
 
 
 @dataclass
