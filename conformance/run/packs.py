@@ -54,24 +54,27 @@ def choice_of(
     promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
     packs: list[Pack] = []
     total = 0
-    # A write that does not fit its type may end a whole query, so such programs share no pack with others.
-    for misfits in (False, True):
-        group = [case for case in mine if programs[program_ref(case.scenario, case.program)].misfits is misfits]
+    # A typed value that an engine cannot encode may end a whole query, so typed programs, and misfits among them, share no pack with others.
+    for kind, part in KINDS.items():
+        group = [case for case in mine if _kind(programs[program_ref(case.scenario, case.program)]) == kind]
         drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
         total += len(drawn)
         if drawn and not all_packs:
             from conformance.generation.readings import exercised_by_any_reading
 
-            part = share * (MISFITS if misfits else 1 - MISFITS)
-            drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, part)
+            drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share * part)
         packs += drawn
     own = plan_twins(tuple(packs), can, programs, every=all_packs)
     planned = packs_of(own, can.largest_pack, broad=can.heavy)
     return Choice((*packs, *planned), total + len(planned), tuple(own))
 
 
-MISFITS = 0.1
-"""The part of a slow engine's budget for programs whose writes do not fit their types."""
+KINDS = {(False, False): 0.8, (True, False): 0.1, (True, True): 0.1}
+"""Kinds of programs, as (typed, with misfits) -> the part of a slow engine's budget that is theirs."""
+
+
+def _kind(program: Program) -> tuple[bool, bool]:
+    return bool(program.types), program.misfits
 
 
 @dataclass

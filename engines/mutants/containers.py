@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from conformance.model import types
-from conformance.model.types import Refused, Type
+from conformance.model.types import Type
 from engines.mutants.registry import typed_bug
 from engines.mutants.types import Changed
 from engines.reference_cells import TypedValue, Value
@@ -143,21 +143,6 @@ class TypedClearDoesNothing(TypedValue):
     def clear(self) -> None:
         if not isinstance(self._cells.get(self._name), list | dict):
             super().clear()
-
-
-@typed_bug("a typed list refuses to be empty")
-class EmptyListRefused(TypedValue):
-    def set(self, value: Any) -> None:
-        if value == [] and not isinstance(self.type, types.Array):
-            raise Refused("EmptyList")
-        super().set(value)
-
-
-@typed_bug("a put of no elements leaves a typed list as it was")
-class EmptyPutDoesNothing(TypedValue):
-    def set(self, value: Any) -> None:
-        if value != [] or isinstance(self.type, types.Array):
-            super().set(value)
 
 
 @typed_bug("a typed map keeps its last entry")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
-from conformance.model.feature import Feature, emulated, unsupported
+from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NO_INITIAL_STATE = unsupported("applyInPandasWithState takes no initial state (Spark 4.3.0)")
 
-COLUMNS = emulated("a cell as a column of the one state of a key, a list as an array and a map as a map")
+NO_ARRAYS = unsupported("an array in the schema of the state ends the query with KeyError: 'elementType' (Spark 4.3.0)")
 
 LATER = unsupported(
     "the state is encoded when the function has returned, and an error then ends the query (Spark 4.3.0)"
@@ -31,7 +31,7 @@ class SparkFmgwsPandas(GroupsEngine):
     title = "Spark applyInPandasWithState (Python)"
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
     capabilities = capabilities(
-        {**STATE, Feature.INITIAL_STATE: NO_INITIAL_STATE, Feature.TYPED: COLUMNS, Feature.MISFITS: LATER},
+        {**STATE, Feature.INITIAL_STATE: NO_INITIAL_STATE, Feature.TYPED: NO_ARRAYS, Feature.MISFITS: LATER},
         SPARK_PANDAS,
         largest_pack=1_200,
     )

@@ -21,6 +21,7 @@ from engines.spark.tws import STATE
 CAPABILITIES = Capabilities(
     features={
         **STATE,
+        Feature.MISFITS: NATIVE,
         Feature.SEVERAL_BUNDLES: emulated("a bundle is one call of test() for each of its keys"),
         Feature.WATERMARK: NATIVE,
         Feature.PROCESSING_TIME: NATIVE,
