@@ -18,7 +18,7 @@ from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, session, state_reader
+from engines.spark import driving, refusals, session, state_reader
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, Failure, OperatorInput
 from engines.spark.plans import PLAIN, SparkPlan
@@ -113,6 +113,7 @@ class Job:
             self.settling,
             split,
             lambda number: layout.without_data(self.batches, number),
+            self.plan.evaluations,
         )
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress, self._stored())
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
@@ -195,7 +196,7 @@ class Job:
     def _unanswered(self, error: QueryFailed) -> PackRun:
         """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
         first = self.pack.timeline[-1].id
-        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {error}")])
+        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {refusals.innermost(error)}")])
         return PackRun({case.id: trace for case in self.pack.cases})
 
 

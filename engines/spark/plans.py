@@ -35,6 +35,7 @@ class SparkPlan:
         early, before, behind: done before the watermark is declared, between the watermark and the operator, and behind the operator.
         sink: done to a micro-batch in ``foreachBatch`` before its rows are taken.
         layout: where the rows lie.
+        evaluations: how often ``sink`` has a micro-batch evaluated, that of its rows included.
         tagged: the rows of each source have a literal of their own in the column ``tag``.
         settings: of the session.
         restarts, always: as ``PlanTwin`` says.
@@ -48,6 +49,7 @@ class SparkPlan:
     sink: Change = same
     layout: Layout = PLAIN_LAYOUT
     tagged: bool = False
+    evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     restarts: bool = False
     always: bool = False
@@ -261,6 +263,7 @@ PLANS: Mapping[str, SparkPlan] = {
         "foreachBatch evaluates its rows twice",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.select('case').collect(); rows.collect())",
         sink=_counted,
+        evaluations=2,
     ),
     "several-files": SparkPlan(
         "several files a micro-batch",
