@@ -188,7 +188,8 @@ class Job:
 
     def _query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
-        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged))
+        one_partition = self.plan.evaluations == 1
+        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged, one_partition))
         stream = rows.withWatermark("event_time", f"{self.delay} milliseconds")
         given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial())
         return self.plan.behind(self.apply(given))

@@ -77,8 +77,10 @@ class Layout:
         if mine or (second and not self.fed):
             driving.write_file(folder / "input-2", number, mine)
 
-    def read(self, spark: SparkSession, folder: Path, tagged: bool) -> DataFrame:
-        """The stream of rows, without a watermark. ``tagged`` adds a column ``tag``, a literal for each source."""
+    def read(self, spark: SparkSession, folder: Path, tagged: bool, in_one_partition: bool = True) -> DataFrame:
+        """The stream of rows, without a watermark. ``tagged`` adds a column ``tag``, a literal for each source. The column
+        ``partition`` is the input partition that a row was read in, so that rows of a step in several partitions are seen; it is 0 where
+        the rows of different keys may be in different ones."""
         from pyspark.sql.functions import lit, spark_partition_id
 
         streams = []
@@ -86,7 +88,7 @@ class Layout:
             path = folder / ("input-2" if number else "input")
             path.mkdir(exist_ok=True)
             stream = spark.readStream.schema(driving.DDL).option("maxFilesPerTrigger", self.files).parquet(str(path))
-            stream = stream.withColumn("partition", spark_partition_id() if self.plain else lit(0))
+            stream = stream.withColumn("partition", spark_partition_id() if self.plain and in_one_partition else lit(0))
             streams.append(stream.withColumn("tag", lit(f"source {number}")) if tagged else stream)
         return streams[0] if self.sources == 1 else streams[0].union(streams[1])
 
