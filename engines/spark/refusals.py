@@ -116,8 +116,8 @@ def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
 
 
 def innermost(error: Exception) -> str:
-    """What an error says, without the ids of its query, which are others in each run."""
-    return str(error).rpartition("terminated with exception: ")[2]
+    """What an error says, without the ids of its query and of objects, which are others in each run."""
+    return re.sub(r"\bo\d+\.", "", str(error).rpartition("terminated with exception: ")[2])
 
 
 def condition(error: Any) -> str:

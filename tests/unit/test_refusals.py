@@ -76,3 +76,4 @@ def test_the_ids_of_a_query_are_no_part_of_how_it_failed():
     said = "[STREAM_FAILED] Query [id = 6f54, runId = fa75] terminated with exception: None.get"
     assert innermost(RuntimeError(said)) == "None.get"
     assert innermost(RuntimeError("no such column")) == "no such column"
+    assert innermost(RuntimeError("error while calling o431.collect")) == "error while calling collect"
