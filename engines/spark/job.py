@@ -19,7 +19,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, session, state_reader
+from engines.spark import driving, refusals, session, state_reader
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
 from engines.spark.plans import PLAIN, SparkPlan
@@ -114,6 +114,7 @@ class Job:
             self.settling,
             split,
             lambda number: layout.without_data(self.batches, number),
+            self.plan.evaluations,
         )
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress, self._stored())
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
@@ -188,7 +189,8 @@ class Job:
 
     def _query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
-        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged))
+        one_partition = self.plan.evaluations == 1
+        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged, one_partition))
         stream = rows.withWatermark("event_time", f"{self.delay} milliseconds")
         given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial())
         return self.plan.behind(self.apply(given))
@@ -196,7 +198,7 @@ class Job:
     def _unanswered(self, error: QueryFailed) -> PackRun:
         """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
         first = self.pack.timeline[-1].id
-        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {error}")])
+        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {refusals.innermost(error)}")])
         return PackRun({case.id: trace for case in self.pack.cases})
 
 

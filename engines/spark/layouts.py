@@ -18,7 +18,7 @@ from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 def part_of(row: Row, parts: int) -> int:
@@ -77,8 +77,10 @@ class Layout:
         if mine or (second and not self.fed):
             driving.write_file(folder / "input-2", number, mine)
 
-    def read(self, spark: SparkSession, folder: Path, tagged: bool) -> DataFrame:
-        """The stream of rows, without a watermark. ``tagged`` adds a column ``tag``, a literal for each source."""
+    def read(self, spark: SparkSession, folder: Path, tagged: bool, in_one_partition: bool = True) -> DataFrame:
+        """The stream of rows, without a watermark. ``tagged`` adds a column ``tag``, a literal for each source. The column
+        ``partition`` is the input partition that a row was read in, so that rows of a step in several partitions are seen; it is 0 where
+        the rows of different keys may be in different ones."""
         from pyspark.sql.functions import lit, spark_partition_id
 
         streams = []
@@ -86,9 +88,22 @@ class Layout:
             path = folder / ("input-2" if number else "input")
             path.mkdir(exist_ok=True)
             stream = spark.readStream.schema(driving.DDL).option("maxFilesPerTrigger", self.files).parquet(str(path))
-            stream = stream.withColumn("partition", spark_partition_id() if self.plain else lit(0))
-            streams.append(stream.withColumn("tag", lit(f"source {number}")) if tagged else stream)
+            stream = stream.withColumn("partition", spark_partition_id() if self.plain and in_one_partition else lit(0))
+            streams.append(stream.withColumn("tag", self._tag(number)) if tagged else stream)
         return streams[0] if self.sources == 1 else streams[0].union(streams[1])
 
+    def _tag(self, number: int) -> Column:
+        """The tag of a source's rows: a literal. If the second source comes later, the first one also has rows of keys that are then
+        in the second: its tag is computed, and cannot be null, that of the second can."""
+        from pyspark.sql import functions as f
+
+        literal = f.lit(f"source {number}")
+        if not self.later:
+            return literal
+        return f.when(f.length("key") >= 0, literal) if number else f.coalesce(f.expr(TAG_OF_A_KEY), f.lit(""))
+
+
+TAG_OF_A_KEY = "concat('source ', pmod(crc32(encode(concat(`case`, '/', `key`), 'UTF-8')), 2))"
+"""The tag of a row's source, in SQL: what ``part_of`` says of two parts."""
 
 PLAIN = Layout()

@@ -18,7 +18,7 @@ from conformance.model.program import Program
 from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 from engines.spark.base import DRIVEN, SparkEngine
-from engines.spark.layouts import Layout
+from engines.spark.layouts import TAG_OF_A_KEY, Layout
 from engines.spark.operator import HEARTBEAT
 from engines.spark.plans import PLAIN_TEXT, PLANS, SparkPlan, twins
 
@@ -161,10 +161,9 @@ def tags_checked(frame: DataFrame) -> DataFrame:
     """Rows whose tag is not that of their key's source are put under another key."""
     from pyspark.sql import functions as f
 
-    bare = frame.withColumn("part", f.expr("pmod(crc32(encode(concat(`case`, '/', `key`), 'UTF-8')), 2)"))
-    same = (f.col("program") == HEARTBEAT) | (f.col("tag") == f.concat(f.lit("source "), f.col("part").cast("string")))
+    same = (f.col("program") == HEARTBEAT) | (f.col("tag") == f.expr(TAG_OF_A_KEY))
     wrong = f.concat(f.col("key"), f.lit(", tagged as "), f.col("tag"))
-    return bare.withColumn("key", f.when(same, f.col("key")).otherwise(wrong)).drop("part", "tag")
+    return frame.withColumn("key", f.when(same, f.col("key")).otherwise(wrong)).drop("tag")
 
 
 @dataclass(frozen=True)
@@ -175,6 +174,7 @@ class NativeQuery:
         apply: puts it on a stream, with the parameters of the program that it does the job of.
         lateness: that of its row filter (Spark 4.3.0).
         delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
+        ordered: whether a key's output of one micro-batch has an order that a restart keeps. Otherwise no plan restarts.
         asks: the queries (of ``refusals``) that its engine is asked about.
         plans: the plans of this query beside those of every Spark engine.
     """
@@ -186,6 +186,7 @@ class NativeQuery:
     delay: str = ""
     plans: Mapping[str, SparkPlan] = field(default_factory=dict)
     asks: tuple[str, ...] = ()
+    ordered: bool = True
 
 
 WITHOUT_TIME = SparkPlan(
@@ -205,8 +206,8 @@ BY_TAG = {
         always=True,
     ),
     "tagged-later": SparkPlan(
-        "grouped by a literal tag of two streams, the second of which has no rows before a restart",
-        "operator(one.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))…), grouped by tag, too",
+        "grouped by a tag of two streams, the second of which has no rows before a restart, and may have no tag",
+        "operator(one.withColumn('tag', not null).union(two.withColumn('tag', nullable))…), grouped by tag, too # restarted",
         behind=tags_checked,
         layout=Layout(sources=2, later=True),
         tagged=True,
@@ -258,32 +259,33 @@ QUERIES = {
         ),
         session_window,
         Lateness.WINDOW_EXPIRED,
-        plans=BY_TAG,
+        ordered=False,
         asks=("session-window-update",),
     ),
     "window": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode"),
         window,
         Lateness.WINDOW_EXPIRED,
-        plans=BY_TAG,
+        ordered=False,
     ),
     "window-update": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode"),
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
-        plans=BY_TAG,
+        ordered=False,
     ),
     "sliding-window": NativeQuery(
         NativeOperator("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
         sliding_window,
         Lateness.WINDOW_EXPIRED,
-        plans=BY_TAG,
+        ordered=False,
     ),
     "drop-duplicates-then-window": NativeQuery(
         NativeOperator("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
+        ordered=False,
     ),
     "inner-join": NativeQuery(
         NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
@@ -309,7 +311,8 @@ class SparkNative(SparkEngine):
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
         self.asks = query.asks
-        self.mode, self.plans = query.mode, {**query.plans, **PLANS}
+        general = {name: plan for name, plan in PLANS.items() if query.ordered or not plan.restarts}
+        self.mode, self.plans = query.mode, {**query.plans, **general}
         self.capabilities = Capabilities(
             FEATURES,
             LatenessProfile(query.lateness, query.lateness),

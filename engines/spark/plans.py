@@ -35,6 +35,7 @@ class SparkPlan:
         early, before, behind: done before the watermark is declared, between the watermark and the operator, and behind the operator.
         sink: done to a micro-batch in ``foreachBatch`` before its rows are taken.
         layout: where the rows lie.
+        evaluations: how often a row is read.
         tagged: the rows of each source have a literal of their own in the column ``tag``.
         settings: of the session.
         restarts, always: as ``PlanTwin`` says.
@@ -48,6 +49,7 @@ class SparkPlan:
     sink: Change = same
     layout: Layout = PLAIN_LAYOUT
     tagged: bool = False
+    evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     restarts: bool = False
     always: bool = False
@@ -68,16 +70,16 @@ def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
 WATERMARKED = "rows.withWatermark('event_time', delay)"
 
 
-def _before(title: str, code: str, change: Change, *, always: bool = False) -> SparkPlan:
-    return SparkPlan(title, f"operator({WATERMARKED}{code})", before=change, always=always)
+def _before(title: str, code: str, change: Change, *, evaluations: int = 1) -> SparkPlan:
+    return SparkPlan(title, f"operator({WATERMARKED}{code})", before=change, evaluations=evaluations)
 
 
 def _early(title: str, code: str, change: Change) -> SparkPlan:
     return SparkPlan(title, f"operator(rows{code}.withWatermark('event_time', delay))", early=change)
 
 
-def _behind(title: str, code: str, change: Change, *, always: bool = False) -> SparkPlan:
-    return SparkPlan(title, f"{PLAIN_TEXT}{code}", behind=change, always=always)
+def _behind(title: str, code: str, change: Change) -> SparkPlan:
+    return SparkPlan(title, f"{PLAIN_TEXT}{code}", behind=change)
 
 
 def _with_settings(title: str, settings: Mapping[str, str]) -> SparkPlan:
@@ -203,10 +205,13 @@ PLANS: Mapping[str, SparkPlan] = {
         restarts=True,
     ),
     "union-of-halves": _before(
-        "a union of two halves of the stream", ".where(half).union(….where(other half))", _halves
+        "a union of two halves of the stream", ".where(half).union(….where(other half))", _halves, evaluations=2
     ),
     "union-false": _before(
-        "a union with a branch that a filter empties", ".union(….where('length(key) < 0'))", _with_false_branch
+        "a union with a branch that a filter empties",
+        ".union(….where('length(key) < 0'))",
+        _with_false_branch,
+        evaluations=2,
     ),
     "columns-unused": _before("columns that nothing uses", ".withColumn('unused', …).withColumn('more', …)", _unused),
     "columns-reversed": _before("the columns in another order", ".select(*reversed(columns))", _reversed),
@@ -261,6 +266,7 @@ PLANS: Mapping[str, SparkPlan] = {
         "foreachBatch evaluates its rows twice",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.select('case').collect(); rows.collect())",
         sink=_counted,
+        evaluations=2,
     ),
     "several-files": SparkPlan(
         "several files a micro-batch",

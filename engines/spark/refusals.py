@@ -115,6 +115,11 @@ def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
         query.stop()
 
 
+def innermost(error: Exception) -> str:
+    """What an error says, without the ids of its query and of objects, which are others in each run."""
+    return re.sub(r"\bo\d+\.", "", str(error).rpartition("terminated with exception: ")[2])
+
+
 def condition(error: Any) -> str:
     """The condition of Spark's error where it names one, else the class of the innermost error."""
     text = str(error)

@@ -11,10 +11,21 @@ from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_ste
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    Partitions,
+    Plan,
+    Restart,
+    Schedule,
+    renumbered,
+)
 from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, session
 from engines.spark.layouts import Layout
+from engines.spark.plans import SparkPlan
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
 
@@ -182,3 +193,22 @@ pyspark.errors.PythonException: wrapped"""
 def test_timers_beyond_the_last_advance_do_not_come_out(spark):
     case = replace(calls_case([[("a", [["timers", "set", "one", T + 900_000]])]]))
     assert run(spark, [case], CALLS)[case.id].emissions == ()
+
+
+@pytest.mark.parametrize("plan", ["union-of-halves", "union-by-turns", "no-data-batch", "several-files", "sink-twice"])
+def test_a_plan_answers_as_the_plain_query_does(spark, plan):
+    planned = replace(COUNTED, schedule=renumbered([Plan(0, plan), *COUNTED.schedule.steps]))
+    right = spark.run(Pack((COUNTED,)), PROGRAMS).traces[COUNTED.id]
+    found = spark.run(Pack((planned,)), PROGRAMS).traces[planned.id]
+    assert [(e.key, e.value, e.step - 1) for e in found.emissions] == [
+        (e.key, e.value, e.step) for e in right.emissions
+    ]
+
+
+def test_a_query_of_a_plan_that_fails_is_an_answer(spark, monkeypatch):
+    def refuse(frame):
+        raise ValueError("no such plan")
+
+    monkeypatch.setitem(spark.plans, "columns-unused", SparkPlan(before=refuse))
+    planned = replace(COUNTED, schedule=renumbered([Plan(0, "columns-unused"), *COUNTED.schedule.steps]))
+    assert "no such plan" in spark.run(Pack((planned,)), PROGRAMS).traces[planned.id].error

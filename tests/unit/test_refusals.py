@@ -10,7 +10,7 @@ from conformance.model.engine import ACCEPTED, EngineInfo, Questioned
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
 from engines.spark.native import QUERIES
-from engines.spark.refusals import REFUSALS, condition
+from engines.spark.refusals import REFUSALS, condition, innermost
 
 
 class Side:
@@ -70,3 +70,10 @@ class Legacy(Exception):
 )
 def test_an_answer_is_the_condition_of_an_error(error, name):
     assert condition(error) == name
+
+
+def test_the_ids_of_a_query_are_no_part_of_how_it_failed():
+    said = "[STREAM_FAILED] Query [id = 6f54, runId = fa75] terminated with exception: None.get"
+    assert innermost(RuntimeError(said)) == "None.get"
+    assert innermost(RuntimeError("no such column")) == "no such column"
+    assert innermost(RuntimeError("error while calling o431.collect")) == "error while calling collect"
