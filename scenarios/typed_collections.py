@@ -58,7 +58,8 @@ class TypedCollections(Program):
         cell = getattr(state, name)
         told = {"id": event.id, "did": event.value, "before": held(cell, name), "refused": ""}
         try:
-            OPERATIONS[event.value][0](cell)
+            operate, *_ = OPERATIONS[event.value]
+            operate(cell)
         except Refused as refused:
             told["refused"] = refused.error
         emit(told | {"after": held(cell, name)})

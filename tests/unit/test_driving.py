@@ -22,7 +22,7 @@ from conformance.model.schedule import (
     Schedule,
     renumbered,
 )
-from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, sentinels, write
+from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, rows_of, sentinels, write_file
 
 SCHEDULE = Schedule(
     (
@@ -95,7 +95,7 @@ def test_a_step_without_data_has_a_micro_batch_without_rows():
 def test_a_micro_batch_without_rows_is_a_file_without_rows(tmp_path):
     batches = plan(QUIET.timeline)
     for number, batch in enumerate(batches):
-        write(tmp_path / "input", number, batch, [])
+        write_file(tmp_path / "input", number, rows_of(batch, []))
     pq = pytest.importorskip("pyarrow.parquet")
     rows = [pq.read_table(path).num_rows for path in sorted((tmp_path / "input").glob("*.parquet"))]
     assert rows == [0 if batch.without_rows else 1 for batch in batches]

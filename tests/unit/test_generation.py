@@ -105,7 +105,6 @@ def test_the_first_cases_of_a_timeline_ask_for_all_that_its_cases_ask_for():
     for (program, _), tested_by in families.items():
         asked = [*tested_by.values()]
         goals = sum(g.program == program and not g.promised for g in scenario.guarantees)
-        assert len(asked) > goals, "else there is nothing to choose from"
         assert set().union(*asked[:goals]) == set().union(*asked)
 
 

@@ -104,7 +104,7 @@ class Asked(InProcess):
 
     def __init__(self, spoil=lambda pack, run: run):
         super().__init__(load_engine("reference"), spoil)
-        self.environment, self.evidence, self.lacks = {"python": "3"}, {}, ""
+        self.environment, self.evidence, self.lacks, self.answers = {"python": "3"}, {}, "", {}
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ BROKEN = "mutant:out-of-order-dropped"
 
 
 def test_every_promise_is_asked_once_by_a_guarantee_at_least_as_strong():
-    for scenario in SCENARIOS:
+    for scenario in [scenario for scenario in SCENARIOS if scenario.complete]:
         for name, promised in scenario.stable_under.items():
             for perturbation, up_to in promised.items():
                 asking = [
