@@ -21,19 +21,22 @@ TIMELINES = 2
 """The most timelines that have plan twins. Each takes a pack for each plan."""
 
 
-def plan_twins(packs: Iterable[Pack], can: Capabilities, programs: Mapping[str, Program], every: bool) -> list[Case]:
+def plan_twins(
+    packs: Iterable[Pack], can: Capabilities, programs: Mapping[str, Program], every: bool, share: float = 1.0
+) -> list[Case]:
     """The plan twins of a run, whose bases are in ``packs``, the packs that the engine runs.
 
     Args:
         every: ask every plan of the engine. Otherwise ask those that each run asks, and a choice of the others, which depends on the
             cases.
+        share: fraction of the engine's budget. With less than all of it, the bases lie on one timeline.
     """
-    bases = plan_bases(packs, programs)
+    bases = plan_bases(packs, programs, TIMELINES if every or share >= 1 else 1)
     if not bases:
         return []
     of_a_run = [plan for plan in can.plans if plan.always]
     others = sorted((p for p in can.plans if not p.always), key=lambda plan: digest([plan.id, bases[0].digest]))
-    asked = set(of_a_run + (others if every else others[: can.plans_of_a_run]))
+    asked = set(of_a_run + (others if every else others[: round(can.plans_of_a_run * share)]))
     twins = (twin for plan in can.plans if plan in asked for twin in twins_of(plan, bases))
     return [twin for twin in twins if can.takes(twin, programs[_ref(twin)])]
 
@@ -42,8 +45,8 @@ def twins_of(plan: PlanTwin, bases: Iterable[Case]) -> list[Case]:
     return [twin for base in bases if (twin := plan.perturbation.twin(base, 0))]
 
 
-def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program]) -> list[Case]:
-    """Cases as drawn, at most about BASES, on one timeline, or on up to TIMELINES where a program has few cases on it. The timelines
+def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program], timelines: int = TIMELINES) -> list[Case]:
+    """Cases as drawn, at most about BASES, on one timeline, or on up to ``timelines`` where a program has few cases on it. The timelines
     with the most programs that have a late element are preferred, then those with the most programs, then the shortest."""
     by_timeline: dict[object, list[Case]] = {}
     for pack in packs:
@@ -57,7 +60,7 @@ def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program]) -> list[C
         return len(late), len(set(map(_ref, cases))), -len(cases[0].schedule.steps)
 
     of_program: dict[str, list[Case]] = {_ref(case): [] for cases in by_timeline.values() for case in cases}
-    for cases in sorted(by_timeline.values(), key=worth, reverse=True)[:TIMELINES]:
+    for cases in sorted(by_timeline.values(), key=worth, reverse=True)[:timelines]:
         short = {ref for ref, mine in of_program.items() if len(mine) < FEWEST}
         for case in cases:
             if _ref(case) in short:

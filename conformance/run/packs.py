@@ -64,7 +64,7 @@ def choice_of(
 
             drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share * part)
         packs += drawn
-    own = plan_twins(tuple(packs), can, programs, every=all_packs)
+    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share)
     planned = packs_of(own, can.largest_pack, broad=can.heavy)
     return Choice((*packs, *planned), total + len(planned), tuple(own))
 

@@ -39,7 +39,7 @@ from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options, Part
-from conformance.run.packs import Processes, choice_of, run_packs
+from conformance.run.packs import Choice, Processes, choice_of, run_packs
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -90,6 +90,7 @@ class Turn:
         self.info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
+        self._chosen: tuple[int, Choice] | None = None
         self._shelf: Shelf | None = None
         self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
@@ -187,6 +188,7 @@ class Turn:
             outcome.seconds["packs"] += ran - begun
             outcome.seconds["checks"] += time.monotonic() - ran
         self._conclude(judgement, engine)
+        self._chosen = None
         info.kept = self._shelf.age if self._shelf else info.kept
         if not info.lacks:
             self._store.write_engine(info, self._options.engines.index(info.id))
@@ -204,8 +206,7 @@ class Turn:
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
         info, options, on_event = self.info, self._options, self._run.on_event
-        cases = self._store.read_cases(batch)
-        choice = choice_of(cases, info.capabilities, options.scenarios, options.share, options.all_packs)
+        choice = self._choice(batch)
         packs, budget = self._part.taken(choice.packs), self._run.budget
         if budget.limited:
             packs = most_telling_first(packs, asked_by(options.scenarios))
@@ -232,6 +233,14 @@ class Turn:
         cases = _without(choice.cases, given.left_out)
         tables.write(self._store.traces(info.id, batch), tables.run_table(cases, given.runs))
         return cases, given.runs
+
+    def _choice(self, batch: int) -> Choice:
+        """The packs of a batch that this engine runs. The last choice is kept, because it takes seconds to make."""
+        if self._chosen is None or self._chosen[0] != batch:
+            options, cases = self._options, self._store.read_cases(batch)
+            share, every = options.share, options.all_packs
+            self._chosen = batch, choice_of(cases, self.info.capabilities, options.scenarios, share, every)
+        return self._chosen[1]
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
         info, checks = self.info, self._run.checks
@@ -280,7 +289,7 @@ class Turn:
     def _doubt(self, engine: Process, violations: list[Violation], confirmed: list[MatrixCell]) -> None:
         """Asks the engine again, in the next run, for packs with failures that did not happen again."""
         for violation, cell in zip(violations, confirmed, strict=True):
-            if isinstance(engine, Cached) and cell.verdict is Verdict.UNKNOWN:
+            if isinstance(engine, Cached) and cell.verdict is Verdict.UNKNOWN and not self._run.hosts.interrupted:
                 for pack in filter(None, map(self._pack_of, (against.case for against in violation.against[:1]))):
                     engine.doubt(pack)
 
@@ -298,10 +307,8 @@ class Turn:
 
     def _pack_of(self, case: Case) -> Pack | None:
         """The pack in which the engine ran this case, whatever the case's origin."""
-        can, options = self.info.capabilities, self._options
         for batch in self._store.batches:
-            cases = self._store.read_cases(batch)
-            for pack in choice_of(cases, can, options.scenarios, options.share, options.all_packs).packs:
+            for pack in self._choice(batch).packs:
                 if any(member.digest == case.digest for member in pack.cases):
                     return pack
         return None

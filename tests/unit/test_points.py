@@ -58,7 +58,19 @@ def checkout(tmp_path):
 def test_a_file_that_is_dropped_into_a_checkout_runs(checkout):
     folder, conformance = checkout
     (folder / "scenarios" / "my_scenario.py").write_text(SCENARIO)
-    asked = ("--scenario", "my-scenario", "--engine", "reference", "--cases", 3, "--seed", 1, "--out", "out", "--verbose")
+    asked = (
+        "--scenario",
+        "my-scenario",
+        "--engine",
+        "reference",
+        "--cases",
+        3,
+        "--seed",
+        1,
+        "--out",
+        "out",
+        "--verbose",
+    )
     done = conformance("run", *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "an element comes out again" in done.stdout
