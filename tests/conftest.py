@@ -37,6 +37,7 @@ def _rank(item):
     return next((n for n, begin in enumerate(LONGEST_FIRST) if name.startswith(begin)), len(LONGEST_FIRST))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """``--dist loadgroup`` keeps a group in one process: the tests of a file, all that use the Spark session, and all that use the cases
     of all scenarios."""

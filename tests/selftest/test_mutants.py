@@ -42,7 +42,10 @@ def test_every_guarantee_holds_on_the_reference():
     held = [c for c in cells if c.verdict is Verdict.HOLDS]
     assert {(*c.row, c.perturbation, c.reason) for c in cells if c not in held and c.cases} == set()
     assert {c.verdict for c in cells} <= {Verdict.HOLDS, Verdict.UNKNOWN}
-    assert {c.row for c in held} == {c.row for c in cells}
+    plans = {
+        (s.id, g.id) for s in SCENARIOS for g in s.guarantees if g.about_plans
+    }  # their twins are made for an engine
+    assert {c.row for c in held} - plans == {c.row for c in cells} - plans
     assert {c.row for c in cells if c.perturbation == AS_DRAWN} == {c.row for c in held if c.perturbation == AS_DRAWN}
     assert {c.perturbation for c in held} == {AS_DRAWN, *BY_ID}
 

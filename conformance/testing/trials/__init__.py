@@ -12,6 +12,8 @@ __all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", 
 
 TRIALS: tuple[Trial, ...] = (
     elements.state(),
+    elements.typed(),
+    elements.misfits(),
     elements.events(),
     elements.timers(),
     elements.exceptions(),

@@ -17,6 +17,8 @@ KIT = "adapter-kit"
 
 _PROGRAMS: dict[str, Program] = {
     "value": calls.OnValue(),
+    "typed": calls.OnTypedValue(),
+    "misfits": calls.OnMisfits(),
     "bag": calls.OnBag(),
     "map": calls.OnMap(),
     "set": calls.OnSet(),
