@@ -1,4 +1,4 @@
-"""The order of the tests, and which of them share a process. With two processes, what takes long begins first.
+"""The order of the tests. With two processes, a file at a time each, what takes long begins first.
 
 Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
 """
@@ -7,8 +7,6 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-
-import pytest
 
 os.environ["CONFORMANCE_FRESH"] = "1"
 os.environ["CONFORMANCE_TRACES"] = tempfile.mkdtemp(prefix="conformance-traces-")
@@ -37,14 +35,7 @@ def _rank(item):
     return next((n for n, begin in enumerate(LONGEST_FIRST) if name.startswith(begin)), len(LONGEST_FIRST))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """``--dist loadgroup`` keeps a group in one process: the tests of a file, all that use the Spark session, and all that use the cases
-    of all scenarios."""
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            group = "cases" if "cases" in item.fixturenames else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=_rank)
 
 

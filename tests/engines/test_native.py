@@ -14,7 +14,7 @@ from engines.beam import native as beam_native
 from engines.spark import native as spark_native
 from scenarios import stream_join
 
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.engine
 
 SPARK = sorted(spark_native.QUERIES)
 BEAM = sorted(beam_native.TRANSFORMS)

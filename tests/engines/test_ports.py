@@ -22,7 +22,7 @@ from conformance.plugins.registry import load_engine, load_scenarios, users_scen
 from conformance.results.results import Results
 from conformance.results.store import write_cases
 
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.engine
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "docs" / "examples"

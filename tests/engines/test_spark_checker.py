@@ -16,7 +16,7 @@ from conformance.results.store import Store
 from conformance.run.checks import Checks
 from engines.spark import checker as checker_module
 
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.engine
 
 SCENARIOS = load_scenarios(["index-assignment", "late-data"])
 PROGRAMS = programs_of(SCENARIOS)

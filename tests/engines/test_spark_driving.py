@@ -27,7 +27,7 @@ from engines.spark import driving, session
 from engines.spark.layouts import Layout
 from engines.spark.plans import SparkPlan
 
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.engine
 
 
 @pytest.mark.parametrize("shift", [-1, 1])

@@ -19,7 +19,7 @@ from conformance.plugins.settings import configure
 from engines.spark import session
 from engines.spark.session import MASTER
 
-pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.engine
 
 FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-counting", "session-timeout"}
 
