@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
+from conformance.results.record import LEFT_OUT
 from conformance.results.report import run_reports
 from conformance.results.results import Results
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
@@ -67,7 +68,7 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
 def failed(results: Results) -> bool:
     """Whether a run was cut short, or an engine did not run to its end. What a budget left out is no failure."""
     return (results.run.partial and not results.run.budget) or any(
-        record.failure for record in results.environment.values()
+        record.failure not in ("", LEFT_OUT) for record in results.environment.values()
     )
 
 

@@ -13,6 +13,9 @@ from conformance.model.engine import EngineInfo
 from conformance.model.scenario import Scenario
 from conformance.model.values import Json
 
+LEFT_OUT = "left out: the budget was spent"
+"""The failure of an engine whose turn came after the end of a run's budget."""
+
 
 @dataclass(frozen=True)
 class RunRecord:

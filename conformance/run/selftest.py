@@ -119,6 +119,7 @@ def selftest(
     in_sight: bool = False,
     likely: Mapping[str, frozenset[Row]] | None = None,
     others: int = OTHERS,
+    teeth: bool = True,
     processes: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
@@ -134,6 +135,8 @@ def selftest(
         likely: mutant -> guarantees that it broke in an earlier self-test. Without ``whole``, a mutant is asked for these first,
             so that the self-test ends sooner.
         others: number of other mutants that each mutant is paired with, at most.
+        teeth: without ``whole``, look for a mutant that breaks each guarantee. Otherwise guarantees that the mutants were not asked
+            for count as toothless.
         in_sight: set aside the mutants that these scenarios cannot see, and those that they let through, and pairs with
             one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
             one.
@@ -174,7 +177,7 @@ def selftest(
         for mutant, rows in zip(left, found, strict=True):
             kills[mutant] = rows
             progress(f"mutant {mutant}: {len(rows)} guarantees broken")
-        if not whole:
+        if teeth and not whole:
             _look_for_teeth(bench, kills, asked)
         if in_sight:
             pairs |= dict.fromkeys(

@@ -32,6 +32,7 @@ from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
 from conformance.results.claims import opposed
+from conformance.results.record import LEFT_OUT
 from conformance.results.store import Store, file_name
 from conformance.results.witness import Witness
 from conformance.run.budget import Budget, most_telling_first
@@ -142,7 +143,7 @@ class Turn:
         info, hosts, kept = self.info, self._run.hosts, self._run.kept
         if self._run.budget.spent:
             self.outcome.available = False
-            info.failure = "left out: the budget was spent"
+            info.failure = LEFT_OUT
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         if kept and not self._shelf:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,13 @@ def earlier():
     return {mutant: frozenset(tuple(row.split("/")) for row in rows) for mutant, rows in told.items()}
 
 
+SAMPLE = mutant_ids()[::8]
+"""The mutants of the quick tests, some of each section. `conformance selftest`, and the slow test, ask all."""
+
+
 @pytest.fixture(scope="module")
 def found():
-    return selftest(SCENARIOS, mutant_ids(), wanted=5, seeds=2, whole=False, likely=earlier(), others=2)
+    return selftest(SCENARIOS, SAMPLE, wanted=5, seeds=2, whole=False, likely=earlier(), others=1, teeth=False)
 
 
 def test_every_guarantee_holds_on_the_reference():
@@ -56,7 +61,7 @@ def test_the_reference_is_never_accused(found):
 
 
 def test_every_mutant_is_caught(found):
-    assert len(found.kills) >= 100
+    assert len(found.kills) >= 30
     assert [mutant for mutant, rows in found.kills.items() if not rows] == []
 
 
@@ -96,13 +101,15 @@ def test_the_choice_of_pairs_depends_on_the_names_alone():
     assert pairs_of(names) == pairs_of(reversed(names))
 
 
-def test_every_guarantee_catches_a_mutant(found):
+@pytest.mark.slow
+def test_every_guarantee_catches_a_mutant_and_every_mutant_is_caught():
     """A check that nothing can make fail is a defect."""
-    assert found.toothless == []
+    found = selftest(SCENARIOS, mutant_ids(), wanted=10, seeds=2, whole=False, likely=earlier(), others=1, processes=2)
+    assert (found.survivors, found.toothless) == ([], [])
 
 
 def test_the_kill_matrix_names_what_is_broken(found):
-    page = kills.render(found)
+    page = kills.render(replace(found, asked=frozenset().union(*found.kills.values())))
     assert all(mutant in page for mutant in found.kills)
     assert "Every mutant is caught" in page
     assert f"Pairs: engines with the bugs of two mutants at once ({len(found.pairs)})" in page
