@@ -44,7 +44,8 @@ def test_a_new_scenario_runs(checkout):
     results = Results.read(checkout / "build" / "mine" / "results.json")
     assert list(results.scenarios) == ["my-first"]
     drawn = {cell.guarantee: cell.verdict for cell in results.cells if cell.perturbation == "as drawn"}
-    assert drawn == dict.fromkeys(results.scenarios["my-first"].guarantees, Verdict.HOLDS)
+    assert len(drawn) >= 2
+    assert set(drawn.values()) == {Verdict.HOLDS}
 
 
 def test_its_guarantees_catch_mutants(checkout):

@@ -258,7 +258,10 @@ def test_neighbours_a_restart_and_other_partitions_change_nothing(native, varian
     after = [[("e4", "a", 5_001), ("e6", "b", 5_001), ("r5", "b", 5_002)], 100_000]
     one, two = case(engine, *before, [("e3", "a", 5_001)], 100_000), case(engine, *before, *after)
     packed = engine.run(Pack((one, two)), PROGRAMS).traces
-    assert engine.run(Pack((one,)), PROGRAMS).traces[one.id] == packed[one.id]
+    alone = engine.run(Pack((one,)), PROGRAMS).traces[one.id]
+    assert sorted(map(str, alone.emissions)) == sorted(
+        map(str, packed[one.id].emissions)
+    )  # the rows of a step have no order
     for mine in (one, two):
         assert {e.key for e in packed[mine.id].emissions} == {a.event.key for a in mine.schedule.arrivals}
     moved = case(engine, Partitions(0, 5), *before, Restart(0), *after)
