@@ -11,25 +11,22 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.feature import NATIVE, Feature
 from conformance.model.lateness import Lateness, LatenessProfile
-from conformance.model.plan import PlanTwin
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
-from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, Step, Wait
+from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
-from conformance.model.values import Json, copied
-from engines.reference_cells import CELLS, EXPIRING, TYPED
+from conformance.model.values import Json
+from engines.reference_cells import CELLS, EXPIRING
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
 of the Beam model, whose guide calls data late that arrives after the watermark passed its timestamp or window)."""
-
-ANOTHER = PlanTwin("another", "a plan in name alone, since the reference builds no query", always=True)
 
 Scope = tuple[str, int]
 """What state belongs to: a key and the start of its window (0 in the global window)."""
@@ -98,11 +95,9 @@ class CaseRun:
                 self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
-            elif isinstance(step, NoData):
-                self.no_data()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
-            elif not isinstance(step, Partitions | Plan):  # one place for all state, and no query around it
+            elif not isinstance(step, Partitions):  # the reference keeps all state in one place
                 raise NotDriven(f"the reference has nothing for {step}")
 
     def start(self, events: Iterable[Event]) -> None:
@@ -124,16 +119,12 @@ class CaseRun:
         self.now += step.ms
         self.fire_due()
 
-    def no_data(self) -> None:
-        """A bundle without any element: what is due acts, nothing else happens."""
-        self.settle()
-
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
         """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another one."""
-        before = Checkpoint(copied(self.state), dict(self.timers), list(self.emissions))
+        before = Checkpoint(copy.deepcopy(self.state), dict(self.timers), list(self.emissions))
         self.step = bundle.id
         self.attempt(bundle)
         self.go_back(before)
@@ -180,8 +171,6 @@ class CaseRun:
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
         if name in self.program.ttl:
             return EXPIRING[kind](stored, name, self.now, self.program.ttl[name])
-        if name in self.program.types:
-            return TYPED[kind](stored, name, self.program.types[name])
         return CELLS[kind](stored, name)
 
     def set_timer(self, timer: TimerId, time: int) -> None:
@@ -213,7 +202,7 @@ class CaseRun:
         for (key, _), stored in sorted(self.stored().items()):
             for name, kind in self.program.cells.items():
                 if name in stored and (kind is Cell.VALUE or stored[name]):
-                    self.emit(key, [Output({"cell": name, "stored": copied(stored[name])})])
+                    self.emit(key, [Output({"cell": name, "stored": copy.deepcopy(stored[name])})])
 
     def stored(self) -> dict[Scope, dict[str, Json]]:
         """What a reader of state is shown."""
@@ -241,7 +230,7 @@ class Reference:
     case_run: type[CaseRun] = CaseRun
 
     def __init__(self, lateness: LatenessProfile = SPECIFIED) -> None:
-        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness, plans=(ANOTHER,))
+        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness)
 
     def with_timers_of_an_instant_reversed(self) -> Reference:
         """The same engine, but of several timers that are due at one time it fires the last one first."""
@@ -278,37 +267,16 @@ class Reference:
             run.pack = pack
             run.run()
             traces[case.id] = Trace.collect(run.emissions)
-            counts += [by_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
+            counts += run.counts
         return PackRun(traces, total(counts))
 
 
-def by_program(count: StepCount, program: str) -> StepCount:
-    """A row count of one case, told of its program."""
-    return replace(count, programs=(ProgramCount(program, count.delivered, count.received, count.reported_late),))
-
-
 def total(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
-    """Row counts of several cases added up by step, and by program within a step."""
+    """Row counts of several cases added up by step."""
     found: dict[int, StepCount] = {}
-    programs: dict[tuple[int, str], ProgramCount] = {}
     for c in counts:
-        found[c.step] = _plus(found.get(c.step, StepCount(c.step, 0, 0, 0)), c)
-        for part in c.programs:
-            place = (c.step, part.program)
-            programs[place] = _plus(programs.get(place, ProgramCount(part.program, 0, 0, 0)), part)
-    return tuple(
-        replace(found[step], programs=tuple(programs[place] for place in sorted(programs) if place[0] == step))
-        for step in sorted(found)
-    )
-
-
-Count = TypeVar("Count", StepCount, ProgramCount)
-
-
-def _plus(one: Count, other: Count) -> Count:
-    return replace(
-        one,
-        delivered=one.delivered + other.delivered,
-        received=one.received + other.received,
-        reported_late=(one.reported_late or 0) + (other.reported_late or 0),
-    )
+        t = found.get(c.step, StepCount(c.step, 0, 0, 0))
+        found[c.step] = StepCount(
+            c.step, t.delivered + c.delivered, t.received + c.received, (t.reported_late or 0) + (c.reported_late or 0)
+        )
+    return tuple(found[step] for step in sorted(found))

@@ -15,8 +15,7 @@ from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.run.power import Power
 from conformance.run.selftest import SelfTest
-from reports import overview, picture, sections
-from reports.advice import known_advice
+from reports import picture, sections
 from reports.cells import Cells
 from reports.grid import Grid
 from reports.kills import arranged
@@ -30,19 +29,13 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
     if len(runs) > 1:
         runs = [run.in_short() for run in runs]
     grid = Grid(runs)
-    cells = Cells(grid)
-    scenarios = cells.scenarios()
     return framed(
         "matrix.html.j2",
         "page.js",
         runs=sections.run_lines(grid),
         families=grid.families,
-        doings=overview.doings(grid, known_advice()),
-        engine_families=overview.families(grid),
-        map=overview.squares(grid),
         columns=grid.columns,
-        scenarios=scenarios,
-        notes=list(cells.notes),
+        scenarios=Cells(grid).scenarios(),
         perturbations=grid.perturbations,
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],

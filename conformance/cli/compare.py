@@ -17,15 +17,13 @@ from conformance.comparison.expectations import Divergence
 from conformance.comparison.expectations import read as read_expectations
 from conformance.comparison.gate import GateReport, gate, report_of
 from conformance.comparison.outputs import differences, outputs
-from conformance.comparison.refusals import refusals_changed
-from conformance.comparison.upgrade import Upgrade, asked_alone, in_releases
+from conformance.comparison.upgrade import Upgrade, asked_alone
 from conformance.confirmation.replay import ERROR, FIXED, STILL_FAILS
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, bare
 from conformance.model.scenario import Scenario
 from conformance.plugins.registry import (
     engine_ids,
-    load_engine,
     load_scenarios,
     package_of,
     packages,
@@ -238,7 +236,7 @@ def upgrade_(
         keep(results, more.out)
         return results
 
-    asked = Upgrade(old, new, _engines_of(package, engines, [s.id for s in both.scenarios]), both)
+    asked = Upgrade(old, new, _engines_of(package, engines), both)
     try:
         found = asked.execute(run, click.echo)
     except CannotRun as error:
@@ -254,15 +252,13 @@ def upgrade_(
     report = _judged(stands, stood, accepted, places)
     differing = differences(compared, both.scenarios, out / "differences", timeout)
     of_outputs = [one.ruled(accepted, stands.version(one.place[0]), _today()) for one in differing]
-    of_cells = in_releases(report.ruled, old, new)
-    more = [*(lacking.ruled(old, new) for lacking in found.left_out), *refusals_changed(before, after)]
-    report = report_of([*more, *of_cells, *of_outputs])
+    report = report_of([*(lacking.ruled(old, new) for lacking in found.left_out), *report.ruled, *of_outputs])
     for side, results in (("old", before), ("new", after)):
         (out / side).mkdir(parents=True, exist_ok=True)
         keep(results, out / side)
     (out / "matrix.html").write_text(load_report("html").render([before, after]), encoding="utf-8")
     between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
-    summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same)
+    summary = comparison.upgrade_markdown(report, between, [before, after], old, new, same)
     (out / "summary.md").write_text(summary, encoding="utf-8")
     (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
     for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
@@ -271,9 +267,9 @@ def upgrade_(
     sys.exit(3 if failed(before) or failed(after) else 0 if report.open else 1)
 
 
-def _engines_of(package: str, asked: tuple[str, ...], scenarios: Sequence[str]) -> tuple[str, ...]:
-    """The requested engines of the package, else the engines of the loaded ports, else all engines but native operators of other
-    scenarios. Raises UsageError."""
+def _engines_of(package: str, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The requested engines of the package, else the engines of the loaded ports, else all engines. Raises
+    UsageError."""
     there = [name for name in engine_ids() if package_of(name) == package]
     if not there:
         raise click.UsageError(f"no engine is of the package {package!r}; packages: {', '.join(packages())}")
@@ -284,8 +280,6 @@ def _engines_of(package: str, asked: tuple[str, ...], scenarios: Sequence[str]) 
     mine = [name for name in ports if package_of(name) == package]
     if ports and not mine and not asked:
         raise click.UsageError(f"no port that was loaded is of {package}; name an engine with --engine")
-    natives = {name: load_engine(name).capabilities.native_operator for name in there}
-    there = [name for name, found in natives.items() if not found or found.program.split("/")[0] in scenarios]
     return asked or tuple(mine or there)
 
 

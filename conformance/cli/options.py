@@ -11,7 +11,7 @@ import click
 
 from conformance.plugins.loading import ask_for
 from conformance.plugins.registry import checker_ids, users
-from conformance.run.options import MANY
+from conformance.run.checks import MANY
 
 Decorator = Callable[[Any], Any]
 
@@ -52,23 +52,12 @@ cases_from = click.option(
 
 seed = click.option("--seed", type=int, callback=_seed, help="Default: a random one, which is printed.")
 
-verbose = click.option(
-    "--verbose", is_flag=True, help="Print each step, and at the end the whole matrix with all reasons."
-)
-
 witnesses = click.option(
     "--witnesses",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("witnesses"),
     show_default=True,
     help="Folder of stored witnesses. They are replayed first; the command writes nothing there.",
-)
-
-fresh = click.option(
-    "--fresh",
-    is_flag=True,
-    envvar="CONFORMANCE_FRESH",
-    help="Ask engines for everything, also for what earlier runs have kept. The new answers are kept.",
 )
 
 expectations = click.option(

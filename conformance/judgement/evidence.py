@@ -11,8 +11,7 @@ from conformance.judgement import completeness
 from conformance.judgement.coverage import counters
 from conformance.model.case import Case
 from conformance.model.equivalence import alike, first_difference
-from conformance.model.perturbation import PERTURBATIONS, Perturbation
-from conformance.model.plan import PlanTwin, titled
+from conformance.model.perturbation import BY_ID, PERTURBATIONS, Perturbation
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
@@ -114,10 +113,8 @@ ReferenceTraces = Callable[[list[Case]], Traces]
 """Gives the traces of the reference engine, which reads *late* as the engine under judgement does."""
 
 
-def perturbations_of(guarantee: Guarantee, plans: Iterable[PlanTwin] = ()) -> list[Perturbation | None]:
-    """The perturbations under which a guarantee is asked. None stands for cases as drawn. ``plans`` are those of the engine."""
-    if guarantee.about_plans and (own := [plan.perturbation for plan in plans]):
-        return [*own]
+def perturbations_of(guarantee: Guarantee) -> list[Perturbation | None]:
+    """The perturbations under which a guarantee is asked. None stands for cases as drawn."""
     if guarantee.same_under:
         return list(guarantee.same_under)
     return [None] if guarantee.accounting else [None, *PERTURBATIONS]
@@ -208,7 +205,8 @@ def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case,
     left, right = (base.schedule, traces[base.id]), (twin.schedule, traces[twin.id])
     if guarantee.alike in alike(program, left, right):
         return ""
-    return f"not {guarantee.alike.value} ({titled(twin.perturbation)}): {first_difference(program, left, right)}"
+    what = BY_ID[twin.perturbation].title if twin.perturbation in BY_ID else twin.perturbation
+    return f"not {guarantee.alike.value} ({what}): {first_difference(program, left, right)}"
 
 
 def gather(

@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 from conformance.model.schedule import Event
-from conformance.model.types import Map, Type
 from conformance.model.values import Json
 
 
@@ -136,9 +135,6 @@ class Program:
         cells: cell name -> kind.
         ttl: cell -> how long (ms of processing time) an entry lives: a value, each element of a bag, each entry of a map. A new
             write starts the time again.
-        types: cell -> its type: that of a value, of each element of a bag, and a ``Map`` for a map. Such a cell gives and gets values
-            of Python (see ``types``), and a call on it raises ``Refused`` if it fails. A cell without an entry holds JSON.
-        misfits: whether the program also writes values that do not fit their cell's type.
         timers: the names of its timers.
         processing_time: whether its timers are in processing time, not in event time.
         windowing: one global window, or fixed windows.
@@ -156,8 +152,6 @@ class Program:
 
     cells: ClassVar[Mapping[str, Cell]] = {}
     ttl: ClassVar[Mapping[str, int]] = {}
-    types: ClassVar[Mapping[str, Type]] = {}
-    misfits: ClassVar[bool] = False
     timers: ClassVar[tuple[str, ...]] = ()
     processing_time: ClassVar[bool] = False
     windowing: ClassVar[Windowing] = GlobalWindow()
@@ -179,16 +173,6 @@ class Program:
                 raise InvalidProgram(
                     f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
                 )
-        for name, declared in cls.types.items():
-            cell = cls.cells.get(name)
-            if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(
-                declared, Map if cell is Cell.MAP else Type
-            ):
-                raise InvalidProgram(
-                    f"{cls.__name__}: a value, a bag or a map may have a type, not {name!r}: {declared}"
-                )
-            if name in cls.ttl or cls.inspected:
-                raise InvalidProgram(f"{cls.__name__}: a cell with a type has no TTL, and is not inspected: {name!r}")
         for name in cls.timers:
             if not isinstance(name, str) or not name.isidentifier():
                 raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")

@@ -52,17 +52,6 @@ def adapter_digest(engine: Engine) -> str:
     return digest(parts)
 
 
-def modules_digest(modules: Iterable[str], packages: frozenset[str]) -> str:
-    """Twelve hex digits that identify some modules, and all modules of these packages that they import."""
-    found = _closure(dict.fromkeys(modules), [], packages)
-    return digest({module: source_digest(path) for module, path in found.items()})
-
-
-def source_digest(path: Path) -> str:
-    """Twelve hex digits that identify the statements of a source file."""
-    return _Source.of(path).digest
-
-
 @dataclass(frozen=True)
 class _Source:
     """A source file: a digest of its statements, and the names in it.

@@ -62,11 +62,4 @@ class EngineDone:
     available: bool
 
 
-@dataclass(frozen=True)
-class Unusable:
-    """A file that an earlier run kept cannot be used, or a new one cannot be written. The run goes on without it."""
-
-    line: str
-
-
-Event = Unusable | RunStarted | WitnessUnknown | BatchBegun | PackDone | Confirming | CellDone | EngineDone
+Event = RunStarted | WitnessUnknown | BatchBegun | PackDone | Confirming | CellDone | EngineDone

@@ -13,7 +13,6 @@ from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Trace
-from conformance.model.types import Long, Refused
 from conformance.model.values import Json
 from conformance.plugins.registry import load_engine
 
@@ -75,24 +74,6 @@ def _plain(target: str, result: Any) -> Any:
 class OnValue(Interpreter):
     cells = {"value": Cell.VALUE}
     timers = ()
-
-
-class OnTypedValue(OnValue):
-    """A value in the engine's own state of whole numbers."""
-
-    types = {"value": Long()}
-
-
-class OnMisfits(OnTypedValue):
-    """A call with a value that does not fit is answered by the word "refused"."""
-
-    misfits = True
-
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        try:
-            super().on_event(event, state, timers, emit)
-        except Refused:
-            emit([event.id, "refused"])
 
 
 class OnBag(Interpreter):

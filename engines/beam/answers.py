@@ -37,7 +37,6 @@ def of_prism(options: list[str]) -> dict[Feature, str]:
 
     return {
         Feature.RETRY: a_failing_bundle(prism()),
-        Feature.MISFITS: a_text_in_a_number(prism()),
         Feature.COALESCED: an_advance_before_a_bundle(prism()),
         Feature.LATE_COUNTER: counters_after_a_late_element(prism()),
         Feature.PROCESSING_TIME: a_timer_in_processing_time(prism()),
@@ -81,7 +80,6 @@ def of_direct_runner(options: list[str]) -> dict[Feature, str]:
         Feature.WATERMARK: stream,
         Feature.COALESCED: stream,
         Feature.RETRY: a_failing_bundle(direct()),
-        Feature.MISFITS: a_text_in_a_number(direct()),
         Feature.LATE_COUNTER: counters_after_bounded_input(direct()),
         Feature.PROCESSING_TIME: stream,
         **of_local_runners(),
@@ -208,28 +206,6 @@ def a_failing_bundle(runner: Runner) -> str:
     except Exception as error:
         return f"after {len(seen)} attempt: {str(error).strip().splitlines()[-1][:200]}"
     return f"no error after {len(seen)} attempts"
-
-
-class _WritesAText(beam.DoFn):
-    """Writes a text into the state of a number."""
-
-    NUMBER = userstate.ReadModifyWriteStateSpec("number", beam.coders.VarIntCoder())
-
-    def process(self, element: Any, number: Any = beam.DoFn.StateParam(NUMBER)) -> None:  # noqa: B008
-        number.write(element[1])
-        seen.append("the write returned")
-
-
-def a_text_in_a_number(runner: Runner) -> str:
-    """What becomes of a text that is written into the state of a number."""
-    seen.clear()
-    pipeline = beam.Pipeline(**runner)
-    pipeline | beam.Create([("k", "text")]) | _typed() | beam.ParDo(_WritesAText())
-    try:
-        pipeline.run().wait_until_finish()
-    except Exception as error:
-        return f"{', '.join(seen)}, then: {str(error).strip().splitlines()[-1][:200]}"
-    return f"{', '.join(seen)}, no error"
 
 
 def test_stream_on_fn_api_runner() -> str:

@@ -32,7 +32,7 @@ from conformance.model.program import (
 )
 from conformance.model.schedule import Event
 from conformance.model.values import Json
-from engines.beam import sink, typed_cells
+from engines.beam import sink
 from engines.failing import INJECTED, SENTINEL
 
 Key = tuple[str, str, str]
@@ -162,19 +162,6 @@ CELLS: Mapping[Cell, tuple[type, Callable[[str], Any]]] = {
 }
 
 
-def _spec(program: Program, cell: str, variable: str) -> Any:
-    kind = program.cells[cell]
-    typed = program.types.get(cell)
-    return typed_cells.spec(variable, kind, typed) if typed else CELLS[kind][1](variable)
-
-
-def _cell(program: Program, cell: str, state: Any) -> Any:
-    kind = program.cells[cell]
-    if cell in program.types:
-        return typed_cells.TYPED[kind](state, program.types[cell], guarded, guarded_write)
-    return CELLS[kind][0](state)
-
-
 class TaggedTimers:
     """One Beam timer, its dynamic tag made of the neutral timer's name and tag. ``now`` is the processing time (ms) of the call at hand."""
 
@@ -209,14 +196,14 @@ def build(programs: Mapping[str, Program]) -> Any:
         for number, (name, program) in enumerate(sorted(programs.items()))
         for cell in program.cells
     }
-    specs = {variable: _spec(programs[name], cell, variable) for (name, cell), variable in variables.items()}
+    specs = {variable: CELLS[programs[name].cells[cell]][1](variable) for (name, cell), variable in variables.items()}
     processing_time = by_processing_time(programs.values())
     timer = userstate.TimerSpec("timer", TimeDomain.REAL_TIME if processing_time else TimeDomain.WATERMARK)
     number = len(_BUILT)
 
     def state_of(program: str, given: Mapping[str, Any]) -> State:
-        mine = programs[program]
-        return State({cell: _cell(mine, cell, given[variables[program, cell]]) for cell in mine.cells})
+        cells = programs[program].cells
+        return State({cell: CELLS[kind][0](given[variables[program, cell]]) for cell, kind in cells.items()})
 
     def run(
         key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any], now: int

@@ -25,10 +25,7 @@ NO_PROGRAM = unsupported("a transform of Beam's own (2.77.0) runs no program")
 FEATURES = {
     **CAPABILITIES.features,
     **dict.fromkeys(
-        (
-            *(Feature[cell.name] for cell in Cell),
-            *(Feature.NULL, Feature.TYPED, Feature.MISFITS, Feature.EVENT_TIMERS, Feature.PROCESSING_TIMERS),
-        ),
+        (*(Feature[cell.name] for cell in Cell), Feature.NULL, Feature.EVENT_TIMERS, Feature.PROCESSING_TIMERS),
         NO_PROGRAM,
     ),
     Feature.RETRY: unsupported(
@@ -177,7 +174,6 @@ class BeamNative(BeamDirect):
             largest_pack=CAPABILITIES.largest_pack,
             host="beam-native",
             native_operator=transform.native_operator,
-            plans=CAPABILITIES.plans,
         )
 
     def apply(self, branch: Branch) -> Any:

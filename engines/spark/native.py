@@ -8,19 +8,17 @@ Spark's default.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
-from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
+from engines.budgets import SPARK_NATIVE
 from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 from engines.spark.base import DRIVEN, SparkEngine
-from engines.spark.layouts import TAG_OF_A_KEY, Layout
 from engines.spark.operator import HEARTBEAT
-from engines.spark.plans import PLAIN_TEXT, PLANS, SparkPlan, twins
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,12 +26,6 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 KEYS = ("program", "case", "key")
-
-
-def keys(stream: DataFrame) -> list[str]:
-    """The columns that rows are grouped by: those of a key, and the tag of the row's source where a plan has tagged it."""
-    return [*KEYS, *(["tag"] if "tag" in stream.columns else [])]
-
 
 NOTHING_OF_OURS = unsupported(
     "the operator is Spark's own (4.3.0): nothing in it can be made to fail after it wrote state"
@@ -52,14 +44,13 @@ FEATURES = {
 
 
 def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFrame:
-    """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows, which
-    keep their event time."""
+    """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows."""
     from pyspark.sql import functions as f
 
     step = f.col("step") if passed_on else f.lit(None).cast("long")
     partitions = f.to_json(f.array("partition")) if passed_on else f.lit(None).cast("string")
     return frame.select(
-        *keys(frame),
+        *KEYS,
         step.alias("step"),
         f.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
         f.lit(None).cast("long").alias("emitted_at"),
@@ -67,14 +58,13 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
         f.lit(None).cast("long").alias("received"),
         partitions.alias("partitions"),
         f.expr("uuid()").alias("nonce"),
-        *(["event_time"] if passed_on else []),
     )
 
 
 def count(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return rows_of(stream.groupBy(*keys(stream)).count(), f.struct("count"))
+    return rows_of(stream.groupBy(*KEYS).count(), f.struct("count"))
 
 
 def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
@@ -83,12 +73,6 @@ def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
     return rows_of(
         stream.dropDuplicates([*KEYS, "event_time"]), f.struct(f.col("id").alias("accepted")), passed_on=True
     )
-
-
-def drop_duplicates_for_good(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows_of(stream.dropDuplicates(list(KEYS)), f.struct(f.col("id").alias("accepted")), passed_on=True)
 
 
 def drop_duplicates_within_watermark(stream: DataFrame, program: Program) -> DataFrame:
@@ -103,7 +87,7 @@ def session_window(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
     session = f.session_window("event_time", f"{program.parameters['gap']} milliseconds").alias("session")
-    sessions = stream.groupBy(session, *keys(stream))
+    sessions = stream.groupBy(session, *KEYS)
     return rows_of(
         sessions.agg(f.sort_array(f.collect_list("id")).alias("ids")),
         f.struct(
@@ -124,9 +108,7 @@ def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
     from pyspark.sql import functions as f
 
     of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
-    return rows_of(
-        stream.groupBy(of, *keys(stream)).count(), f.struct(f.unix_millis("of.start").alias("window"), "count")
-    )
+    return rows_of(stream.groupBy(of, *KEYS).count(), f.struct(f.unix_millis("of.start").alias("window"), "count"))
 
 
 def sliding_window(stream: DataFrame, program: Program) -> DataFrame:
@@ -157,15 +139,6 @@ def left_outer_join(stream: DataFrame, program: Program) -> DataFrame:
     return inner_join(stream, program, "left_outer")
 
 
-def tags_checked(frame: DataFrame) -> DataFrame:
-    """Rows whose tag is not that of their key's source are put under another key."""
-    from pyspark.sql import functions as f
-
-    same = (f.col("program") == HEARTBEAT) | (f.col("tag") == f.expr(TAG_OF_A_KEY))
-    wrong = f.concat(f.col("key"), f.lit(", tagged as "), f.col("tag"))
-    return frame.withColumn("key", f.when(same, f.col("key")).otherwise(wrong)).drop("tag")
-
-
 @dataclass(frozen=True)
 class NativeQuery:
     """A native operator as Spark runs it.
@@ -174,9 +147,6 @@ class NativeQuery:
         apply: puts it on a stream, with the parameters of the program that it does the job of.
         lateness: that of its row filter (Spark 4.3.0).
         delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
-        ordered: whether a key's output of one micro-batch has an order that a restart keeps. Otherwise no plan restarts.
-        asks: the queries (of ``refusals``) that its engine is asked about.
-        plans: the plans of this query beside those of every Spark engine.
     """
 
     native_operator: NativeOperator
@@ -184,37 +154,6 @@ class NativeQuery:
     lateness: Lateness
     mode: str = "append"
     delay: str = ""
-    plans: Mapping[str, SparkPlan] = field(default_factory=dict)
-    asks: tuple[str, ...] = ()
-    ordered: bool = True
-
-
-WITHOUT_TIME = SparkPlan(
-    "the event time is not selected behind the operator",
-    f"{PLAIN_TEXT}.drop('event_time')",
-    behind=lambda frame: frame.drop("event_time"),
-    always=True,
-)
-
-BY_TAG = {
-    "tagged-by-turns": SparkPlan(
-        "grouped by a literal tag of two streams that are empty by turns",
-        "operator(one.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))…), grouped by tag, too",
-        behind=tags_checked,
-        layout=Layout(sources=2, fed=True),
-        tagged=True,
-        always=True,
-    ),
-    "tagged-later": SparkPlan(
-        "grouped by a tag of two streams, the second of which has no rows before a restart, and may have no tag",
-        "operator(one.withColumn('tag', not null).union(two.withColumn('tag', nullable))…), grouped by tag, too # restarted",
-        behind=tags_checked,
-        layout=Layout(sources=2, later=True),
-        tagged=True,
-        restarts=True,
-        always=True,
-    ),
-}
 
 
 QUERIES = {
@@ -223,33 +162,17 @@ QUERIES = {
         count,
         Lateness.NEVER,
         mode="update",
-        plans=BY_TAG,
-        asks=("count-append", "watermark-nested"),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator("dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
-        plans={"project-time-away": WITHOUT_TIME},
-        asks=("duplicates-complete",),
-    ),
-    "drop-duplicates-for-good": NativeQuery(
-        NativeOperator(
-            "dedup-within-watermark/dedup",
-            "dropDuplicates() without the event time",
-            FORGETS_SILENTLY | {"after-the-horizon-an-on-time-id-is-accepted-again": "it never forgets an id"},
-        ),
-        drop_duplicates_for_good,
-        Lateness.AT_OR_BEHIND,
-        plans={"project-time-away": WITHOUT_TIME},
     ),
     "drop-duplicates-within-watermark": NativeQuery(
         NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY),
         drop_duplicates_within_watermark,
         Lateness.AT_OR_BEHIND,
         delay="horizon",
-        plans={"project-time-away": WITHOUT_TIME},
-        asks=("duplicates-no-watermark",),
     ),
     "session-window": NativeQuery(
         NativeOperator(
@@ -259,45 +182,37 @@ QUERIES = {
         ),
         session_window,
         Lateness.WINDOW_EXPIRED,
-        ordered=False,
-        asks=("session-window-update",),
     ),
     "window": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode"),
         window,
         Lateness.WINDOW_EXPIRED,
-        ordered=False,
     ),
     "window-update": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode"),
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
-        ordered=False,
     ),
     "sliding-window": NativeQuery(
         NativeOperator("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
         sliding_window,
         Lateness.WINDOW_EXPIRED,
-        ordered=False,
     ),
     "drop-duplicates-then-window": NativeQuery(
         NativeOperator("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
-        ordered=False,
     ),
     "inner-join": NativeQuery(
         NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
         inner_join,
         Lateness.AT_OR_BEHIND,
-        asks=("inner-join-update", "inner-join-complete"),
     ),
     "left-outer-join": NativeQuery(
         NativeOperator("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
         left_outer_join,
         Lateness.AT_OR_BEHIND,
-        asks=("outer-join-no-watermark",),
     ),
 }
 """By variant."""
@@ -310,9 +225,7 @@ class SparkNative(SparkEngine):
         super().__init__()
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
-        self.asks = query.asks
-        general = {name: plan for name, plan in PLANS.items() if query.ordered or not plan.restarts}
-        self.mode, self.plans = query.mode, {**query.plans, **general}
+        self.mode = query.mode
         self.capabilities = Capabilities(
             FEATURES,
             LatenessProfile(query.lateness, query.lateness),
@@ -322,8 +235,6 @@ class SparkNative(SparkEngine):
             native_operator=query.native_operator,
             ahead=query.delay,
             packs=SPARK_NATIVE,
-            plans=twins(self.plans),
-            plans_of_a_run=SPARK_NATIVE_PLANS,
         )
 
     def apply(self, given: OperatorInput) -> DataFrame:

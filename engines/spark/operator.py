@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.model.program import EngineFault, Output, Program, State, Timer, Timers, call
 from conformance.model.schedule import Event
-from conformance.model.values import Json
 from engines.failing import INJECTED, SENTINEL
 
 if TYPE_CHECKING:
@@ -39,21 +38,16 @@ class In(NamedTuple):
     partition: int
 
 
-NO_EMISSION = ""
-"""The ``value`` of an output row that is no emission: no JSON text."""
-
-
 class Out(NamedTuple):
-    """An output row: an emission (``value`` is JSON text, or None for a null), or how many rows of a step a call was handed
-    (``received``) and the input partitions that they came from, or both. The first column is the one that can be null in any
-    row of a user's: Spark 3.4.1 takes such rows for none. ``step`` is None for a timer's output. ``nonce`` tells a row that was
+    """An output row: an emission (``value`` is JSON text), or how many rows of a step a call was handed (``received``) and
+    the input partitions that they came from, or both. ``step`` is None for a timer's output. ``nonce`` tells a row that was
     put out once and read twice from one that was put out twice."""
 
-    value: str | None
     program: str
     case: str
     key: str
     step: int | None
+    value: str | None = None
     emitted_at: int | None = None
     error: str | None = None
     received: int | None = None
@@ -62,15 +56,10 @@ class Out(NamedTuple):
 
 
 OUTPUT = (
-    "value string, program string, case string, key string, step long, emitted_at long, error string, "
+    "program string, case string, key string, step long, value string, emitted_at long, error string, "
     "received long, partitions string, nonce string"
 )
 """The schema of ``Out``."""
-
-
-def emitted(value: str | None) -> Json:
-    """What an output row that is an emission puts out."""
-    return None if value is None else json.loads(value)
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,7 @@ class OperatorInput:
     """What an API's operator is applied to.
 
     Attributes:
-        stream: input rows, as ``layouts.Layout`` reads them.
+        stream: input rows, as ``driving.read_stream`` reads them.
         programs: "scenario/program" -> the program.
         failure: how an attempt is to fail; None where none is.
         initial: rows like those of the stream, of the keys that start with state; None where none does.
@@ -130,7 +119,7 @@ class Operator:
             yield from self.outputs(key, row.step, self.call(key, "on_event", event, state, timers))
         if received:
             found = json.dumps(sorted(partitions))
-            yield Out(NO_EMISSION, program, case, user_key, step, received=received, partitions=found, nonce=nonce())
+            yield Out(program, case, user_key, step, received=received, partitions=found, nonce=nonce())
 
     def on_timer(self, key: Key, timer: Timer, state: Any, timers: Any) -> Iterator[Out]:
         """What a timer's callback puts out."""
@@ -144,8 +133,7 @@ class Operator:
     def outputs(self, key: Key, step: int | None, outputs: Iterable[Output]) -> Iterator[Out]:
         program, case, user_key, _ = key
         for o in outputs:
-            value = None if o.value is None and not o.error else json.dumps(o.value)
-            yield Out(value, program, case, user_key, step, o.event_time, o.error, nonce=nonce())
+            yield Out(program, case, user_key, step, json.dumps(o.value), o.event_time, o.error, nonce=nonce())
 
     def _fail(self, step: int) -> None:
         failure = self._failure

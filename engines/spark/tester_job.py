@@ -29,7 +29,7 @@ from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
-from engines.spark.operator import HEARTBEAT, NO_EMISSION, Key, emitted
+from engines.spark.operator import HEARTBEAT, Key
 from engines.spark.row_processor import RowProcessor
 from engines.spark.tws import time_mode
 from engines.spark.tws_operator import Variable, variables
@@ -195,8 +195,8 @@ class _Run:
                 raise NotDriven(f"a row of step {own} came out in step {step.id}")
             if own == step.id:  # an earlier row that comes out again does so in the trace, and counts once as received
                 received += row.received or 0
-            if row.value != NO_EMISSION:
-                emission = Emission(row.key, emitted(row.value), step.id, row.emitted_at, row.error)
+            if row.value is not None:
+                emission = Emission(row.key, json.loads(row.value), step.id, row.emitted_at, row.error)
                 self.emissions.append(emission)
         return received
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
-from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.feature import NATIVE, Feature, emulated
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
 
@@ -29,10 +29,6 @@ STATE = {
     Feature.SET: emulated("set as the keys of a MapState"),
     Feature.COMBINING: emulated("sum in a ValueState"),
     Feature.INSPECTION: NATIVE,
-    Feature.TYPED: NATIVE,
-    Feature.MISFITS: unsupported(
-        "a decimal of too many digits ends the server of the state, so each later call, and the query, fails (Spark 4.3.0)"
-    ),
 }
 """How transformWithState keeps state, whichever the language."""
 
@@ -50,7 +46,6 @@ class SparkTws(SparkEngine):
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
     capabilities = capabilities(STATE, quick=True)
-    asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.operator import GROUP, OUTPUT

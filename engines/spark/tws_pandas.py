@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
-from engines.budgets import SPARK_PANDAS
 from engines.spark.base import SparkEngine, capabilities
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
@@ -19,7 +18,7 @@ class SparkTwsPandas(SparkEngine):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
-    capabilities = capabilities(STATE, SPARK_PANDAS)
+    capabilities = capabilities(STATE)
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.operator import GROUP, OUTPUT

@@ -19,7 +19,6 @@
   }));
   const followers = [...document.querySelectorAll("table.follows")];
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
-  for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) [link.overall, link.whole] = [link.className.slice(2), link.textContent];
   const fields = ["q", "scenario", "verdict", "perturbation"];
   let opened = null, from = null, theme = "system";
@@ -62,7 +61,6 @@
   }
 
   form.hidden = false;
-  const foldedFirst = bodies.length > 6;  // then a link of the overview opens a scenario
   for (const { body } of bodies) {
     const title = body.rows[0].querySelector("span");
     const made = button(title.textContent, () => {
@@ -106,9 +104,8 @@
     if (boxes.every((box) => !box.checked)) state.append("engine", "");
     for (const name of ["differ", "changed"]) if (form.elements[name]?.checked) state.set(name, "1");
     const folded = bodies.filter(({ body }) => body.classList.contains("folded"));
-    const [word, other] = foldedFirst ? ["open", bodies.filter(({ body }) => !body.classList.contains("folded"))] : ["fold", folded];
-    if (other.length === bodies.length) state.set(word, "*");
-    else for (const { scenario } of other) state.append(word, scenario);
+    if (folded.length === bodies.length) state.set("fold", "*");
+    else for (const { scenario } of folded) state.append("fold", scenario);
     if (theme !== "system") state.set("theme", theme);
     return state;
   }
@@ -125,9 +122,6 @@
   function conditions(query) {
     const wrong = [];
     const found = (query.toLowerCase().match(/"[^"]*"|\S+/g) || []).map((word) => {
-      const [, sign, least] = word.match(/^strength:([<>]?)(\d+)$/) || [];
-      if (least) return (row, shown) => row.links.some((all, n) => shown[n] && all.some((link) => ["holds", "in-part"].includes(link.now)
-        && (sign === "<" ? link.dataset.s < Number(least) : sign ? link.dataset.s > Number(least) : link.dataset.s === least)));
       const [, engine = "any", not, verdict] = word.match(/^(?:([^"]*):)?(!?)([a-z-]+)$/) || [];
       const names = [...Object.values(LETTERS).map(([name]) => name), "in-part"];
       const colon = word.includes(":") && !word.startsWith('"');
@@ -202,8 +196,7 @@
     for (const name of fields) form.elements[name].value = state.get(name) || "";
     for (const box of form.querySelectorAll("[name=engine]")) box.checked = !state.has("engine") || state.getAll("engine").includes(box.value);
     for (const name of ["differ", "changed"]) if (form.elements[name]) form.elements[name].checked = state.has(name);
-    const named = state.getAll(foldedFirst ? "open" : "fold");
-    for (const { body, scenario } of bodies) fold(body, named.some((name) => name === "*" || name === scenario) !== foldedFirst);
+    for (const { body, scenario } of bodies) fold(body, state.getAll("fold").some((name) => name === "*" || name === scenario));
     dress(state.get("theme") || "system");
     apply();
     show(anchor);
@@ -241,13 +234,12 @@
     close();
     if (!target) return back && back.focus();
     for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
-    const panel = target.matches("article, tr") && target.closest("section.row");
-    if (!panel) {
-      if (target.matches("tbody")) fold(target, false);
+    if (target.tagName !== "ARTICLE") {
       target.tabIndex = -1;
       target.focus({ preventScroll: true });
       return target.scrollIntoView();
     }
+    const panel = target.parentElement;
     opened = target;
     target.classList.add("open");
     target.tabIndex = -1;
@@ -271,7 +263,7 @@
 
   function close() {
     if (!opened) return;
-    const panel = opened.closest("section.row");
+    const panel = opened.parentElement;
     opened.classList.remove("open");
     panel.classList.remove("open");
     panel.removeAttribute("role");
@@ -279,9 +271,9 @@
     opened = null;
   }
 
-  // The link that the reader came from, or the cell of what is open. If that is hidden, the table.
-  function matching(shown) {
-    const href = `#${shown.id}`;
+  // The link that the reader came from, or the cell of an article. If that is hidden, the table.
+  function matching(article) {
+    const href = `#${article.id}`;
     const found = from && from.isConnected && from.getAttribute("href") === href ? from : links.find((link) => link.getAttribute("href") === href);
     return found && found.offsetParent ? found : main.parentElement;
   }
@@ -355,7 +347,7 @@
   });
   addEventListener("beforeprint", () => [...waiting].forEach(unpack));
   addEventListener("load", () => {
-    if (opened) setTimeout(() => { if (opened) opened.closest("section.row").scrollTop = 0; });  // the browser scrolled to the cell itself
+    if (opened) setTimeout(() => { if (opened) opened.parentElement.scrollTop = 0; });  // the browser scrolled to the cell itself
     unpackWhenIdle();
   });
   addEventListener("hashchange", read);

@@ -1,8 +1,7 @@
 """Stored traces judged again, without an engine."""
 
 import pytest
-from commands import conformance
-from test_commands import LATE
+from test_commands import LATE, conformance
 
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
@@ -19,10 +18,7 @@ def ran(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     engines = ("--engine", "reference", "--engine", LATE)
     scenarios = ("--scenario", "per-key-counting", "--scenario", "late-data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conformance.run.drawing.BATCH", 20)
-        asked = ("--cases", 21, "--seed", 1, "--out", "out", "--verbose")
-        done = conformance("run", *engines, *scenarios, *asked, cwd=folder)
+    done = conformance("run", *engines, *scenarios, "--cases", 201, "--seed", 1, "--out", "out", cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "batch 2 of 2" in done.stdout
     return folder

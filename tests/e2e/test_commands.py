@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import platform
 import shutil
 import signal
@@ -11,7 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import conformance, conformance_process
 
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_engine
@@ -21,9 +21,18 @@ from conformance.results.store import write_cases
 
 LATE = "mutant:late-at-the-watermark"
 
-SOME = [part for name in ("index-assignment", "late-data", "per-key-counting") for part in ("--scenario", name)]
-
 CASES = Path("out", "tables", "cases", "0000.parquet")
+
+
+def conformance(*arguments, cwd, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "conformance.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | (env or {}),
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +40,7 @@ def ran(tmp_path_factory):
     """A finished run of the reference and a mutant: (its folder, what it printed)."""
     folder = tmp_path_factory.mktemp("run")
     done = conformance(
-        "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
+        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, done.stdout
@@ -43,8 +52,6 @@ def test_a_run_leaves_all_its_files(ran):
         assert (folder / "out" / name).stat().st_size > 0
     assert "seed 5" in printed
     assert "an element exactly at the watermark is processed" in printed
-    assert "conformance replay " in printed
-    assert printed.count("\n") <= 60
 
 
 def test_a_violated_cell_has_a_witness_that_still_fails(ran):
@@ -76,10 +83,10 @@ def test_the_smallest_failing_case_is_the_witness(ran):
 
 
 def test_one_seed_gives_one_result(ran, tmp_path):
-    """Byte for byte, apart from the timing, in another process."""
+    """Byte for byte, apart from the timing."""
     folder, _ = ran
-    conformance_process(
-        "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
+    conformance(
+        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
     )
     first, second = (json.loads((f / "out" / "results.json").read_text()) for f in (folder, tmp_path))
     first.pop("timing")
@@ -90,7 +97,7 @@ def test_one_seed_gives_one_result(ran, tmp_path):
 
 def test_cases_of_one_run_serve_another(ran, tmp_path):
     folder, _ = ran
-    done = conformance("run", *SOME, "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
+    done = conformance("run", "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
     assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
@@ -101,7 +108,7 @@ def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tm
     """A later run takes them over, without reducing and confirming anew."""
     folder, _ = ran
     stored = folder / "out" / "witnesses"
-    arguments = ["run", *SOME, "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
+    arguments = ["run", "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
     done = conformance(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "STILL FAILS" in done.stdout
@@ -327,7 +334,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
     """Left out where nobody asked for Spark by name; exit code 3 where somebody did."""
     path = str(Path(sys.executable).parent)
     none = {"PATH": path, "JAVA_HOME": str(tmp_path)}
-    said = conformance_process("doctor", cwd=tmp_path, env=none)
+    said = conformance("doctor", cwd=tmp_path, env=none)
     assert "spark-tws: cannot run: no Java found: install a Java 17 runtime" in said.stdout
     assert "reference: can run" in said.stdout
     assert said.returncode == 3
@@ -344,7 +351,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
         "--out",
         "out",
     )
-    done = conformance_process(*asked, cwd=tmp_path, env=none)
+    done = conformance(*asked, cwd=tmp_path, env=none)
     assert done.returncode == 3
     assert "spark-tws: cannot run: no Java found" in done.stdout
     results = Results.read(tmp_path / "out" / "results.json")
@@ -362,7 +369,6 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "-m",
         "conformance.cli",
         "run",
-        *SOME,
         "--engine",
         "reference",
         "--engine",
@@ -371,7 +377,6 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "1",
         "--cases",
         "50",
-        "--verbose",
     ]
     process = subprocess.Popen(
         [*command, "--out", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -380,7 +385,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
     for line in process.stdout:
         printed.append(line)
         if line.startswith("beam-direct: up"):
-            time.sleep(1)
+            time.sleep(3)
             process.send_signal(signal.SIGINT)
             break
     printed += process.stdout

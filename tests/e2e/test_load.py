@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import conformance
+from test_commands import conformance
 
 from conformance.judgement.cell import Verdict
 from conformance.results.results import Results

@@ -14,11 +14,11 @@ from conformance.results.results import Results
 
 pytestmark = pytest.mark.engine
 
-SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "15", "--seed", "1"]
+SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "40", "--seed", "1"]
 
 
 def started(tmp_path, *options, **environment):
-    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out", "--verbose"]
+    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out"]
     return subprocess.Popen(
         command,
         cwd=tmp_path,

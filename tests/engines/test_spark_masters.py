@@ -72,8 +72,8 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
     wanted = {"", "restart", "retry", "resume", "partitions"}
     packs = {}
     for pack in sorted(packs_of(cases, 2_000), key=lambda pack: -len({case.scenario for case in pack.cases})):
-        if kinds := ({case.perturbation for case in pack.cases} & wanted) - packs.keys():
-            packs |= dict.fromkeys(kinds, _few(pack))
+        kinds = {case.perturbation for case in pack.cases} & wanted
+        packs |= {kind: _few(pack) for kind in kinds if kind not in packs}
     assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):

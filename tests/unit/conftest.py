@@ -28,3 +28,10 @@ def cases(scenarios, exercised):
 def tested(cases, exercised):
     """For each of the cases, the guarantees that it puts to the test."""
     return exercised(cases)
+
+
+def pytest_collection_modifyitems(items):
+    """``--dist loadgroup`` keeps a file in one process, and the tests that share the cases, too."""
+    for item in items:
+        group = "cases" if "cases" in item.fixturenames else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))

@@ -58,23 +58,11 @@ def checkout(tmp_path):
 def test_a_file_that_is_dropped_into_a_checkout_runs(checkout):
     folder, conformance = checkout
     (folder / "scenarios" / "my_scenario.py").write_text(SCENARIO)
-    asked = (
-        "--scenario",
-        "my-scenario",
-        "--engine",
-        "reference",
-        "--cases",
-        3,
-        "--seed",
-        1,
-        "--out",
-        "out",
-        "--verbose",
-    )
+    asked = ("--scenario", "my-scenario", "--engine", "reference", "--cases", 3, "--seed", 1, "--out", "out")
     done = conformance("run", *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "an element comes out again" in done.stdout
-    assert "reference: 3 holds" in done.stdout
+    assert "reference: 2 in part" in done.stdout
     (folder / "scenarios" / "broken.py").write_text("SCENARIO = 1 / 0\n")
     done = conformance("run", *asked)
     assert done.returncode == 2

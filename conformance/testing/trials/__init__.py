@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from conformance.testing.calls import T
 from conformance.testing.trials import elements, jobs, times
-from conformance.testing.trials.jobs import plan
 from conformance.testing.trials.times import ROWS_AND_TIMER
 from conformance.testing.trials.trial import CELLS, ONE, PROGRAMS, Trial, case_of
 
-__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial", "plan"]
+__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial"]
 
 TRIALS: tuple[Trial, ...] = (
     elements.state(),
-    elements.typed(),
-    elements.misfits(),
     elements.events(),
     elements.timers(),
     elements.exceptions(),
@@ -23,14 +20,12 @@ TRIALS: tuple[Trial, ...] = (
     times.windows(),
     times.lateness(),
     *jobs.recoveries(),
-    jobs.no_data(),
     jobs.partitions(1, "one partition"),
     jobs.partitions(5, "five partitions"),
     times.coalesced(),
     times.processing_time(),
     jobs.initial_state(),
     jobs.inspection(),
-    plan("another"),
 )
 
 CHAIN = case_of("chain", ONE, [("a", [["timers", "set", "one", T + 5_000]])])

@@ -33,30 +33,6 @@ def state() -> Trial:
     return Trial("state in a bundle", found, STATE_MEND)
 
 
-def typed() -> Trial:
-    read: Calls = [["value", "get"]]
-    numbers: list[Calls] = [[*read, ["value", "set", number], *read] for number in (0, 2**63 - 1, -(2**63))]
-    return Trial(
-        "typed state",
-        {
-            "numbers in typed state": case_of("typed", ONE, [("a", calls) for calls in numbers]),
-            "typed state that is cleared": case_of(
-                "typed", ONE, [("a", [["value", "set", 1], ["value", "clear"], *read])]
-            ),
-        },
-        "keep a typed cell in the engine's own state of its type",
-    )
-
-
-def misfits() -> Trial:
-    calls: list[Calls] = [[["value", "set", 1]], [["value", "set", "word"]], [["value", "get"]]]
-    return Trial(
-        "misfits",
-        {"a word in a number's state": case_of("misfits", ONE, [("a", made) for made in calls])},
-        "raise Refused where the engine refuses a write",
-    )
-
-
 def events() -> Trial:
     """Keys and values of every kind, and times of many digits."""
     keys = ["", "a", "é 漢", "null", "1", "a/b", '"', "A"]

@@ -17,8 +17,6 @@ KIT = "adapter-kit"
 
 _PROGRAMS: dict[str, Program] = {
     "value": calls.OnValue(),
-    "typed": calls.OnTypedValue(),
-    "misfits": calls.OnMisfits(),
     "bag": calls.OnBag(),
     "map": calls.OnMap(),
     "set": calls.OnSet(),

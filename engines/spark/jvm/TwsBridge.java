@@ -204,11 +204,11 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
               processor.time(),
               OutputMode.Append(),
               Bridge.grouped(initial),
-              processor.bridge.encoder,
+              processor.bridge.outputEncoder(),
               initial.encoder());
     }
     return Bridge.grouped(rows)
         .transformWithState(
-            (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.encoder);
+            (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.outputEncoder());
   }
 }
