@@ -8,12 +8,12 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 from site_pages import measured as measuring
-from site_pages.advice import read_advice
 from site_pages.pages import pages, places
 from site_pages.rendering import titled
 
 from conformance.plugins.registry import load_scenarios
 from conformance.results.results import Results
+from reports.advice import read_advice
 
 LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 """A link to a file of the repository."""

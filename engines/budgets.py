@@ -1,20 +1,31 @@
-"""How many packs of a batch of cases the slower engines run. A batch has some 50 to 80 packs for them. A full run of all scenarios ends
-within 20 minutes on 2 cores with these numbers. They stand apart from the adapters: another number does not make another adapter.
+"""How much of a batch of cases the slower engines run, see ``conformance.model.engine.Budget``. These numbers stand apart from the
+adapters: another number does not make another adapter.
 
-A pack of 900 cases of all scenarios in 10 steps takes 2.5 s with the JVM's flatMapGroupsWithState, 6 s with its transformWithState, 10 s with
-the Python APIs, alone on 2 cores (Spark 4.3.0).
+The costs are seconds on 2 idle cores (Spark 4.3.0, Beam 2.77.0), two packs at a time where an engine runs them so. They are estimates
+made from packs of 10 steps: 4.4 s and 2.6 ms a case on spark-tws, 2.6 s and 0.7 ms on spark-tws-jvm, 1.8 s and 0.1 ms on spark-fmgws-jvm.
 """
+
+from conformance.model.engine import Budget
 
 ADAPTER = False
 """No part of what identifies an adapter: how much is run does not change what an engine does."""
 
-SPARK_JVM = 10
-SPARK_PYTHON = 7
+SPARK_TWS_JVM = Budget(seconds=60, pack=0.5, step=0.25, case=0.0007)
+SPARK_GROUPS_JVM = Budget(seconds=40, pack=0.5, step=0.17, case=0.0001)
+SPARK_PYTHON = Budget(seconds=120, pack=1.0, step=0.35, case=0.0026)
+SPARK_PANDAS = Budget(seconds=60, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
 
-SPARK_NATIVE = 4
+SPARK_NATIVE = Budget(seconds=8, pack=0.5, step=0.15, case=0.0005, cases=30, each=5)
 """A query takes as long for the few cases of one program as for the cases of all programs."""
 
-BEAM_DIRECT = 40
+BEAM_DIRECT = Budget(seconds=60, pack=0.1, step=0.02, case=0.0032)
 
-BEAM_PRISM = 20
+BEAM_PLANS = 3
+
+BEAM_PRISM = Budget(seconds=60, pack=0.5, step=0.1, case=0.008, cases=30, each=5)
 """A pack takes 7 s, three times as long as on beam-direct (Beam 2.77.0)."""
+
+SPARK_PLANS = 2
+"""How many plans a run asks beside those that every run asks. A plan takes a pack of its own."""
+
+SPARK_NATIVE_PLANS = 1

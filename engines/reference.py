@@ -11,25 +11,29 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.feature import NATIVE, Feature
+from conformance.model.keys import TypedKey, seen
 from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
-from conformance.model.runs import Pack, PackRun, StepCount
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Step, Wait
+from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
-from conformance.model.values import Json
-from engines.reference_cells import CELLS, EXPIRING
+from conformance.model.values import Json, copied
+from engines.reference_cells import CELLS, EXPIRING, TYPED
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings
 of the Beam model, whose guide calls data late that arrives after the watermark passed its timestamp or window)."""
 
+ANOTHER = PlanTwin("another", "a plan in name alone, since the reference builds no query", always=True)
+
 Scope = tuple[str, int]
-"""What state belongs to: a key and the start of its window (0 in the global window)."""
+"""What state belongs to: a key, or what a typed one is kept by, and the start of its window (0 in the global window)."""
 
 TimerId = tuple[str, int, str, str]
 """A timer: its key, the start of its window, its name and its tag."""
@@ -76,6 +80,7 @@ class CaseRun:
         self.timers: dict[TimerId, int] = {}
         self.emissions: list[Emission] = []
         self.counts: list[StepCount] = []
+        self.keys: dict[str, TypedKey] = {}  # what a typed key is kept by -> the first key that is
 
     def run(self) -> None:
         self.run_steps(self.case.schedule.steps)
@@ -95,9 +100,11 @@ class CaseRun:
                 self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
+            elif isinstance(step, NoData):
+                self.no_data()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
-            elif not isinstance(step, Partitions):  # the reference keeps all state in one place
+            elif not isinstance(step, Partitions | Plan):  # one place for all state, and no query around it
                 raise NotDriven(f"the reference has nothing for {step}")
 
     def start(self, events: Iterable[Event]) -> None:
@@ -119,12 +126,16 @@ class CaseRun:
         self.now += step.ms
         self.fire_due()
 
+    def no_data(self) -> None:
+        """A bundle without any element: what is due acts, nothing else happens."""
+        self.settle()
+
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
         """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another one."""
-        before = Checkpoint(copy.deepcopy(self.state), dict(self.timers), list(self.emissions))
+        before = Checkpoint(copied(self.state), dict(self.timers), list(self.emissions))
         self.step = bundle.id
         self.attempt(bundle)
         self.go_back(before)
@@ -158,11 +169,33 @@ class CaseRun:
 
     def scope(self, event: Event) -> Scope:
         windowing = self.program.windowing
-        return event.key, windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
+        return self.identity(event.key), windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
 
     def process(self, event: Event) -> None:
         scope = self.scope(event)
-        self.emit(event.key, call(self.program.on_event, event, self.cells(scope), CaseTimers(self, scope)))
+        key = self.handed(scope[0])
+        event = replace(event, key=seen(key)) if self.program.keys else event
+        outputs = call(self.program.on_event, event, self.cells(scope), CaseTimers(self, scope))
+        self.emit(self.program.key_name(key), outputs)
+
+    def identity(self, name: str) -> str:
+        """What state and timers of a key are kept by: its name, or what tells it from the typed keys that are not equal to it."""
+        if not self.program.keys:
+            return name
+        key = self.taken(self.program.typed_key(name))
+        self.keys.setdefault(key.identity, key)
+        return key.identity
+
+    def taken(self, key: TypedKey) -> TypedKey:
+        """A typed key as it is grouped by."""
+        return key
+
+    def handed(self, identity: str) -> str | TypedKey:
+        """The key that a callback is handed."""
+        if not self.program.keys:
+            return identity
+        key = self.keys[identity]
+        return TypedKey(key.type, key.type.fitted(key.value))
 
     def cells(self, scope: Scope) -> State:
         stored = self.state.setdefault(scope, {})
@@ -171,6 +204,8 @@ class CaseRun:
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
         if name in self.program.ttl:
             return EXPIRING[kind](stored, name, self.now, self.program.ttl[name])
+        if name in self.program.types:
+            return TYPED[kind](stored, name, self.program.types[name])
         return CELLS[kind](stored, name)
 
     def set_timer(self, timer: TimerId, time: int) -> None:
@@ -194,15 +229,19 @@ class CaseRun:
     def fire(self, timer: TimerId, time: int) -> None:
         key, window, name, tag = timer
         scope = (key, window)
-        fired = Timer(name, tag, key, NO_TIME if self.program.processing_time else time)
-        self.emit(key, call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope)))
+        handed = self.handed(key)
+        fired = Timer(name, tag, seen(handed), NO_TIME if self.program.processing_time else time)
+        self.emit(
+            self.program.key_name(handed),
+            call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope)),
+        )
 
     def inspect(self) -> None:
         """Read from outside what is stored."""
         for (key, _), stored in sorted(self.stored().items()):
             for name, kind in self.program.cells.items():
                 if name in stored and (kind is Cell.VALUE or stored[name]):
-                    self.emit(key, [Output({"cell": name, "stored": copy.deepcopy(stored[name])})])
+                    self.emit(key, [Output({"cell": name, "stored": copied(stored[name])})])
 
     def stored(self) -> dict[Scope, dict[str, Json]]:
         """What a reader of state is shown."""
@@ -230,7 +269,7 @@ class Reference:
     case_run: type[CaseRun] = CaseRun
 
     def __init__(self, lateness: LatenessProfile = SPECIFIED) -> None:
-        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness)
+        self.capabilities = Capabilities(dict.fromkeys(Feature, NATIVE), lateness, plans=(ANOTHER,))
 
     def with_timers_of_an_instant_reversed(self) -> Reference:
         """The same engine, but of several timers that are due at one time it fires the last one first."""
@@ -267,16 +306,37 @@ class Reference:
             run.pack = pack
             run.run()
             traces[case.id] = Trace.collect(run.emissions)
-            counts += run.counts
+            counts += [by_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
         return PackRun(traces, total(counts))
 
 
+def by_program(count: StepCount, program: str) -> StepCount:
+    """A row count of one case, told of its program."""
+    return replace(count, programs=(ProgramCount(program, count.delivered, count.received, count.reported_late),))
+
+
 def total(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
-    """Row counts of several cases added up by step."""
+    """Row counts of several cases added up by step, and by program within a step."""
     found: dict[int, StepCount] = {}
+    programs: dict[tuple[int, str], ProgramCount] = {}
     for c in counts:
-        t = found.get(c.step, StepCount(c.step, 0, 0, 0))
-        found[c.step] = StepCount(
-            c.step, t.delivered + c.delivered, t.received + c.received, (t.reported_late or 0) + (c.reported_late or 0)
-        )
-    return tuple(found[step] for step in sorted(found))
+        found[c.step] = _plus(found.get(c.step, StepCount(c.step, 0, 0, 0)), c)
+        for part in c.programs:
+            place = (c.step, part.program)
+            programs[place] = _plus(programs.get(place, ProgramCount(part.program, 0, 0, 0)), part)
+    return tuple(
+        replace(found[step], programs=tuple(programs[place] for place in sorted(programs) if place[0] == step))
+        for step in sorted(found)
+    )
+
+
+Count = TypeVar("Count", StepCount, ProgramCount)
+
+
+def _plus(one: Count, other: Count) -> Count:
+    return replace(
+        one,
+        delivered=one.delivered + other.delivered,
+        received=one.received + other.received,
+        reported_late=(one.reported_late or 0) + (other.reported_late or 0),
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
+from typing import Any
 
 from conformance.model.program import Cell
-from conformance.model.values import Json
+from conformance.model.types import Map as MapType
+from conformance.model.types import Type, shown
+from conformance.model.values import Json, canonical, copied
 
 
 class Value:
@@ -14,10 +16,10 @@ class Value:
         self._cells, self._name = cells, name
 
     def get(self, default: Json = None) -> Json:
-        return copy.deepcopy(self._cells.get(self._name, default))
+        return copied(self._cells.get(self._name, default))
 
     def set(self, value: Json) -> None:
-        self._cells[self._name] = copy.deepcopy(value)
+        self._cells[self._name] = copied(value)
 
     def clear(self) -> None:
         self._cells.pop(self._name, None)
@@ -121,6 +123,57 @@ class ExpiringMap(ExpiringValue, Map):
         found: dict[str, Json] = Value.get(self, {})
         return found
 
+
+class TypedValue(Value):
+    """A value of a type. ``kept`` is what is stored of what is written. It raises Refused where that does not fit."""
+
+    def __init__(self, cells: dict[str, Json], name: str, kind: Type) -> None:
+        super().__init__(cells, name)
+        self.type = kind
+
+    def kept(self, value: Any, kind: Type) -> Any:
+        return kind.fitted(value)
+
+    def set(self, value: Any) -> None:
+        super().set(self.kept(value, self.type))
+
+
+class TypedBag(TypedValue, Bag):
+    def add(self, value: Any) -> None:
+        self._cells[self._name] = [*self._cells.get(self._name, ()), self.kept(value, self.type)]
+
+    def set(self, value: Any) -> None:
+        self._cells[self._name] = [self.kept(each, self.type) for each in value]
+
+
+class TypedMap(TypedValue, Map):
+    """Entries by what their keys are shown as, which tells 1 from 1.0."""
+
+    type: MapType
+
+    def put(self, key: Any, value: Any) -> None:
+        kept = self.kept(key, self.type.key)
+        self._cells[self._name] = self._there() | {self.spelled(key): [kept, self.kept(value, self.type.value)]}
+
+    def get(self, key: Any, default: Any = None) -> Any:  # type: ignore[override]
+        return copied(self._there().get(self.spelled(key), [key, default])[1])
+
+    def remove(self, key: Any) -> None:
+        gone = self.spelled(key)
+        self._cells[self._name] = {k: v for k, v in self._there().items() if k != gone}
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return [(key, copied(value)) for key, value in dict(sorted(self._there().items())).values()]
+
+    def _there(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._cells.get(self._name, {})
+        return found
+
+    def spelled(self, key: Any) -> str:
+        return canonical(shown(self.kept(key, self.type.key)))
+
+
+TYPED: Mapping[Cell, type[TypedValue]] = {Cell.VALUE: TypedValue, Cell.BAG: TypedBag, Cell.MAP: TypedMap}
 
 EXPIRING: Mapping[Cell, type[ExpiringValue]] = {
     Cell.VALUE: ExpiringValue,

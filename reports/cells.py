@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from conformance.judgement.cell import IN_PART, Folded, MatrixCell, Verdict
+from conformance.judgement.coverage import in_order
 from conformance.judgement.stability import Stability
+from conformance.model.values import digest
 from conformance.results.record import GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
 from reports import picture
 from reports.grid import Grid, Row
-from reports.likeness import promise
+from reports.leads import Leads
 from reports.panels import panels
+from reports.perturbations import Part, counts, told
 from reports.witnesses import alone_lines, witness_lines
-from reports.words import BARS, STANDINGS, coverage_line, replay_command, standing
+from reports.words import BARS, STANDINGS, SYMBOLS, replay_command, standing
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -29,9 +33,15 @@ LETTERS = {
 """How a cell tells the script its verdict under each perturbation: a letter each, "-" where it has none."""
 
 
+QUIET = (Verdict.HOLDS, Verdict.UNSUPPORTED)
+
+NOT_EXERCISED = "not exercised"
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """A witness as the page shows it; ``events`` counts its elements, with those of the case that it is the twin of."""
+    """A witness as the page shows it; ``events`` counts its elements, with those of the case that it is the twin of.
+    ``seen`` identifies its case and what came out, whatever the engine."""
 
     perturbation: str
     pictures: tuple[Markup, ...]
@@ -39,23 +49,16 @@ class Evidence:
     flip: str
     events: int
     replay: str
+    seen: str
 
 
 @dataclass(frozen=True)
 class Link:
-    """Where something stands on the page."""
+    """Where a witness stands on the page; ``whole``: it is the very one."""
 
     anchor: str
     title: str
-
-
-@dataclass(frozen=True)
-class Part:
-    """The perturbations of a cell that have one verdict, and one reason where that matters."""
-
-    word: str
-    reason: str
-    names: str
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,17 @@ class Entry:
         word: where the cell stands, a key of ``words.STANDINGS``; ``shown`` is how the matrix puts it.
         strength: (mark, meaning) of the strength of a cell that holds as a whole.
         letters: the verdict under each perturbation, see ``LETTERS``.
-        before: the verdict in the run before, "" where it is the same.
+        was: where the cell stood in the run before, "" if it was not there.
+        before: the same, "" where the cell stands there still.
+        advice: the number of the advice on it, see ``leads.Leads``. None without advice.
+        findings: the numbers of the findings that it shows.
+        age: how old its evidence is, "" where this run asked the engine.
         flips: what changed since the run before, in words.
-        alike: what was promised of the program under perturbations, and what was observed.
+        under: (verdict, number of cases) under each perturbation of the row; () where the engine cannot be asked at all.
+        parts: the perturbations that are not decided, with the reasons.
+        notes: the numbers of its notes, see ``Cells.notes``.
         alone: where the witness failed alone, on this engine in this version.
-        same: where the same witness is shown already.
+        same: where the same witness is shown already, or one of the same case and output.
         others: (perturbation, number of elements, command) of the witnesses that are larger.
     """
 
@@ -87,25 +96,47 @@ class Entry:
     shown: str
     strength: tuple[str, str]
     letters: str
+    was: str
     before: str
+    advice: int | None
+    findings: tuple[int, ...]
+    age: str
     flips: tuple[str, ...]
     counts: str
+    under: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
-    coverage: str
-    alike: str
+    notes: tuple[int, ...]
     witness: Evidence | None
     others: tuple[tuple[str, int, str], ...]
     alone: tuple[str, ...] = ()
     same: Link | None = None
 
+    @property
+    def quiet(self) -> bool:
+        """Whether the row's table says all there is to say of the cell."""
+        told = self.cell.verdict in QUIET or self.cell.reason.startswith(NOT_EXERCISED)
+        return told and not (self.witness or self.flips or self.parts)
+
+    @property
+    def held(self) -> str:
+        """How much stands behind a cell that holds, as in ``verdict.held``."""
+        return f"{self.cell.cases} cases, {self.cell.timelines} timelines, bound {3 / self.cell.cases:.1%}"
+
 
 @dataclass(frozen=True)
 class GuaranteeRow:
-    """A guarantee, and its entries in each column."""
+    """A guarantee, and its entries in each column; with the perturbations that it is asked under, and what its cases had
+    in them, in words."""
 
     texts: GuaranteeRecord
     anchor: str
     columns: tuple[tuple[Entry, ...], ...]
+    perturbations: tuple[str, ...]
+    had: str
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [entry for entries in self.columns for entry in entries]
 
 
 @dataclass(frozen=True)
@@ -119,8 +150,11 @@ class ScenarioRows:
 class Cells:
     """The entries of a grid."""
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: Grid, leads: Leads) -> None:
         self._grid = grid
+        self._leads = leads
+        self.notes: dict[str, int] = {}
+        """Each note of a cell that was made -> its number on the page."""
         self._stability = [_by_program(run) for run in grid.runs]
 
     def scenarios(self) -> list[ScenarioRows]:
@@ -136,16 +170,24 @@ class Cells:
         ]
 
     def _row(self, row: Row, texts: GuaranteeRecord) -> GuaranteeRow:
-        columns = [
-            [self._entry(c.run, row, e, texts.program) for e in c.engines if (row, e) in self._grid.folded[c.run]]
-            for c in self._grid.columns
-        ]
-        return GuaranteeRow(texts, self._grid.row_anchor(row), _each_witness_once(columns))
+        grid = self._grid
+        there = [(c.run, e) for c in grid.columns for e in c.engines if (row, e) in grid.folded[c.run]]
+        cells = [cell for run, engine in there for cell in grid.cells[run][row, engine]]
+        asked = {cell.perturbation for cell in cells}
+        under = tuple(name for name in grid.perturbations if name in asked)
+        columns = [[self._entry(c.run, row, e, under) for e in c.engines if (c.run, e) in there] for c in grid.columns]
+        return GuaranteeRow(texts, grid.row_anchor(row), _each_witness_once(columns), under, _had(columns))
 
-    def _entry(self, run: int, row: Row, engine: str, program: str) -> Entry:
+    def _entry(self, run: int, row: Row, engine: str, under: tuple[str, ...]) -> Entry:
         grid = self._grid
         parts, cell, record = grid.cells[run][row, engine], grid.folded[run][row, engine], grid.runs[run].environment
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
+        found_under = {part.perturbation: (part.verdict.value, _in_short(part)) for part in parts}
+        undecided = [
+            part
+            for part in parts
+            if part.verdict in (Verdict.UNKNOWN, Verdict.ERROR) and not part.reason.startswith(NOT_EXERCISED)
+        ]
         found = self._found(run, parts)
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
@@ -165,12 +207,18 @@ class Cells:
             if cell.strength
             else ("", ""),
             letters="".join(by_perturbation.get(name, "-") for name in grid.perturbations),
+            was=standing(before) if before else "",
+            advice=self._leads.advice_on(row, engine) if cell.verdict is Verdict.VIOLATED else None,
+            findings=self._leads.findings_of(row, engine) if cell.verdict is Verdict.VIOLATED else (),
+            age=record[engine].age,
             before=standing(before) if before and standing(before) != standing(cell) else "",
             flips=tuple(flips),
-            counts=_counts(cell),
-            parts=tuple(_told(parts)),
-            coverage=coverage_line(cell),
-            alike=_alike(self._stability[run].get((row[0], program, engine), [])),
+            counts=counts(cell),
+            under=tuple(found_under.get(name, ("", "")) for name in under)
+            if cell.verdict is not Verdict.UNSUPPORTED
+            else (),
+            parts=tuple(told(undecided)),
+            notes=tuple(self.notes.setdefault(note, len(self.notes) + 1) for note in cell.notes),
             witness=self._evidence(run, *found[0]) if found else None,
             alone=tuple(alone_lines(found[0][1], engine, record[engine].versions)) if found else (),
             others=tuple((part.perturbation, _events(w), replay_command(w.id)) for part, w in found[1:]),
@@ -195,62 +243,55 @@ class Cells:
             flip=witness.flip.change if witness.flip else "",
             events=_events(witness),
             replay=replay_command(witness.id),
+            seen=_seen(witness),
         )
 
 
 def _each_witness_once(columns: Iterable[Iterable[Entry]]) -> tuple[tuple[Entry, ...], ...]:
-    """Let each witness be shown once among the cells of a guarantee; where it comes again, it is said whose it is."""
+    """Let each case and its output be shown once among the cells of a guarantee; where they come again, it is said whose
+    they are."""
     shown: list[Entry] = []
 
     def once(entry: Entry) -> Entry:
         if not entry.witness:
             return entry
-        if same := next((earlier for earlier in shown if earlier.witness == entry.witness), None):
-            return replace(entry, same=Link(same.anchor, " ".join(filter(None, [same.engine, same.run]))))
+        if same := next(
+            (earlier for earlier in shown if earlier.witness and earlier.witness.seen == entry.witness.seen), None
+        ):
+            whole = same.witness == entry.witness
+            return replace(entry, same=Link(same.anchor, " ".join(filter(None, [same.engine, same.run])), whole))
         shown.append(entry)
         return entry
 
     return tuple(tuple(once(entry) for entry in entries) for entries in columns)
 
 
+def _seen(witness: Witness) -> str:
+    case, base = witness.case, witness.base
+    schedules = [case.perturbation, case.schedule.to_json(), base and base.schedule.to_json()]
+    traces = (witness.seen, witness.base_seen, witness.packed_seen, witness.specified)
+    return digest([*schedules, *(trace and trace.to_json() for trace in traces)])
+
+
 def _events(witness: Witness) -> int:
     return len(witness.case.schedule.arrivals) + (len(witness.base.schedule.arrivals) if witness.base else 0)
 
 
-def _counts(cell: MatrixCell) -> str:
-    """How many cases stand behind a cell, for its corner."""
-    if not cell.cases:
-        return ""
-    return f"{cell.violations}/{cell.cases}" if cell.violations else str(cell.cases)
+def _had(columns: Iterable[Iterable[Entry]]) -> str:
+    """How many cases had each circumstance: the fewest and the most that an engine had."""
+    counters = [entry.cell.coverage for entries in columns for entry in entries if entry.cell.cases]
+    found = {
+        name: [each.get(name, 0) for each in counters] for name in in_order(sum(map(Counter, counters), Counter()))
+    }
+    return ", ".join(
+        f"{name} {min(all_)}" + (f" to {max(all_)}" if min(all_) < max(all_) else "") for name, all_ in found.items()
+    )
 
 
-def _told(parts: Iterable[MatrixCell]) -> list[Part]:
-    """The cells of the perturbations, those of one verdict and reason in one line."""
-    lines: dict[tuple[str, str], list[str]] = {}
-    for part in parts:
-        reason = part.reason if part.verdict is Verdict.UNKNOWN else ""
-        if part.verdict is Verdict.UNSUPPORTED:
-            reason = part.reason.partition(": ")[0]  # what the engine lacks; its own part of the page says why
-        line = lines.setdefault((part.verdict.value, reason), [])
-        numbers = f" {_counts(part)}" if part.cases else ""
-        line.append(part.perturbation + numbers + (f" ({part.inapplicable} apart)" if part.inapplicable else ""))
-    order = [verdict.value for verdict in Verdict]
-    return [
-        Part(word, reason, ", ".join(names))
-        for (word, reason), names in sorted(lines.items(), key=lambda item: order.index(item[0][0]))
-    ]
-
-
-def _alike(stability: Iterable[Stability]) -> str:
-    """What was promised of a program under perturbations and what was observed, what is rare by name. Where nothing was
-    promised, the table of perturbations tells what was observed."""
-    found: dict[str, list[str]] = {}
-    for under in stability:
-        if under.pairs and under.promised:
-            found.setdefault(promise(under), []).append(under.perturbation)
-    *rare, (usual, names) = sorted(found.items(), key=lambda item: len(item[1])) or [("", [])]
-    told = [f"{how} ({', '.join(names)})" for how, names in rare]
-    return "; ".join([*told, f"{usual} ({'the other' if rare else 'all'} {len(names)})" if usual else ""])
+def _in_short(cell: MatrixCell) -> str:
+    """The cases behind a cell, for a table; in brackets the pairs that do not count. Empty where nothing was exercised."""
+    symbol = "" if cell.verdict is Verdict.UNKNOWN and cell.reason.startswith(NOT_EXERCISED) else SYMBOLS[cell.verdict]
+    return (counts(cell) or symbol) + (f" ({cell.inapplicable})" if cell.inapplicable else "")
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Stability]]:

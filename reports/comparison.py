@@ -17,6 +17,7 @@ from reports.likeness import compared, difference_lines
 from reports.markdown import changed, plain
 from reports.words import (
     OTHER_CASES,
+    amount,
     cells_changed,
     change_in_words,
     changed_claim,
@@ -132,8 +133,11 @@ def _told(ruled: Ruled) -> Iterator[str]:
         yield f"  listed: {ruled.divergence.reason} {ruled.divergence.issue}".rstrip()
 
 
-def gate_markdown(report: GateReport) -> str:
-    lines = ["# Gate: " + ("open" if report.open else "blocked"), ""]
+def gate_markdown(report: GateReport, about: Sequence[str] = ("",)) -> str:
+    """The rulings. ``about`` says what was compared, a paragraph each, the first of them in the title."""
+    title, *told = about
+    lines = [" ".join(filter(None, ["# Gate:", "open" if report.open else "blocked", title])), ""]
+    lines += [line for paragraph in told for line in (paragraph, "")]
     for heading, found in _sections(report):
         lines += [f"## {heading}", ""]
         for ruled in found:
@@ -148,7 +152,12 @@ def upgrade_markdown(
     report: GateReport, between: Changes, runs: Sequence[Results], old: str, new: str, came_out: Sequence[str]
 ) -> str:
     """A comparison of two releases: what the gate says, what changed, and what came out (lines of text)."""
-    parts = [gate_markdown(report), diff_markdown(between, runs, old, new), "## What came out", ""]
+    run = runs[-1].run
+    asked = f"Both releases ran the same {run.cases} cases of {amount(len(runs[-1].scenarios), 'scenario')}."
+    flaws = " and ".join(dict.fromkeys(flaw for side in between.flaws for flaw in side))
+    asked += f" Each run {flaws}: what a cell lacks was perhaps not asked." if flaws else ""
+    title = f"({plain(old)} → {plain(new)})"
+    parts = [gate_markdown(report, (title, plain(asked))), *changed(runs, between, old, new), "## What came out", ""]
     return "\n".join([*parts, *(f"    {line}" for line in came_out), ""])
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from conformance.judgement.agreement import REFERENCE
 from conformance.judgement.cell import Folded, MatrixCell
 from conformance.judgement.verdict import fold
 from conformance.model.scenario import slug
+from conformance.model.values import digest
 from conformance.results.baseline import Baseline
 from conformance.results.changes import Changes, successive
-from conformance.results.record import ScenarioRecord
+from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import Results
 from reports.words import change_in_words, labels
 
@@ -29,6 +32,11 @@ class Column:
     run: int
     label: str
     engines: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Its own name among the columns of several runs: that of a query, as "engine@2"."""
+        return f"{self.name}@{self.run + 1}" if self.label else self.name
 
 
 class Grid:
@@ -59,7 +67,8 @@ class Grid:
     @property
     def families(self) -> list[tuple[str, int]]:
         """Family -> how many columns it has, in order."""
-        return list(Counter(column.family for column in self.columns).items())
+        groups = itertools.groupby(self.columns, key=lambda column: column.family)
+        return [(family, len(list(columns))) for family, columns in groups]
 
     @cached_property
     def perturbations(self) -> list[str]:
@@ -90,7 +99,7 @@ class Grid:
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
         """The name of a cell in links; of several runs the last has the plain one."""
-        named = "-".join(["cell", *(slug(part) for part in (engine, *row))])
+        named = f"cell-{slug(engine)}-{digest(row)[:6]}"
         return self._anchors.of(named if run == len(self.runs) - 1 else f"{named}@{run + 1}", (run, row, engine))
 
     def engine_anchor(self, run: int, engine: str) -> str:
@@ -132,17 +141,32 @@ class _Anchors:
         return self._given[thing]
 
 
+FRAMEWORKS = ("spark", "beam")
+"""The order of frameworks on the page; others come after these."""
+
+NATIVE = "native operators"
+
+
 def _columns(runs: Sequence[Results]) -> Iterator[Column]:
-    """All columns. The columns of an engine stand beside each other, as do the engines of a family."""
-    names = dict.fromkeys(name for run in runs for name in run.columns)
-    for family in dict.fromkeys(map(_family, names)):
-        for name in (name for name in names if _family(name) == family):
-            there = [number for number, run in enumerate(runs) if name in run.columns]
-            own = [(runs[n].environment[runs[n].columns[name][0]].framework or ("", ""))[1] for n in there]
-            for number, mine in zip(there, own, strict=True):
-                label = mine if mine and own.count(mine) == 1 else f"{mine} run {number + 1}".strip()
-                yield Column(name, family, number, label if len(runs) > 1 else "", tuple(runs[number].columns[name]))
+    """All columns: the engines of each framework, then native operators, then engines without a framework, the reference
+    last. The columns of an engine in several runs stand beside each other."""
+    found: dict[str, tuple[tuple[int, int], str]] = {}
+    for run in runs:
+        for name, engines in run.columns.items():
+            found.setdefault(name, _placed(name, run.environment[engines[0]]))
+    for name in sorted(found, key=lambda name: (found[name][0], name == REFERENCE)):
+        there = [number for number, run in enumerate(runs) if name in run.columns]
+        own = [(runs[n].environment[runs[n].columns[name][0]].framework or ("", ""))[1] for n in there]
+        for number, mine in zip(there, own, strict=True):
+            label = mine if mine and own.count(mine) == 1 else f"{mine} run {number + 1}".strip()
+            within = tuple(runs[number].columns[name])
+            yield Column(name, found[name][1], number, label if len(runs) > 1 else "", within)
 
 
-def _family(column: str) -> str:
-    return column.partition(":")[0].partition("-")[0]
+def _placed(name: str, record: EngineRecord) -> tuple[tuple[int, int], str]:
+    """The place of a column among the others, and its family."""
+    framework = record.framework[0] if record.framework else ""
+    order = FRAMEWORKS.index(framework) if framework in FRAMEWORKS else len(FRAMEWORKS)
+    if record.native_operator:
+        return (1, order), NATIVE
+    return (0 if framework else 2, order), name.partition(":")[0].partition("-")[0]

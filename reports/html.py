@@ -15,10 +15,12 @@ from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.run.power import Power
 from conformance.run.selftest import SelfTest
-from reports import picture, sections
+from reports import overview, picture, sections
+from reports.advice import known_advice
 from reports.cells import Cells
 from reports.grid import Grid
 from reports.kills import arranged
+from reports.leads import Leads
 from reports.pages import framed
 from reports.words import OTHER_CASES, STANDINGS, STRENGTH_LEGEND
 
@@ -29,13 +31,21 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
     if len(runs) > 1:
         runs = [run.in_short() for run in runs]
     grid = Grid(runs)
+    leads = Leads(grid)
+    cells = Cells(grid, leads)
+    scenarios = cells.scenarios()
     return framed(
         "matrix.html.j2",
-        "page.js",
+        ("query.js", "page.js"),
         runs=sections.run_lines(grid),
         families=grid.families,
+        doings=overview.doings(grid, known_advice()),
+        engine_families=overview.families(grid),
+        map=overview.squares(grid),
         columns=grid.columns,
-        scenarios=Cells(grid).scenarios(),
+        scenarios=scenarios,
+        leads=leads,
+        notes=list(cells.notes),
         perturbations=grid.perturbations,
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],

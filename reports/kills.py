@@ -29,15 +29,16 @@ def problems(found: SelfTest) -> list[str]:
     return lines
 
 
-def show(found: SelfTest, console: Console) -> None:
-    """The matrix for the terminal: the number of guarantees of each scenario that a mutant breaks."""
+def show(found: SelfTest, console: Console, matrix: bool = True) -> None:
+    """The result for the terminal, with the number of guarantees of each scenario that a mutant breaks if ``matrix``."""
     table = Table(title="Guarantees that each mutant breaks", title_justify="left")
     table.add_column("mutant", no_wrap=True)
     for scenario in _scenarios(found):
         table.add_column(scenario.replace("-", " "), justify="right")
     for mutant in found.kills:
         table.add_row(mutant, *(str(len(_broken(found, mutant, s)) or "") for s in _scenarios(found)))
-    console.print(table)
+    if matrix:
+        console.print(table)
     for line in problems(found):
         console.print(escape(line), style="red", highlight=False, soft_wrap=True)
     killed = sum(map(bool, found.kills.values()))

@@ -19,7 +19,7 @@ def stable_up_to(stability: Stability) -> str:
         return "no pairs"
     promised = stability.promised
     counted = next((grade.counted for grade in stability.grades if grade.equivalence is promised), 0)
-    if promised and counted and stability.promise_kept and not _shows(stability, promised):
+    if promised and counted and not stability.refuting and not _shows(stability, promised):
         return f"{promised.value} on the {counted} that count"
     return _words(stability.observed) or "nothing that every pair shows"
 
@@ -37,8 +37,8 @@ def promise(stability: Stability) -> str:
     """The promised and the observed equivalences, without numbers. The program must promise one."""
     promised = stability.promised
     assert promised
-    if not stability.promise_kept:
-        return f"✗ {promised.value} missed, {stable_up_to(stability)}"
+    if stability.refuting:
+        return f"{promised.value} missed, {stable_up_to(stability)}"
     if _shows(stability, promised):
         return f"{promised.value} → {stable_up_to(stability)}"
     return f"{promised.value} kept by the pairs that count"

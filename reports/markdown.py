@@ -76,8 +76,9 @@ def _engines(results: Results) -> str:
         rows = [by_engine[engine] for by_engine in folded.values() if engine in by_engine]
         strength = " ".join(f"{BARS[found]} {number}" for found, number in strengths(rows).items() if number)
         versions = ", ".join(f"{k} {v}" for k, v in results.environment[engine].versions.items() if "." not in k)
-        packs = results.environment[engine].packs
-        row = [engine, *map(str, standings(rows).values()), strength, f"{packs.run} of {packs.drawn}", versions]
+        record = results.environment[engine]
+        packs = f"{record.packs.run} of {record.packs.drawn}" + (f" ({record.age})" if record.age else "")
+        row = [engine, *map(str, standings(rows).values()), strength, packs, versions]
         lines.append("| " + " | ".join(map(plain, row)) + " |")
     lines += ["", f"Strength of what holds, the {STRENGTH_LEGEND}.", ""]
     lines += [*(f"- {plain(engine)} did not run to its end: {plain(why)}" for engine, why in not_run(results)), ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,12 +21,12 @@ TEMPLATES = Environment(
 )
 
 
-def framed(template: str, script: str = "", **values: object) -> str:
-    """A page: its template with the style, a script if given, and a policy. By the policy, a browser runs and loads nothing but
+def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:
+    """A page: its template with the style, one script of these files, and a policy. By the policy, a browser runs and loads nothing but
     these two."""
     style = _text("page.css") + STYLE
-    code = _text(script) if script else ""
-    allowed = f"'{_digest(code)}'" if script else "'none'"
+    code = "\n".join(map(_text, scripts))
+    allowed = f"'{_digest(code)}'" if code else "'none'"
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}"
     return TEMPLATES.get_template(template).render(style=Markup(style), script=Markup(code), policy=policy, **values)
 

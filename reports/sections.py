@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from conformance.judgement.agreement import Agreement
@@ -189,10 +189,9 @@ def _claim_line(grid: Grid, decision: Decision) -> ClaimLine:
 
 @dataclass(frozen=True)
 class StabilityWords:
-    """The equivalences up to which a program's output is stable. ``kept``: whether the promise was kept."""
+    """The equivalences up to which a program's output is stable."""
 
     word: str
-    kept: bool
     details: str
 
 
@@ -238,10 +237,14 @@ def _perturbation_row(grid: Grid, perturbation: str, found: dict[tuple[int, str]
 
 
 def _in_words(found: Stability) -> StabilityWords:
+    word = stable_up_to(found)
+    if found.pairs and found.promised and word == found.promised.value:
+        word = "✓"
     details = [f"{found.pairs} pairs"] if found.pairs else []
+    details += [f"{found.refuting} short of the promise"] if found.refuting else []
     details += [apart] if found.pairs and (apart := inapplicable(found)) else []
     details += [f"where it counts: {', '.join(some)}"] if (some := partly(found)) else []
-    return StabilityWords(stable_up_to(found), found.promise_kept, "; ".join(details))
+    return StabilityWords(word, "; ".join(details))
 
 
 @dataclass(frozen=True)
@@ -256,7 +259,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Alike:
-    """Pairs that differ on one smallest case, and that case as lines of text."""
+    """Pairs that differ on one smallest case, and that case as lines of text; "" where it tells only what a case of one
+    engine and the reference tells, or that two engines read *late* differently."""
 
     pairs: list[Pair]
     lines: str
@@ -281,8 +285,15 @@ class AgreementShown:
                 alike.append(Pair(found.left, right, agreed(found), found))
         compared = {engine for pair, (_, cases) in self.whole.items() if cases for engine in pair}
         self.engines = [engine for engine in run.engines if engine in compared]
+        apart = {
+            name: [p.left for pairs in groups.values() for p in pairs if p.agreement.with_reference]
+            for name, groups in differences.items()
+        }
         self.programs = {
-            name: [Alike(pairs, "\n".join(_lines(pairs))) for pairs in groups.values()]
+            name: [
+                Alike(pairs, "\n".join(_lines(pairs)) if _tells(pairs, apart[name]) else "")
+                for pairs in groups.values()
+            ]
             for name, groups in differences.items()
         }
 
@@ -290,6 +301,16 @@ class AgreementShown:
         """(identical, compared) of two engines, whichever way round; of one engine and the reference for itself."""
         found = self.whole.get((left, right)) or self.whole.get((right, left))
         return found if found and found[1] else None
+
+
+def _tells(pairs: Sequence[Pair], apart: Collection[str]) -> bool:
+    """Whether a case tells more of some pairs than that one of them differs from the reference (``apart``: these have a
+    case of their own) or that the two read *late* differently."""
+    return any(
+        p.agreement.with_reference
+        or (p.agreement.not_on_time < p.agreement.differing and not {p.left, p.right} & set(apart))
+        for p in pairs
+    )
 
 
 def _lines(pairs: Sequence[Pair]) -> list[str]:

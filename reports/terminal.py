@@ -20,10 +20,23 @@ from conformance.run.events import (
     Event,
     PackDone,
     RunStarted,
+    Unusable,
     WitnessUnknown,
 )
 from reports.likeness import compared_ports, difference_lines
-from reports.words import BARS, STRENGTH_LEGEND, SYMBOLS, claim, mark, not_run, replayed, shown, standings, strengths
+from reports.words import (
+    BARS,
+    STRENGTH_LEGEND,
+    SYMBOLS,
+    amount,
+    claim,
+    mark,
+    not_run,
+    replayed,
+    shown,
+    standings,
+    strengths,
+)
 
 COLOURS = {
     Verdict.HOLDS: "green",
@@ -35,10 +48,15 @@ COLOURS = {
 
 
 class Live:
-    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events."""
+    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    It says one line for each engine, and with ``verbose`` what an engine begins, each witness that is not replayed and
+    each cell in error.
+    """
+
+    def __init__(self, console: Console, verbose: bool = True) -> None:
+        self._console, self._verbose = console, verbose
+        self._unknown = 0
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -58,38 +76,49 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        if self._unknown and not self._verbose:
+            self._say(f"{amount(self._unknown, 'stored witness', 'es')} not replayed: no such guarantee is known")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._say(f"{event.cases} cases on {event.timelines} timelines")
+        elif isinstance(event, Unusable):
+            self._say(event.line)
         elif isinstance(event, WitnessUnknown):
+            self._unknown += 1
             about = f"{event.scenario}/{event.guarantee} of the program {event.program}"
-            self._say(f"stored witness {event.witness} is not replayed: no guarantee {about} is known")
+            self._detail(f"stored witness {event.witness} is not replayed: no guarantee {about} is known")
         elif isinstance(event, BatchBegun):
             total = event.packs * event.batches
             if event.engine not in self._bars:
                 self._bars[event.engine] = self._progress.add_task(event.engine, total=total)
-                self._say(f"{event.engine}: up")
+                self._detail(f"{event.engine}: up")
             which = f"{event.packs} packs" if event.packs == event.drawn else f"{event.packs} of {event.drawn} packs"
             of = f"batch {event.batch + 1} of {event.batches}: " if event.batches > 1 else ""
-            self._say(f"{event.engine}: {of}{which} to run")
+            self._detail(f"{event.engine}: {of}{which} to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:
-            self._say(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
+            self._detail(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
         elif isinstance(event, EngineDone):
             how = f"done in {event.seconds:.0f} s" if not event.failure else f"failed: {event.failure}"
             self._say(f"{event.engine}: {how}" if event.available else f"{event.engine}: cannot run: {event.failure}")
         elif isinstance(event, CellDone) and event.cell.verdict is Verdict.ERROR:
-            self._say(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
+            self._detail(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
+
+    def _detail(self, text: str) -> None:
+        if self._verbose:
+            self._say(text)
 
     def _say(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)
 
 
 def summary(results: Results, console: Console) -> None:
-    """The matrix as a table, then a line with the reason for every verdict other than "holds"."""
+    """The matrix as a table, then a line with the reason for every verdict other than "holds". An engine that was given up has one
+    line for all that it did not answer."""
     folded = results.folded()
+    given_up = dict(not_run(results))
     table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
     table.add_column("guarantee", overflow="fold")
     columns = results.columns
@@ -109,7 +138,10 @@ def summary(results: Results, console: Console) -> None:
     console.print(f"✓ {STRENGTH_LEGEND}; ◐ holds, and a promised perturbation was not exercised", highlight=False)
     for row, by_engine in folded.items():
         for engine, cell in by_engine.items():
-            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN):
+            unanswered = (
+                cell.verdict is Verdict.UNKNOWN and engine in given_up and cell.reason.endswith(given_up[engine])
+            )
+            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN) and not unanswered:
                 where = f" [{cell.witness}]" if cell.witness else ""
                 line = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
                 console.print(escape(line), style=COLOURS[cell.verdict], highlight=False, soft_wrap=True)
@@ -128,13 +160,14 @@ def summary(results: Results, console: Console) -> None:
         strong = ", ".join(f"{BARS[strength]} {number}" for strength, number in strengths(mine).items() if number)
         numbers = {word.replace("-", " "): number for word, number in standings(mine).items() if number}
         said = [f"{n} {word}" + (f" ({strong})" if word == "holds" else "") for word, n in numbers.items()]
-        packs = results.environment[engine].packs
+        record = results.environment[engine]
+        age = f", {record.age}" if record.age else ""
         console.print(
-            escape(f"{engine}: {', '.join(said)}; {packs.run} of {packs.drawn} packs run"),
+            escape(f"{engine}: {', '.join(said)}; {record.packs.run} of {record.packs.drawn} packs run{age}"),
             highlight=False,
             soft_wrap=True,
         )
-    for engine, why in not_run(results):
+    for engine, why in given_up.items():
         console.print(
             escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True
         )

@@ -188,9 +188,9 @@ def coverage_line(cell: MatrixCell) -> str:
     return f"of {cases}: {', '.join(had) or 'none with any of the circumstances that are counted'}"
 
 
-def amount(number: int, what: str) -> str:
+def amount(number: int, what: str, plural: str = "s") -> str:
     """ "1 case", "2 cases"."""
-    return f"{number} {what}{'s' if number != 1 else ''}"
+    return f"{number} {what}{plural if number != 1 else ''}"
 
 
 def replayed(results: Results) -> list[str]:

@@ -1,4 +1,4 @@
-"""The commands that compare runs and releases: diff, gate, baseline, upgrade and bisect."""
+"""The commands that compare runs: diff, gate and baseline; and bisect, which looks for the release of a change."""
 
 from __future__ import annotations
 
@@ -9,40 +9,23 @@ from pathlib import Path
 
 import click
 
-from conformance.cli import options
-from conformance.cli.job import console as open_console
-from conformance.cli.job import failed, keep, perform
+from conformance.cli import hints, options
 from conformance.comparison.bisect import CannotBisect, between, bisect, released
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.expectations import read as read_expectations
-from conformance.comparison.gate import GateReport, gate, report_of
-from conformance.comparison.outputs import differences, outputs
-from conformance.comparison.upgrade import Upgrade, asked_alone
+from conformance.comparison.gate import GateReport, gate
+from conformance.comparison.upgrade import asked_alone
 from conformance.confirmation.replay import ERROR, FIXED, STILL_FAILS
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, bare
+from conformance.model.naming import instead
 from conformance.model.scenario import Scenario
-from conformance.plugins.registry import (
-    engine_ids,
-    load_scenarios,
-    package_of,
-    packages,
-    port_engines,
-    users_scenarios,
-    variant_ids,
-)
+from conformance.plugins.registry import engine_ids, load_scenarios, package_of, variant_ids
 from conformance.results.baseline import Baseline, Place
 from conformance.results.changes import changes
 from conformance.results.report import load_report
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.witness import Witness, find_witness, stored_witnesses
-from conformance.run.run import Options
-
-UPGRADE = 15
-"""Number of cases that test each guarantee in a comparison of two releases."""
-
-SHARE = 0.25
-"""Fraction of the selected packs that slow engines run in each of the two releases, and between the releases."""
 
 
 @click.command("diff")
@@ -96,7 +79,7 @@ def gate_(
     """
     from reports import comparison
 
-    report = _judged(Baseline.read(results), Baseline.read(baseline), _divergences(expectations))
+    report = judged(Baseline.read(results), Baseline.read(baseline), divergences(expectations))
     if markdown:
         markdown.write_text(comparison.gate_markdown(report), encoding="utf-8")
     if junit:
@@ -109,25 +92,27 @@ def gate_(
     sys.exit(0 if report.open else 1)
 
 
-def _divergences(path: Path | None) -> list[Divergence]:
+def divergences(path: Path | None) -> list[Divergence]:
     """The accepted divergences of a file, or of the one that lies here. Raises UnusableExpectations."""
     default = Path("expectations.toml")
     path = path or (default if default.exists() else None)
     return read_expectations(path) if path else []
 
 
-def _today() -> datetime.date:
+def today() -> datetime.date:
+    """The day in UTC, on which expectations expire."""
     return datetime.datetime.now(datetime.timezone.utc).date()
 
 
-def _judged(
-    candidate: Baseline, baseline: Baseline, divergences: list[Divergence], more: Sequence[Place] = ()
+def judged(
+    candidate: Baseline, baseline: Baseline, accepted: list[Divergence], more: Sequence[Place] = ()
 ) -> GateReport:
+    """The gate's answer on this day, by the engines and scenarios that there are. ``gate`` describes the rest."""
     engines, scenarios = [*engine_ids(), *variant_ids()], [scenario.id for scenario in load_scenarios()]
-    return gate(candidate, baseline, divergences, today=_today(), engines=engines, scenarios=scenarios, more=more)
+    return gate(candidate, baseline, accepted, today=today(), engines=engines, scenarios=scenarios, more=more)
 
 
-@click.group("baseline")
+@click.group("baseline", cls=hints.Group)
 def baseline_() -> None:
     """Baselines: results without the evidence, a line for each guarantee on an engine, to keep under git."""
 
@@ -142,7 +127,7 @@ def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None
     """Write the baseline of RESULTS to FILE. Results of a partial or brief run, or of an engine that failed, are refused."""
     found = Baseline.read(results)
     if unknown := [name for name in left_out if name not in found.engines]:
-        raise click.UsageError(f"{results} has no engine {unknown[0]!r}; there are: {', '.join(found.engines)}")
+        raise click.UsageError(f"{results} has no engine {unknown[0]!r}; {instead(unknown[0], found.engines)}")
     found = found.without(left_out)
     found.check_fit()
     found.write(file)
@@ -180,107 +165,6 @@ def baseline_show(file: Path) -> None:
     for engine, counts in found.counts().items():
         said = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
         click.echo(f"{engine} ({versions_in(found.engines[engine])}): {said}")
-
-
-@click.command("upgrade")
-@click.argument("package")
-@click.option("--from", "old", required=True, help="The release that is in use.")
-@click.option("--to", "new", required=True, help="The release to go to.")
-@options.engines("all of the package that both releases have; with ports loaded, these", "An engine, without a version")
-@options.load
-@options.scenarios("all, or what was loaded")
-@options.cases(UPGRADE)
-@options.cases_from
-@options.seed
-@options.out("build/upgrade")
-@options.timeout(600, "one pack of cases on one engine")
-@options.witnesses
-@options.expectations
-def upgrade_(
-    package: str,
-    old: str,
-    new: str,
-    engines: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    wanted: int,
-    cases_from: Path | None,
-    seed: int,
-    out: Path,
-    timeout: float,
-    witnesses: Path,
-    expectations: Path | None,
-) -> None:
-    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
-
-    Exit code 0 if nothing blocks, 1 if anything does, 2 for wrong usage, 3 if a release could not be run to its end.
-    """
-    from reports import comparison
-
-    accepted = _divergences(expectations)  # a mistake here shows before minutes are spent
-    both = Options(
-        engines=(),
-        scenarios=tuple(load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()),
-        out=out,
-        wanted=wanted,
-        seed=seed,
-        cases_from=cases_from,
-        witnesses=(witnesses,),
-        timeout=timeout,
-        share=SHARE,
-        brief=True,  # each release is asked again about the differences between the releases
-    )
-    console = open_console()
-
-    def run(more: Options) -> Results:
-        results = perform(more, console)
-        keep(results, more.out)
-        return results
-
-    asked = Upgrade(old, new, _engines_of(package, engines), both)
-    try:
-        found = asked.execute(run, click.echo)
-    except CannotRun as error:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "summary.md").write_text(comparison.not_compared(old, new, str(error)), encoding="utf-8")
-        click.echo(f"cannot compare {old} and {new}: {error}", err=True)
-        sys.exit(3)
-    before, after = found.old, found.new
-    stood, stands = Baseline.of(before), Baseline.of(after)
-    pairs = [(one, two) for one in before.engines for two in after.engines if bare(one) == bare(two)]
-    compared = outputs(out / "both", pairs, both.scenarios)
-    places = [(bare(total.right), total.scenario, total.program, "") for total in compared]
-    report = _judged(stands, stood, accepted, places)
-    differing = differences(compared, both.scenarios, out / "differences", timeout)
-    of_outputs = [one.ruled(accepted, stands.version(one.place[0]), _today()) for one in differing]
-    report = report_of([*(lacking.ruled(old, new) for lacking in found.left_out), *report.ruled, *of_outputs])
-    for side, results in (("old", before), ("new", after)):
-        (out / side).mkdir(parents=True, exist_ok=True)
-        keep(results, out / side)
-    (out / "matrix.html").write_text(load_report("html").render([before, after]), encoding="utf-8")
-    between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
-    summary = comparison.upgrade_markdown(report, between, [before, after], old, new, same)
-    (out / "summary.md").write_text(summary, encoding="utf-8")
-    (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
-    for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
-        click.echo(line)
-    click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of each in old/ and new/")
-    sys.exit(3 if failed(before) or failed(after) else 0 if report.open else 1)
-
-
-def _engines_of(package: str, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """The requested engines of the package, else the engines of the loaded ports, else all engines. Raises
-    UsageError."""
-    there = [name for name in engine_ids() if package_of(name) == package]
-    if not there:
-        raise click.UsageError(f"no engine is of the package {package!r}; packages: {', '.join(packages())}")
-    for name in asked:
-        if package_of(name) != package or "@" in name:
-            raise click.UsageError(f"--engine {name}: name an engine of {package}, without a version")
-    ports = port_engines()
-    mine = [name for name in ports if package_of(name) == package]
-    if ports and not mine and not asked:
-        raise click.UsageError(f"no port that was loaded is of {package}; name an engine with --engine")
-    return asked or tuple(mine or there)
 
 
 @click.command("bisect")
@@ -340,4 +224,4 @@ def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout
     return {STILL_FAILS: True, FIXED: False}.get(again.answer)
 
 
-COMMANDS = (diff_, gate_, baseline_, upgrade_, bisect_)
+COMMANDS = (diff_, gate_, baseline_, bisect_)

@@ -13,10 +13,12 @@ import click
 from rich.markup import escape
 
 from conformance.cli import options
+from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
 from conformance.judgement.verdict import fold
 from conformance.model.engine import CannotRun
 from conformance.model.feature import Feature
+from conformance.model.naming import unknown
 from conformance.model.scenario import Guarantee
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.claims import Answer, Claim, all_decisions, catalogue, counted
@@ -24,7 +26,7 @@ from conformance.results.results import Results
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["engines", "scenarios", "guarantees", "claims"]), default="scenarios")
+@click.argument("what", type=Choice(["engines", "scenarios", "guarantees", "claims"]), default="scenarios")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @options.load
 def list_(what: str, as_json: bool) -> None:
@@ -137,7 +139,7 @@ def explain_(cell: str, results: Path) -> None:
     scenario, _, guarantee = row.partition("/")
     cells = found.of((scenario, guarantee), engine)
     if not cells:
-        raise click.UsageError(f"{results} has no cell {cell!r}; a cell is ENGINE/SCENARIO/GUARANTEE, by their ids")
+        raise click.UsageError(f"{results} has no cell {cell!r}: {_missing(found, engine, scenario, guarantee)}")
     texts = found.scenarios[scenario].guarantees[guarantee]
     console = open_console()
 
@@ -164,6 +166,19 @@ def explain_(cell: str, results: Path) -> None:
         if (stability.engine, stability.scenario, stability.program) == (engine, scenario, texts.program):
             for line in stability_lines(stability):
                 say(f"  {line}")
+
+
+def _missing(found: Results, engine: str, scenario: str, guarantee: str) -> str:
+    """Which part of a cell's name the results do not have."""
+    if not (scenario and guarantee):
+        return "a cell is ENGINE/SCENARIO/GUARANTEE, by their ids"
+    if engine not in found.environment:
+        return unknown("engine", engine, found.environment)
+    if scenario not in found.scenarios:
+        return unknown("scenario", scenario, found.scenarios)
+    if guarantee not in found.scenarios[scenario].guarantees:
+        return unknown("guarantee", guarantee, found.scenarios[scenario].guarantees)
+    return f"{engine} was not asked for it"
 
 
 COMMANDS = (list_, claims_, doctor_, explain_)

@@ -7,36 +7,42 @@ import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
 from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
+from conformance.results.record import LEFT_OUT
 from conformance.results.report import run_reports
 from conformance.results.results import Results
-from conformance.results.store import read_cases
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
-from conformance.run.run import Options, Run
+
+if TYPE_CHECKING:
+    from conformance.run.options import Options
 
 
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
 
 
-def execute(options: Options, console: Console) -> Results:
+def execute(options: Options, console: Console, verbose: bool = False) -> Results:
     """Runs the requested job, and writes all its results. Parameters and errors are those of ``perform``."""
-    results = perform(options, console)
-    write(results, options.out, console)
+    results = perform(options, console, verbose)
+    write(results, options.out, console, verbose)
     return results
 
 
-def perform(options: Options, console: Console) -> Results:
-    """Runs the requested job and shows its progress. An interrupt before any result exists ends the program.
+def perform(options: Options, console: Console, verbose: bool = True) -> Results:
+    """Runs the requested job and shows its progress, with ``verbose`` each step of it. An interrupt before any result
+    exists ends the program.
 
     Raises:
         UnusableCases, UnknownName: the job cannot run.
     """
+    from conformance.results.store import read_cases
+    from conformance.run.run import Run
     from reports.terminal import Live
 
     for name in options.engines:
@@ -48,7 +54,7 @@ def perform(options: Options, console: Console) -> Results:
     if options.cases_from is None:
         console.print(f"seed {options.seed}", highlight=False)
     try:
-        with Live(console) as live:
+        with Live(console, verbose) as live:
             job = Run(options, live)
             signal.signal(signal.SIGINT, job.stop)
             signal.signal(signal.SIGTERM, job.stop)
@@ -60,8 +66,10 @@ def perform(options: Options, console: Console) -> Results:
 
 
 def failed(results: Results) -> bool:
-    """Whether a run was cut short, or an engine did not run to its end."""
-    return results.run.partial or any(record.failure for record in results.environment.values())
+    """Whether a run was cut short, or an engine did not run to its end. What a budget left out is no failure."""
+    return (results.run.partial and not results.run.budget) or any(
+        record.failure not in ("", LEFT_OUT) for record in results.environment.values()
+    )
 
 
 def keep(results: Results, out: Path) -> None:
@@ -70,15 +78,16 @@ def keep(results: Results, out: Path) -> None:
     write_witnesses(out / "witnesses", results.witnesses.values())
 
 
-def write(results: Results, out: Path, console: Console) -> None:
-    """Writes the results and all their reports, and prints the summary."""
+def write(results: Results, out: Path, console: Console, verbose: bool = False) -> None:
+    """Writes the results and all their reports, and prints the end of the run, with ``verbose`` the whole matrix."""
+    from reports.ending import ending
     from reports.terminal import summary
 
     keep(results, out)
     reports = run_reports()
     for report in reports:
         (out / report.file).write_text(report.render([results]), encoding="utf-8")
-    summary(results, console)
+    (summary if verbose else ending)(results, console)
     console.print(
         f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, results.json, witnesses/",
         highlight=False,

@@ -7,52 +7,98 @@ its end.
 from __future__ import annotations
 
 import signal
+from importlib import import_module
 from typing import Any
 
 import click
 
-from conformance.cli import compare, inspect, replay, report, run, selftest
-from conformance.comparison.bisect import CannotBisect
-from conformance.comparison.expectations import UnusableExpectations
-from conformance.comparison.gate import Refused
-from conformance.model.schedule import InvalidSchedule
-from conformance.plugins.points import InvalidPlugin
-from conformance.plugins.registry import UnknownName
-from conformance.results.baseline import UnfitBaseline, UnreadableBaseline
-from conformance.results.results import UnreadableResults
-from conformance.results.store import UnusableCases, UnusableTraces
-from conformance.results.witness import UnreadableWitness
-from conformance.run.power import UnreadablePower
-from conformance.run.selftest import UnreadableSelfTest
+from conformance.cli.hints import Group, in_one_line
 
-BAD_INPUT = (
-    UnknownName,
-    InvalidPlugin,
-    Refused,
-    UnfitBaseline,
-    UnreadableBaseline,
-    UnreadablePower,
-    UnreadableResults,
-    UnreadableSelfTest,
-    UnreadableWitness,
-    UnusableCases,
-    UnusableExpectations,
-    UnusableTraces,
-    CannotBisect,
-    InvalidSchedule,
-)
+COMMANDS = {
+    "run": ("run", "merge", "check"),
+    "files": ("check-files",),
+    "kept": ("cache",),
+    "inspect": ("list", "claims", "doctor", "explain"),
+    "replay": ("replay",),
+    "report": ("report",),
+    "compare": ("diff", "gate", "baseline", "bisect"),
+    "upgrade": ("upgrade",),
+    "selftest": ("selftest",),
+    "site": ("site",),
+}
+"""Module of this package -> its commands. A module is imported when one of its commands is used, because imports take longer than most
+commands do."""
 
 
-class OneLine(click.Group):
+class OneLine(Group):
     """A group of commands that answer bad input with one line on standard error and exit code 2."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(name for names in COMMANDS.values() for name in names)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        for module, names in COMMANDS.items():
+            if name in names:
+                commands: tuple[click.Command, ...] = import_module(f"conformance.cli.{module}").COMMANDS
+                return next(command for command in commands if command.name == name)
+        return None
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except click.UsageError as error:
+            raise in_one_line(error) from None
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except BAD_INPUT as error:
-            raise click.UsageError(str(error)) from None
+        except click.UsageError as error:
+            raise in_one_line(error) from None
         except OSError as error:
             raise click.UsageError(f"{error.strerror}: {error.filename}") from None
+        except Exception as error:
+            if isinstance(error, bad_input()):
+                raise click.UsageError(str(error)) from None
+            raise
+
+
+def bad_input() -> tuple[type[Exception], ...]:
+    """The errors that say in one line what is wrong with the input of a command."""
+    from conformance.comparison.bisect import CannotBisect
+    from conformance.comparison.expectations import UnusableExpectations
+    from conformance.comparison.gate import Refused
+    from conformance.comparison.locks import UnusableLock
+    from conformance.model.export import CannotExport
+    from conformance.model.schedule import InvalidSchedule
+    from conformance.plugins.points import InvalidPlugin
+    from conformance.plugins.registry import UnknownName
+    from conformance.results.baseline import UnfitBaseline, UnreadableBaseline
+    from conformance.results.results import UnreadableResults
+    from conformance.results.store import UnusableCases, UnusableTraces
+    from conformance.results.witness import UnreadableWitness
+    from conformance.run.power import UnreadablePower
+    from conformance.run.selftest import UnreadableSelfTest
+    from conformance.run.shards import UnusableShards
+
+    return (
+        UnknownName,
+        InvalidPlugin,
+        Refused,
+        UnfitBaseline,
+        UnreadableBaseline,
+        UnreadablePower,
+        UnreadableResults,
+        UnreadableSelfTest,
+        UnreadableWitness,
+        UnusableCases,
+        UnusableExpectations,
+        UnusableLock,
+        UnusableShards,
+        UnusableTraces,
+        CannotBisect,
+        CannotExport,
+        InvalidSchedule,
+    )
 
 
 @click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,11 +110,6 @@ def main() -> None:
 
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
-
-
-for module in (run, inspect, replay, report, compare, selftest):
-    for command in module.COMMANDS:
-        main.add_command(command)
 
 
 if __name__ == "__main__":

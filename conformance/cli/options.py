@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from conformance.cli.hints import Choice
 from conformance.plugins.loading import ask_for
 from conformance.plugins.registry import checker_ids, users
-from conformance.run.checks import MANY
+from conformance.run.options import MANY
 
 Decorator = Callable[[Any], Any]
 
@@ -39,7 +40,7 @@ load = click.option(
 
 checker = click.option(
     "--checker",
-    type=click.Choice(["auto", "local", *checker_ids()]),
+    type=Choice(["auto", "local", *checker_ids()]),
     default="auto",
     show_default=True,
     help="Where traces are judged: in this process (local), or by a checker that engines bring. "
@@ -52,12 +53,23 @@ cases_from = click.option(
 
 seed = click.option("--seed", type=int, callback=_seed, help="Default: a random one, which is printed.")
 
+verbose = click.option(
+    "--verbose", is_flag=True, help="Print each step, and at the end the whole matrix with all reasons."
+)
+
 witnesses = click.option(
     "--witnesses",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("witnesses"),
     show_default=True,
     help="Folder of stored witnesses. They are replayed first; the command writes nothing there.",
+)
+
+fresh = click.option(
+    "--fresh",
+    is_flag=True,
+    envvar="CONFORMANCE_FRESH",
+    help="Ask engines for everything, also for what earlier runs have kept. The new answers are kept.",
 )
 
 expectations = click.option(

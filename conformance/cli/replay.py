@@ -10,13 +10,15 @@ import click
 from rich.markup import escape
 
 from conformance.cli import options
+from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
 from conformance.comparison.upgrade import asked_alone, asked_of
 from conformance.confirmation.replay import ERROR, STILL_FAILS
 from conformance.model.engine import CannotRun
+from conformance.model.export import CannotExport, Exportable
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
-from conformance.plugins.registry import load_scenarios
+from conformance.plugins.registry import export_names, load_export, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
 
@@ -33,14 +35,31 @@ from conformance.results.witness import UnreadableWitness, Witness, find_witness
 @options.engines("the one it was found on", "An engine to replay on")
 @options.timeout(600, "the engine to answer")
 @options.file("--plot", "Draw what went in and what came out here, as SVG.")
+@click.option(
+    "--export",
+    "formatted",
+    type=Choice(export_names()),
+    help="Do not run it: write it as a Python file that needs the engine's framework alone, to paste into a report or a test suite.",
+)
+@options.file("--to", "With --export: the file. Default: test_witness_ID.py.")
 @options.load
 def replay_(
-    witness: Path, witnesses: tuple[Path, ...], engines: tuple[str, ...], timeout: float, plot: Path | None
+    witness: Path,
+    witnesses: tuple[Path, ...],
+    engines: tuple[str, ...],
+    timeout: float,
+    plot: Path | None,
+    formatted: str | None,
+    to: Path | None,
 ) -> None:
     """Run a witness, named by its file or its id, alone and print, step by step, what went in and what came out.
 
     Exit code 1 if it still fails on an engine, 3 if an engine gave no answer.
     """
+    if to and not formatted:
+        raise click.UsageError("--to names the file of an export: give --export, too")
+    if formatted and (engines or plot):
+        raise click.UsageError("--export writes what was found and runs nothing: leave out --engine and --plot")
     witness = find_witness(witness, witnesses)
     found = Witness.read(witness)
     scenarios = {s.id: s for s in load_scenarios()}
@@ -54,6 +73,11 @@ def replay_(
         raise UnreadableWitness(
             f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have"
         )
+    if formatted:
+        to = to or Path(f"test_witness_{found.id}.py")
+        to.write_text(load_export(formatted)(exportable(found, scenario, guarantee)), encoding="utf-8")
+        click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
+        return
     console = open_console()
     console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
     codes, seen = [], {}
@@ -70,6 +94,25 @@ def replay_(
 
         plot.write_text(picture.document(replayed(found, seen)), encoding="utf-8")
     sys.exit(max(codes))
+
+
+def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Exportable:
+    """A witness for an export. Raises CannotExport where the witness is more than one case."""
+    if found.base or found.neighbours or found.packed_seen:
+        what = "a case and its twin" if found.base else "a case among its neighbours"
+        raise CannotExport(f"witness {found.id} is {what}, and an export is one case alone")
+    return Exportable(
+        witness=found.id,
+        scenario=scenario.name,
+        claim=guarantee.claim,
+        message=found.message,
+        program=scenario.programs[found.case.program],
+        case=found.case,
+        engine=found.engine,
+        versions=found.versions,
+        seen=found.seen,
+        specified=found.specified,
+    )
 
 
 def _replay_on(

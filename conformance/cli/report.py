@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from conformance.cli.job import console as open_console
+from conformance.model.naming import unknown
 from conformance.results.report import load_report, report_names
 from conformance.results.results import Results
 from conformance.run.power import Power
@@ -30,9 +31,7 @@ def _named(context: click.Context, option: click.Parameter, values: tuple[str, .
         if not name or not file:
             raise click.BadParameter(f"{value!r} is not NAME=FILE", context, option)
         if name not in report_names():
-            raise click.BadParameter(
-                f"unknown report {name!r}; there are: {', '.join(report_names())}", context, option
-            )
+            raise click.BadParameter(unknown("report", name, report_names()), context, option)
         found.append((name, Path(file)))
     return found
 

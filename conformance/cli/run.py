@@ -1,16 +1,20 @@
-"""The commands run and check, which run or judge scenarios."""
+"""The commands run, merge and check, which run or judge scenarios."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from conformance.cli import options
 from conformance.cli.job import console as open_console
-from conformance.cli.job import execute, failed, prepare, runnable, write
+from conformance.cli.job import execute, failed, perform, prepare, runnable, write
 from conformance.cli.settings import ConfigurableCommand
+from conformance.execution.kept import traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import (
     engine_ids,
@@ -23,11 +27,30 @@ from conformance.plugins.registry import (
 )
 from conformance.run.recheck import check_again
 from conformance.run.run import Options
+from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
 
 QUICK, QUICK_SHARE = 5, 0.1
 
 RUN_CASES = 100
 """Default number of cases that test each guarantee in a run."""
+
+
+def _shard(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    number, slash, of = given.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise click.BadParameter(f"{given!r} is not K/N, number K of N shards")
+    return int(number), int(of)
+
+
+def _seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", given)
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{given!r} is not a time such as 90s, 5m or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
 
 
 @click.command("run", cls=ConfigurableCommand)
@@ -49,6 +72,20 @@ RUN_CASES = 100
 @options.timeout(600, "one pack of cases on one engine")
 @options.witnesses
 @options.checker
+@options.fresh
+@click.option(
+    "--shard",
+    metavar="K/N",
+    callback=_shard,
+    help="Run a share of this run: number K of N, on another machine each, with one seed. `conformance merge` puts them together.",
+)
+@click.option(
+    "--budget",
+    metavar="TIME",
+    callback=_seconds,
+    help="Take no longer than this, such as 90s or 5m: what tells most runs first. Stored witnesses are replayed in packs, new ones "
+    "run alone once.",
+)
 @click.option("--all-packs", is_flag=True, help="Slow engines run all packs of cases, not a selection of them.")
 @click.option(
     "--share",
@@ -62,6 +99,7 @@ RUN_CASES = 100
     help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without scenarios that wait for "
     "processing time. Stored witnesses are replayed in packs, new ones run alone once.",
 )
+@options.verbose
 def run_(
     engines: tuple[str, ...],
     releases: tuple[str, ...],
@@ -73,13 +111,19 @@ def run_(
     timeout: float,
     witnesses: Path,
     checker: str,
+    fresh: bool,
+    shard: tuple[int, int] | None,
+    budget: float | None,
     all_packs: bool,
     share: float,
     quick: bool,
+    verbose: bool,
 ) -> None:
-    """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, cells.csv, badge.svg and the
-    witnesses."""
+    """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, ctrf.json, cells.csv, badge.svg
+    and the witnesses."""
     console = open_console()
+    if shard and budget is not None:
+        raise click.UsageError("--shard and --budget do not go together: shards are of a whole run")
     ports = port_engines()
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
@@ -101,9 +145,44 @@ def run_(
         checker=checker,
         all_packs=all_packs,
         share=share,
-        brief=quick,
+        brief=quick or budget is not None,
+        budget=budget,
+        traces=traces_folder(),
+        fresh=fresh,
     )
-    sys.exit(3 if failed(execute(asked_for, console)) else 0)
+    if shard:
+        sys.exit(_run_shard(asked_for, *shard, console))
+    sys.exit(3 if failed(execute(asked_for, console, verbose)) else 0)
+
+
+def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> int:
+    """Runs a shard, says what it ran, and returns the exit code."""
+    for stale in (asked_for.out / FILE, asked_for.out / TRACES):
+        shutil.rmtree(stale) if stale.is_dir() else stale.unlink(missing_ok=True)
+    results = perform(shard_of(asked_for, number, of), console)
+    leave(asked_for, number, of, results)
+    ran = ", ".join(f"{name} ({r.packs.run} packs)" for name, r in results.environment.items()) or "nothing"
+    console.print(f"shard {number} of {of} ran {ran}; merge: conformance merge OUT…", highlight=False, soft_wrap=True)
+    return 3 if failed(results) else 0
+
+
+@click.command("merge")
+@click.argument("folders", type=click.Path(path_type=Path), nargs=-1, required=True)
+@options.load
+@options.out("build/conformance")
+@options.timeout(600, "one pack of cases on one engine")
+@options.witnesses
+def merge_(folders: tuple[Path, ...], out: Path, timeout: float, witnesses: Path) -> None:
+    """Put the shards of a run together: results, reports and witnesses as of one run. FOLDERS are the shards' (--out).
+
+    Traces of the shards answer in the place of engines. Only an engine that several shards shared may have to run here: to confirm
+    its violations.
+    """
+    console = open_console()
+    shards = Shards.read(folders)
+    results = shards.checked(perform(shards.options(out, witnesses, timeout), console))
+    write(results, out, console)
+    sys.exit(3 if failed(results) else 0)
 
 
 def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[str]:
@@ -135,7 +214,10 @@ def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[st
 @options.scenarios("all of the run")
 @options.out("build/check")
 @options.checker
-def check_(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], out: Path, checker: str) -> None:
+@options.verbose
+def check_(
+    traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], out: Path, checker: str, verbose: bool
+) -> None:
     """Judge the stored traces of a run again, by the guarantees that there are now, without running an engine. TRACES is the
     run's folder.
 
@@ -143,7 +225,7 @@ def check_(traces: Path, engines: tuple[str, ...], scenarios: tuple[str, ...], o
     """
     console = open_console()
     results = check_again(traces, out, engines, scenarios, checker, lambda: prepare(out))
-    write(results, out, console)
+    write(results, out, console, verbose)
 
 
-COMMANDS = (run_, check_)
+COMMANDS = (run_, merge_, check_)

@@ -14,6 +14,7 @@ from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import load_scenarios, mutant_ids, users_scenarios
 from conformance.run.power import Asked, power_of
+from conformance.run.processes import available
 from conformance.run.selftest import selftest
 
 CASES = 20
@@ -71,6 +72,9 @@ def selftest_(
     mutants count that answer a case of these scenarios otherwise than the reference does, and that one of their guarantees
     minds.
 
+    The kill matrix, which guarantees each mutant breaks, is found for --html, --json, --scenario and --load; otherwise a mutant runs
+    until it is caught.
+
     With --as, no mutant makes the exit code 1: the command says the power of a run.
     """
     from reports import kills
@@ -90,7 +94,9 @@ def selftest_(
         wanted, share = (QUICK, QUICK_SHARE) if quick else (wanted or RUN_CASES, share)
         asked = Asked(wanted, seed or 0, share, all_packs, brief=quick)
         with console.status("") if console.is_terminal else nullcontext() as status:
-            power = power_of(engine, about, mutant_ids(), asked, status.update if status else lambda text: None)
+            power = power_of(
+                engine, about, mutant_ids(), asked, status.update if status else lambda text: None, available()
+            )
         kills.show_power(power, console)
         if as_json:
             power.write(as_json)
@@ -102,10 +108,15 @@ def selftest_(
             mutant_ids(),
             wanted=wanted or CASES,
             seeds=seeds,
+            whole=bool(some or html or as_json),
             in_sight=bool(some),
+            processes=available(),
             progress=update,
         )
-    (kills.show_some if some else kills.show)(found, console)
+    if some:
+        kills.show_some(found, console)
+    else:
+        kills.show(found, console, matrix=bool(html or as_json))
     if html:
         html.write_text(kills.render(found), encoding="utf-8")
     if as_json:

@@ -25,7 +25,11 @@ from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from conformance.judgement.cell import AS_DRAWN
 from conformance.model.engine import bare
+from conformance.model.naming import instead, unknown
+from conformance.model.perturbation import BY_ID
+from conformance.model.plan import is_plan
 from conformance.model.reading import text_of
 from conformance.results.baseline import Place
 
@@ -99,7 +103,7 @@ def _divergence(entry: Any, where: str) -> Divergence:
     if missing := [name for name in NEEDED if not entry.get(name)]:
         raise UnusableExpectations(f"{where} has no {missing[0]}")
     if extra := sorted(set(entry) - {*NEEDED, *OPTIONAL}):
-        raise UnusableExpectations(f"{where}: unknown key {extra[0]!r}; there are: {', '.join((*NEEDED, *OPTIONAL))}")
+        raise UnusableExpectations(f"{where}: {unknown('key', extra[0], (*NEEDED, *OPTIONAL))}")
     if wrong := [
         name for name in (*NEEDED, *OPTIONAL) if name != "expires" and not isinstance(entry.get(name, ""), str)
     ]:
@@ -110,7 +114,12 @@ def _divergence(entry: Any, where: str) -> Divergence:
             f"{where}: guarantee is {entry['guarantee']!r}; write SCENARIO/GUARANTEE, by their ids"
         )
     if entry["kind"] not in KINDS:
-        raise UnusableExpectations(f"{where}: kind is {entry['kind']!r}; it is one of {', '.join(KINDS)}")
+        raise UnusableExpectations(
+            f"{where}: kind is {entry['kind']!r}; {instead(entry['kind'], KINDS, 'it is one of')}"
+        )
+    under = entry.get("perturbation", "")
+    if under and not is_plan(under) and under not in (known := [AS_DRAWN, *BY_ID]):
+        raise UnusableExpectations(f"{where}: {unknown('perturbation', under, known)}")
     expires = entry.get("expires")
     if expires is not None and type(expires) is not datetime.date:
         raise UnusableExpectations(f"{where}: expires is no date; write 2027-06-30, without quotes")
@@ -125,7 +134,7 @@ def _divergence(entry: Any, where: str) -> Divergence:
         kind=entry["kind"],
         reason=entry["reason"],
         signature=entry["signature"],
-        perturbation=entry.get("perturbation", ""),
+        perturbation=under,
         versions=versions,
         witness=entry.get("witness", ""),
         issue=entry.get("issue", ""),

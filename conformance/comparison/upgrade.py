@@ -96,7 +96,10 @@ class Upgrade:
                 more = asked_again(mine, asked, options.scenarios, out / "both" / "logs", options.timeout)
                 old, new = (more, new) if mine is old else (old, more)
         names = [bare(name) for name in new.engines if isinstance(load_engine(name), Resumable)]
-        names = [name for name in names if name in map(bare, old.engines)]
+        failed = {bare(n) for side in (old, new) for n, found in side.environment.items() if found.failure}
+        for name in (name for name in names if name in failed):
+            say(f"{name}: its checkpoints are not carried over, since it failed in one of the releases")
+        names = [name for name in names if name in map(bare, old.engines) and name not in failed]
         cases = list(restarted(out / "both", options.scenarios))
         if names and cases:
             say(f"checkpoints of {self.old} on {self.new}")
@@ -149,6 +152,15 @@ class Upgrade:
         return replace(carried, cells=cells)
 
 
+def in_releases(ruled: Iterable[Ruled], old: str, new: str) -> Iterator[Ruled]:
+    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked for."""
+    for one in ruled:
+        why = one.ruling.why
+        if one.engine or f": {old} → {new} (" not in why:
+            why = why.replace("the candidate", new).replace("the baseline", old)
+            yield replace(one, ruling=replace(one.ruling, why=why))
+
+
 def _side(both: Results, engines: Iterable[str]) -> Results:
     """The results of one release's engines."""
     found = without(both, {*both.environment} - {*engines})
@@ -185,7 +197,7 @@ def surviving(scenario: Scenario, stability: Iterable[Stability] = ()) -> Scenar
         kept = [e for e in Equivalence if all(any(e in {bound, *IMPLIES[bound]} for bound in each) for each in bounds)]
         if kept:
             guarantees.append(Guarantee(_claim(program), program, same_under=(RESTART,), alike=kept[0]))
-    return replace(scenario, guarantees=tuple(guarantees), complete=False)
+    return replace(scenario, guarantees=tuple(guarantees), complete=False, planned=False)
 
 
 def _claim(program: str) -> str:
@@ -272,7 +284,8 @@ def with_carried(new: Results, carried: Results) -> Results:
     environment = dict(new.environment)
     for engine, resumed in carried.environment.items():
         mine = names[bare(engine)]
-        environment[mine] = environment[mine].failed(resumed.failure)
+        if resumed.failure:
+            environment[mine] = environment[mine].failed(f"with checkpoints of another release: {resumed.failure}")
     return replace(
         new,
         cells=[*new.cells, *cells],

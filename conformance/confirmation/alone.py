@@ -15,7 +15,7 @@ from conformance.execution.host import EngineDown
 from conformance.judgement.evidence import ReferenceTraces, Unjudgeable
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven, bare
-from conformance.model.perturbation import BY_ID
+from conformance.model.plan import titled
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Scenario
 from conformance.model.values import Json
@@ -69,7 +69,7 @@ class Alone:
                 failed, message, runs = failed + 1, said, again
         flip = None
         if found.base:
-            title = BY_ID[subject.case.perturbation].title
+            title = titled(subject.case.perturbation)
             flip = Flip(f"without this: {title}: the claim stands", found.base.schedule)
         made = self._made(target, subject, runs, failed, message or "failed in a pack only")
         return replace(made, packed_seen=None if failed else target.seen, flip=flip)

@@ -124,7 +124,8 @@ def _offer(target: Target) -> list[tuple[str, Subject]]:
     limit = simplicity(target.subject.case, target.simplest)
     found: dict[str, tuple[str, Subject]] = {}
     for kind, subject in _candidates(target.subject, target.simplest):
-        if simplicity(subject.case, target.simplest) < limit:
+        known = all(target.program.has_key(arrival.event.key) for arrival in subject.case.schedule.arrivals)
+        if known and simplicity(subject.case, target.simplest) < limit:
             found.setdefault(subject.case.id, (kind, subject))
     simplest_first = sorted(found.values(), key=lambda offer: simplicity(offer[1].case, target.simplest))
     return [("", target.subject), *simplest_first[:CANDIDATES]]

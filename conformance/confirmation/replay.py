@@ -84,6 +84,8 @@ def _not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capab
     program, guarantee, subject = _speaks_of(witness, scenarios)
     if not can.runs(ref := program_ref(witness.case.scenario, witness.case.program)):
         return f"it does not run {ref}"
+    if reason := next(filter(None, (can.no_plan(case.schedule) for case in subject.cases)), ""):
+        return reason
     needs = guarantee.needs.union(*(schedule_needs(case.schedule) for case in subject.cases))
     needs |= frozenset() if can.native_operator else program_needs(program)
     missing = can.first_missing(needs)

@@ -29,6 +29,7 @@ class CarriedEngine:
         self.environment = {name: told[0] if told[0] == told[1] else " then ".join(told) for name, told in both.items()}
         self.evidence = old.evidence | new.evidence
         self.lacks = old.lacks or new.lacks
+        self.answers = dict[str, str]()  # each release has its own
 
     @property
     def alive(self) -> bool:

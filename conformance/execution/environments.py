@@ -34,7 +34,7 @@ from conformance.model.values import digest
 from conformance.plugins.points import PACKAGE, checkout, checkout_points
 
 CACHE = "CONFORMANCE_CACHE"
-"""The environment variable with the folder of the environments."""
+"""The environment variable with the folder of the environments and of kept traces."""
 
 FOREIGN = ("PYTHONHOME", "VIRTUAL_ENV")
 """Environment variables that would make a Python load files of another installation. ``Release.foreign`` has those of a framework."""
@@ -100,14 +100,15 @@ def python_of(release: Release) -> Path:
     """
     wanted = requirements(release)
     tag = f"py{sys.version_info.major}.{sys.version_info.minor}-{digest([wanted.framework, wanted.harness])}"
-    place = _cache() / "environments" / f"{release.package}-{release.version}-{tag}"
+    place = cache_folder() / "environments" / f"{release.package}-{release.version}-{tag}"
     python = place / "bin" / "python"
     if not python.exists():
         _build(release, wanted, place)
     return python
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """The folder of environments, and of what else runs keep for later ones."""
     return Path(
         os.environ.get(CACHE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "conformance"
     )

@@ -87,7 +87,7 @@ class Host:
         if "cannot" in answer:
             raise CannotRun(answer["cannot"])
         evidence = {Feature[name]: text for name, text in answer["evidence"].items()}
-        return OpenEngine(self, engine, answer["environment"], evidence, answer["lacks"])
+        return OpenEngine(self, engine, answer["environment"], evidence, answer["lacks"], answer["answers"])
 
     def lacks(self, engine: str) -> str:
         """What this host's release lacks for an engine, "" for nothing. The engine need not be started. Raises EngineDown."""
@@ -207,13 +207,19 @@ class Host:
 
 class OpenEngine:
     """An engine that runs in a host. ``evidence`` has the engine's answers to requests for features that it lacks. ``lacks`` says
-    that its release does not have the API at all."""
+    that its release does not have the API at all. ``answers`` has what it refuses (``Questioned``)."""
 
     def __init__(
-        self, host: Host, engine: str, environment: dict[str, str], evidence: dict[Feature, str], lacks: str
+        self,
+        host: Host,
+        engine: str,
+        environment: dict[str, str],
+        evidence: dict[Feature, str],
+        lacks: str,
+        answers: dict[str, str],
     ) -> None:
         self.host, self.id = host, engine
-        self.environment, self.evidence, self.lacks = environment, evidence, lacks
+        self.environment, self.evidence, self.lacks, self.answers = environment, evidence, lacks, answers
 
     def run(self, pack: Pack) -> PackRun:
         """Run one pack. Raises NotDriven, EngineDown."""

@@ -7,6 +7,7 @@ import threading
 
 from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown, NoAnswer
+from conformance.model.feature import Feature
 from conformance.model.runs import Pack, PackRun
 
 PACKS = 2
@@ -53,6 +54,22 @@ class Watched:
     @property
     def alive(self) -> bool:
         return self._engine.alive
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return self._engine.environment
+
+    @property
+    def evidence(self) -> dict[Feature, str]:
+        return self._engine.evidence
+
+    @property
+    def lacks(self) -> str:
+        return self._engine.lacks
+
+    @property
+    def answers(self) -> dict[str, str]:
+        return self._engine.answers
 
     @property
     def given_up(self) -> str:

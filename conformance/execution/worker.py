@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from conformance.model.checker import Batch, Checker
-from conformance.model.engine import CannotRun, Engine, EngineGone, NotDriven, Resumable
+from conformance.model.engine import CannotRun, Engine, EngineGone, NotDriven, Questioned, Resumable
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import programs_of
@@ -81,7 +81,9 @@ class Worker:
             self._pools[name] = ThreadPoolExecutor(max_workers=engine.capabilities.parallel)
             lacks = lacks_of(engine)
             evidence = {} if lacks else {feature.name: text for feature, text in engine.evidence().items()}
-            self._answer(number, environment=engine.environment(), evidence=evidence, lacks=lacks)
+            answers = dict(engine.answers()) if isinstance(engine, Questioned) and not lacks else {}
+            said = {"environment": engine.environment(), "evidence": evidence, "lacks": lacks, "answers": answers}
+            self._answer(number, **said)
         except CannotRun as error:
             self._answer(number, cannot=str(error))
         except Exception as error:

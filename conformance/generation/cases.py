@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
 
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
+from conformance.generation.goals import CLOCK, EACH, Goal, Goals, each_of
 from conformance.generation.schedules import schedules
 from conformance.generation.timelines import (
     INITIAL,
@@ -18,11 +19,12 @@ from conformance.generation.timelines import (
     waiting_timelines,
     with_initial_state,
 )
-from conformance.generation.twins import SPARSE_EACH, Twins
+from conformance.generation.twins import Twins
 from conformance.model.case import Case
 from conformance.model.feature import Feature
-from conformance.model.perturbation import PERTURBATIONS, RARE, RESTART
+from conformance.model.perturbation import BY_ID, RARE, RESTART, possible
 from conformance.model.scenario import Guarantee, Scenario
+from conformance.model.schedule import Schedule
 
 Exercised = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) that it puts to the test, by the reference's behaviour."""
@@ -30,9 +32,8 @@ Exercised = Callable[[list[Case]], list[frozenset[str]]]
 ROUNDS = 20
 """The most times that cases are drawn for one program on one family of timelines."""
 
-
-Goal = tuple[str, str]
-"""(guarantee, the rare perturbation under which it is put to the test, or "")."""
+IN_VAIN = 3
+"""After so many rounds without a gain, what is still short is not reached."""
 
 
 def draw_cases(
@@ -40,34 +41,36 @@ def draw_cases(
     wanted: int,
     seed: int,
     exercised: Exercised,
-    known: Collection[str] = (),
+    known: Iterable[str] = (),
 ) -> list[Case]:
-    """Cases, and their twins under the perturbations, that put each guarantee to the test ``wanted`` times.
+    """Cases, and their twins under the perturbations, that put each guarantee to the test ``wanted`` times, and a tenth as often under
+    each perturbation that it promises, see ``goals``.
 
-    The first round keeps all cases that it draws. Later rounds keep only cases that exercise a guarantee still short of cases.
-    The rounds end when no guarantee is short, or after ROUNDS. Timelines of one bundle serve the guarantees that need no more
-    bundles. Timelines of several bundles serve all guarantees, with half as many cases if one bundle is enough. Cases with a digest
-    in ``known`` exist already, and are left out.
+    A case is kept if it serves a goal that is not met yet, if a twin of it does, or if no case before it has the same pair of
+    circumstances. The rounds end when all goals are met, or after ROUNDS. Timelines of one bundle serve the engines that have no
+    more bundles, with half as many cases. Cases with a digest in ``known`` exist already, and are left out.
     """
     all_timelines = draw_timelines(seed)
+    several, one = Twins(all_timelines[:TIMELINES], seed), Twins(all_timelines[TIMELINES:], seed)
     waiting = Twins(
         examples(waiting_timelines(), WAITING, seeded(seed, "waiting clocks"), lambda c: c.timeline), seed, ()
     )
     begun = [with_initial_state(timeline) for timeline in all_timelines[:INITIAL]]
     with_state = Twins(begun, seed, (RESTART,) * INITIAL)
+    known = set(known)
     cases = []
     for scenario in scenarios:
         for program in scenario.programs:
-            goals = {g.id: g for g in scenario.guarantees if g.program == program}
+            mine = [g for g in scenario.guarantees if g.program == program and not (g.promised or g.about_plans)]
             of_its_own = waiting if scenario.programs[program].waits else with_state
-            if scenario.programs[program].waits or scenario.programs[program].initial:
-                cases += _cover(scenario, program, of_its_own, dict.fromkeys(goals, wanted), seed, exercised, known)
-                continue
-            simple = {name for name, g in goals.items() if not _needs_more_than_one_bundle(g)}
-            one = dict.fromkeys(sorted(simple), wanted)
-            more = {name: (wanted + 1) // 2 if name in simple else wanted for name in goals}
-            for family, timelines_of_family in ((one, all_timelines[TIMELINES:]), (more, all_timelines[:TIMELINES])):
-                cases += _cover(scenario, program, Twins(timelines_of_family, seed), family, seed, exercised, known)
+            families = [(of_its_own, mine, wanted)]
+            if not (scenario.programs[program].waits or scenario.programs[program].initial):
+                simple = [guarantee for guarantee in mine if not _needs_more_than_one_bundle(guarantee)]
+                families = [(one, simple, (wanted + 1) // 2), (several, mine, wanted)]
+            for twins, asked, number in families:
+                cases += _Cover(
+                    scenario, program, twins, asked, number, each_of(wanted), seed, exercised, known
+                ).cases()
     return cases
 
 
@@ -80,80 +83,94 @@ def _needs_more_than_one_bundle(guarantee: Guarantee) -> bool:
     return bool(guarantee.needs & more)
 
 
-def _cover(
-    scenario: Scenario,
-    program: str,
-    twins: Twins,
-    goals: dict[str, int],
-    seed: int,
-    exercised: Exercised,
-    known: Collection[str],
-) -> list[Case]:
-    """Cases of one program on some timelines, until each goal (guarantee id -> number of cases) is met."""
-    kept: list[tuple[list[Case], set[Goal]]] = []
-    known = set(known)  # digests: otherwise a twin that equals another case would count twice
-    relations = {g.id: g.same_under for g in scenario.guarantees if g.id in goals and g.same_under}
-    # Only some engines run a rare perturbation. It counts only for the guarantees about it, for each by itself.
-    rare = {p.id for p in PERTURBATIONS if p.needs & RARE}
-    sparse = {p.id for p in PERTURBATIONS if p.sparse}
-    met: dict[Goal, set[str]] = {}  # the distinct cases that exercise each guarantee
-    for name in goals:
-        apart = [p.id for p in relations.get(name, ()) if p.id in rare]
-        met |= {(name, perturbation): set() for perturbation in apart or [""]}
+class _Cover:
+    """Cases of one program on some timelines, until each goal is met or out of reach."""
 
-    def goal_of(name: str, case: Case) -> Goal:
-        return name, case.perturbation if case.perturbation in rare else ""
+    def __init__(
+        self,
+        scenario: Scenario,
+        program: str,
+        twins: Twins,
+        guarantees: list[Guarantee],
+        wanted: int,
+        each: int,
+        seed: int,
+        exercised: Exercised,
+        known: Iterable[str],
+    ) -> None:
+        self._scenario, self._program, self._twins, self._wanted = scenario, program, twins, wanted
+        self._seed, self._exercised = seed, exercised
+        self._known = set(known)  # digests: otherwise a twin that equals another case would count twice
+        domain = scenario.domain[program]
+        self._strategies = {timeline: schedules(timeline, domain) for timeline in twins.timelines}
+        clocks = [timeline.timeline for timeline in twins.timelines]
+        self._goals = Goals(scenario, program, guarantees, clocks, twins.made, wanted, each)
+        self._kept: list[tuple[list[Case], set[str]]] = []
+        self._sparse: Counter[str] = Counter()
 
-    def short() -> set[Goal]:
-        return {goal for goal, cases in met.items() if len(cases) < goals[goal[0]]}
+    def cases(self) -> list[Case]:
+        in_vain = 0
+        for number in range(ROUNDS):
+            short = self._goals.short
+            if in_vain == IN_VAIN or not short:
+                break
+            before = len(short), len(self._kept)
+            for schedule in self._drawn(short, number):
+                case = Case(self._scenario.id, self._program, schedule)
+                if case.digest not in self._known:
+                    self._known.add(case.digest)
+                    self._keep(case, everything=number < 2)
+            in_vain = in_vain + 1 if (len(self._goals.short), len(self._kept)) == before else 0
+        return [case for group in _guarantees_in_turn(self._kept) for case in group]
 
-    for number in range(ROUNDS):
-        missing = short()
-        if not missing:
-            break
-        if all(name in relations for name, _ in missing):
-            timelines = twins.serving(p for name, apart in missing for p in relations[name] if apart in ("", p.id))
-        else:
-            timelines = twins.timelines
-        strategy = st.one_of([schedules(timeline, scenario.domain[program]) for timeline in timelines])
-        round_seed = seeded(seed, scenario.id, program, len(twins.timelines[0].bundles), number)
-        drawn = examples(strategy, max(len(timelines), max(goals.values()) // 2), round_seed, lambda schedule: schedule)
-        if number == 0:  # the first round keeps all its cases, so these twins stay, too
-            drawn += examples(
-                schedules(twins.sparse_timeline, scenario.domain[program]),
-                SPARSE_EACH,
-                round_seed,
-                lambda schedule: schedule,
-            )
-        groups: list[list[Case]] = []
-        for case in (Case(scenario.id, program, schedule) for schedule in drawn):
-            if case.digest not in known:
-                groups.append([])
-                for member in (case, *twins.of(case)):
-                    if member.digest not in known or member.perturbation in sparse:
-                        known.add(member.digest)
-                        groups[-1].append(member)
-        tested = iter(exercised([case for group in groups for case in group]))
-        for group in groups:
-            gains = [{goal_of(name, case) for name in next(tested)} & met.keys() for case in group]
-            if number == 0 or any(gain & short() for gain in gains):
-                kept.append((group, set().union(*gains)))
-                for case, gain in zip(group, gains, strict=True):
-                    for goal in gain:
-                        met[goal].add(case.digest)
-    return [case for group in _goals_in_turn(kept) for case in group]
+    def _drawn(self, short: set[Goal], number: int) -> list[Schedule]:
+        """The schedules of a round, on the timelines that serve what is short."""
+        timelines = self._twins.timelines
+        if all(kind in (EACH, CLOCK) and about for kind, _, about in short):
+            lacking = {about for kind, _, about in short if kind == CLOCK}
+            serving = self._twins.serving(BY_ID[str(about)] for kind, _, about in short if kind == EACH)
+            timelines = [timeline for timeline in timelines if timeline in serving or timeline.timeline in lacking]
+        strategy = st.one_of([self._strategies[timeline] for timeline in timelines])
+        round_seed = seeded(self._seed, self._scenario.id, self._program, len(self._twins.timelines[0].bundles), number)
+        most = self._wanted // (2 if number else 1)
+        return examples(strategy, max(2 * len(timelines), most), round_seed, lambda schedule: schedule)
+
+    def _keep(self, case: Case, everything: bool) -> None:
+        """Keep a case with those of its twins that serve a goal, if one of them does, or if the case has circumstances that no case
+        before it has together. ``everything``: also try twins for guarantees that the case itself does not put to the test."""
+        goals = self._goals
+        [tested] = self._exercised([case])
+        useful = bool(goals.gain(case, tested) or goals.new_pairs(case))
+        if useful:
+            goals.keep(case, tested)
+        twins = self._twins.of(case, goals.asked(None if everything else tested), self._sparse)
+        twins = [twin for twin in twins if possible(self._scenario.programs[self._program], BY_ID[twin.perturbation])]
+        kept, served = [case], set(tested)
+        for twin, mine in zip(twins, self._exercised([case, *twins])[1:], strict=True):
+            sparse = BY_ID[twin.perturbation].sparse
+            if twin.digest in self._known and not sparse:
+                continue
+            if goals.gain(twin, mine) or (sparse and useful):
+                self._known.add(twin.digest)
+                self._sparse[twin.perturbation] += sparse
+                goals.keep(twin, mine)
+                served |= mine
+                kept.append(twin)
+        if useful or len(kept) > 1:
+            goals.keep(case, tested)
+            self._kept.append((kept, served))
 
 
-def _goals_in_turn(groups: Iterable[tuple[list[Case], set[Goal]]]) -> Iterator[list[Case]]:
-    """Groups of a case and its twins, timeline by timeline. Within a timeline the goals take turns, so that an engine that runs only the
-    first few cases also meets the rare goals."""
-    by_timeline: dict[object, list[tuple[list[Case], set[Goal]]]] = {}
+def _guarantees_in_turn(groups: Iterable[tuple[list[Case], set[str]]]) -> Iterator[list[Case]]:
+    """Groups of a case and its twins, timeline by timeline. Within a timeline the guarantees take turns, so that an engine that runs
+    only the first few cases also puts the rare ones to the test."""
+    by_timeline: dict[object, list[tuple[list[Case], set[str]]]] = {}
     for group, goals in groups:
         by_timeline.setdefault(group[0].schedule.timeline, []).append((group, goals))
     for left in by_timeline.values():
-        served: Counter[Goal] = Counter()
+        served: Counter[str] = Counter()
         while left:
-            # The first group for the goal with the fewest groups so far. A group that serves no goal comes last.
+            # The first group for the guarantee with the fewest groups so far. A group for none comes last.
             number = min(range(len(left)), key=lambda n: min((served[goal] for goal in left[n][1]), default=inf))
             group, goals = left.pop(number)
             served.update(goals)

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from conformance.model.case import Case
 from conformance.model.perturbation import (
-    COALESCE,
     PERTURBATIONS,
-    RECOVERIES,
     REPARTITION,
     RESTART,
+    RESUME,
+    RETRY,
     SHIFT_TIMES,
     Perturbation,
 )
 from conformance.model.schedule import Schedule
-from conformance.model.values import digest
 
-IN_TIMELINE = 2
-"""The number of twins of a case from perturbations that keep its timeline and can change the case."""
+IN_TIMELINE = 4
+"""The number of twins of a case from perturbations that keep its timeline."""
 
-TIMELINES_EACH = 2
-"""The number of timelines with several bundles on which recoveries and coalesced advances are made. Each other perturbation that
-changes the timeline is made on one timeline. Each of these timelines costs an engine run."""
+TIMELINES_EACH = {RESTART: 4, RETRY: 4, RESUME: 2}
+"""The number of timelines with several bundles on which each recovery is made: some guarantees are about restarts alone, some about the
+two failures, of which some engines have the retry alone. Each other perturbation that changes the timeline is made on one timeline. Each
+of these timelines costs an engine run,
+which takes as long as hundreds of cases."""
 
-SPARSE_EACH = 1
-"""The number of cases per program and family of timelines whose twins also run without neighbours of their program."""
+SPARSE_EACH = 2
+"""The number of cases per program and family of timelines whose twins run without neighbours of their program, for a perturbation that
+no guarantee of the program promises."""
 
 
 class Twins:
-    """The choice of twins for the cases of a family of timelines."""
+    """The choice of twins for the cases of a family of timelines.
+
+    Attributes:
+        timelines: the timelines of cases as drawn.
+        made: the perturbations (ids) that twins are made with -> the number of timelines on which they are.
+        sparse_timeline: the timeline of the cases whose twins run without neighbours of their program.
+    """
 
     def __init__(self, timelines: list[Schedule], seed: int, only: tuple[Perturbation, ...] | None = None) -> None:
         """``only`` lists the perturbations to make among those that change the timeline, each on a timeline of its own."""
@@ -39,16 +49,19 @@ class Twins:
         self._on_timeline: dict[Schedule, list[Perturbation]] = {timeline: [] for timeline in timelines}
         own = [p for p in PERTURBATIONS if not p.keeps_timeline and not p.sparse]
         if several:
-            own += [p for p in (*RECOVERIES, COALESCE) for _ in range(TIMELINES_EACH - 1)]
+            own += [p for p, number in TIMELINES_EACH.items() for _ in range(number - 1)]
         else:
             own = [SHIFT_TIMES, REPARTITION, RESTART]
         if only is not None:
             own = list(only)
-        for number, perturbation in enumerate(own):
-            self._on_timeline[timelines[number % len(timelines)]].append(perturbation)
-        sparse = [p for p in PERTURBATIONS if p.sparse and (several or p.keeps_timeline) and only is None]
+        for perturbation in own:
+            made = min(self._on_timeline.values(), key=lambda made: (perturbation in made, len(made)))
+            made.append(perturbation)
+        self._sparse = [p for p in PERTURBATIONS if p.sparse and only is None]
         self.sparse_timeline = timelines[-1]
-        self._sparse_left = dict.fromkeys(sparse, SPARSE_EACH)
+        asked_for = [] if several else self._sparse  # a pack for so few cases is a short one
+        self.made = Counter(p.id for made in self._on_timeline.values() for p in made)
+        self.made.update({p.id: len(timelines) for p in self._in_timeline} | {p.id: 1 for p in asked_for})
 
     def serving(self, wanted: Iterable[Perturbation]) -> list[Schedule]:
         """The timelines that at least one of these perturbations is made on."""
@@ -57,14 +70,17 @@ class Twins:
             return self.timelines
         return [timeline for timeline, made in self._on_timeline.items() if wanted & set(made)] or self.timelines
 
-    def of(self, case: Case) -> list[Case]:
+    def of(self, case: Case, asked: Sequence[str], sparse: Mapping[str, int]) -> list[Case]:
+        """Twins of a case under the perturbations (ids) that are asked for, those asked for first before others where there is no room
+        for all. ``sparse`` counts the twins so far of sparse perturbations, of which a few are made unasked."""
         timeline = Schedule(case.schedule.timeline)
-        found = [twin for p in self._in_timeline if (twin := p.twin(case, self._seed))]
-        found = sorted(found, key=lambda twin: digest([case.digest, twin.perturbation]))[:IN_TIMELINE]
-        found += [twin for p in self._on_timeline[timeline] if (twin := p.twin(case, self._seed))]
-        for perturbation, left in self._sparse_left.items():
-            wanted = left and timeline == self.sparse_timeline and case.schedule.arrivals
-            if wanted and (twin := perturbation.twin(case, self._seed)):
-                self._sparse_left[perturbation] = left - 1
-                found.append(twin)
+        there = {p.id: p for p in self._in_timeline}
+        made = (there[name].twin(case, self._seed) for name in asked if name in there)
+        found = list(islice(filter(None, made), IN_TIMELINE))
+        found += [twin for p in self._on_timeline[timeline] if p.id in asked and (twin := p.twin(case, self._seed))]
+        if timeline == self.sparse_timeline and case.schedule.arrivals:
+            wanted = [
+                p for p in self._sparse if (p.id in asked and p.id in self.made) or sparse.get(p.id, 0) < SPARSE_EACH
+            ]
+            found += [twin for p in wanted if (twin := p.twin(case, self._seed))]
         return found

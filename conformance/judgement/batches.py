@@ -38,7 +38,7 @@ def cells_asked(
             if not engine.capabilities.runs(program_ref(scenario.id, guarantee.program)):
                 continue
             program = scenario.programs[guarantee.program]
-            for perturbation in perturbations_of(guarantee):
+            for perturbation in perturbations_of(guarantee, engine.capabilities.plans):
                 if perturbation and not possible(program, perturbation):
                     continue
                 yield scenario, guarantee, perturbation

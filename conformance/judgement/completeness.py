@@ -3,7 +3,8 @@ in its step or later.
 
 The reference determines the expected output of a key. A key counts only under two conditions. Each of its elements is
 on time under every reading of *late*. No order that an engine may choose matters: the reference puts out the same
-values with the key's elements between two advances in reverse, and with the timers of one instant in reverse. So
+values with the key's elements between two advances in reverse, with those of each bundle in reverse, and with the timers of one
+instant in reverse. So
 completeness accuses no engine over an order that nothing promises.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from conformance.model.case import Case, program_ref
@@ -52,13 +54,19 @@ def expected(program: Program, case: Case) -> Steps:
     return _known[place]
 
 
-def _expected(program: Program, case: Case) -> Steps:
+@cache
+def _references() -> tuple[Any, Any]:
+    """The reference, and the reference with the timers of an instant in reverse."""
     reference: Any = load_engine("reference")
-    runs = [
-        _run(reference, program, case),
-        _run(reference, program, _reversed(case)),
-        _run(reference.with_timers_of_an_instant_reversed(), program, case),
-    ]
+    return reference, reference.with_timers_of_an_instant_reversed()
+
+
+def _expected(program: Program, case: Case) -> Steps:
+    reference, other = _references()
+    reordered = _reversed(case)
+    runs = [_run(reference, program, case), _run(reference, program, reordered), _run(other, program, case)]
+    if (in_bundles := _reversed_in_bundles(case)) != reordered:
+        runs.append(_run(reference, program, in_bundles))
     if any(trace.error for trace in runs):
         return {}
     steps = [_steps(program, trace) for trace in runs]
@@ -84,6 +92,12 @@ def _reversed(case: Case) -> Case:
     for bundles in between.values():
         events = [event for bundle in bundles for event in bundle.events]
         dealt |= {bundle.id: [events.pop() for _ in bundle.events] for bundle in bundles}
+    return replace(case, schedule=case.schedule.with_bundles(dealt))
+
+
+def _reversed_in_bundles(case: Case) -> Case:
+    """The case with the elements of each bundle in reverse order."""
+    dealt = {bundle.id: bundle.events[::-1] for bundle in case.schedule.bundles if not bundle.initial}
     return replace(case, schedule=case.schedule.with_bundles(dealt))
 
 

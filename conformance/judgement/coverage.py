@@ -24,8 +24,10 @@ RESTARTED = "restart"
 TIMER_PENDING = "restart, timer pending"
 RETRIED = "attempt retried"
 RESUMED = "job resumed"
+NO_DATA = "bundle without data"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
+PLANNED = "another plan"
 WAITED = "processing time passes"
 
 CIRCUMSTANCES = (
@@ -42,8 +44,10 @@ CIRCUMSTANCES = (
     TIMER_PENDING,
     RETRIED,
     RESUMED,
+    NO_DATA,
     COALESCED,
     REPARTITIONED,
+    PLANNED,
     WAITED,
 )
 """All circumstances, in the order of display: cases with an element that is late, at the watermark or 1 ms off the

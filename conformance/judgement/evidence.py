@@ -11,7 +11,8 @@ from conformance.judgement import completeness
 from conformance.judgement.coverage import counters
 from conformance.model.case import Case
 from conformance.model.equivalence import alike, first_difference
-from conformance.model.perturbation import BY_ID, PERTURBATIONS, Perturbation
+from conformance.model.perturbation import PERTURBATIONS, Perturbation
+from conformance.model.plan import PlanTwin, titled
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
@@ -113,8 +114,10 @@ ReferenceTraces = Callable[[list[Case]], Traces]
 """Gives the traces of the reference engine, which reads *late* as the engine under judgement does."""
 
 
-def perturbations_of(guarantee: Guarantee) -> list[Perturbation | None]:
-    """The perturbations under which a guarantee is asked. None stands for cases as drawn."""
+def perturbations_of(guarantee: Guarantee, plans: Iterable[PlanTwin] = ()) -> list[Perturbation | None]:
+    """The perturbations under which a guarantee is asked. None stands for cases as drawn. ``plans`` are those of the engine."""
+    if guarantee.about_plans and (own := [plan.perturbation for plan in plans]):
+        return [*own]
     if guarantee.same_under:
         return list(guarantee.same_under)
     return [None] if guarantee.accounting else [None, *PERTURBATIONS]
@@ -205,8 +208,7 @@ def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case,
     left, right = (base.schedule, traces[base.id]), (twin.schedule, traces[twin.id])
     if guarantee.alike in alike(program, left, right):
         return ""
-    what = BY_ID[twin.perturbation].title if twin.perturbation in BY_ID else twin.perturbation
-    return f"not {guarantee.alike.value} ({what}): {first_difference(program, left, right)}"
+    return f"not {guarantee.alike.value} ({titled(twin.perturbation)}): {first_difference(program, left, right)}"
 
 
 def gather(
@@ -292,13 +294,13 @@ def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence
 
 def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
     """For each case, the ids of the guarantees of its program that the case tests, judged by these traces."""
-    by_program = {
-        (s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs
-    }
+    by_id = {scenario.id: scenario for scenario in scenarios}
     found = []
     for case in cases:
         tested: set[str] = set()
-        for guarantee in by_program[case.scenario, case.program]:
+        for guarantee in by_id[case.scenario].guarantees:
+            if guarantee.program != case.program:
+                continue
             if traces[case.id].error:
                 continue  # the program stopped: there is nothing to judge
             if guarantee.predicate or guarantee.complete:

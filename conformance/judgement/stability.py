@@ -2,8 +2,10 @@
 
 A pair of twins counts at an equivalence only if the reference, reading *late* as the engine does, keeps the same pair
 alike at that equivalence. The observed equivalences are the strongest ones at which every pair counted and none was
-refuted. Equivalences at which only some pairs counted are recorded separately. A refutation is not run again alone,
-unlike a violated cell.
+refuted. Equivalences at which only some pairs counted are recorded separately.
+
+A stability is an observation, and has no verdict: a refutation is not run again alone. What a program promises is a
+guarantee (``scenario.promises``), whose cells have verdicts and witnesses.
 """
 
 from __future__ import annotations
@@ -88,9 +90,9 @@ class Stability:
         return maximal(g.equivalence for g in self.grades if g.counted and not g.refuted and not g.inapplicable)
 
     @property
-    def promise_kept(self) -> bool:
-        """False if a pair refuted what the program promises."""
-        return not any(grade.refuted for grade in self.grades if grade.equivalence is self.promised)
+    def refuting(self) -> int:
+        """Number of pairs that were not alike up to what the program promises."""
+        return sum(grade.refuted for grade in self.grades if grade.equivalence is self.promised)
 
     def to_json(self) -> Json:
         """An object as ``results.schema.json`` describes it. The object includes ``observed`` for readers who have only

@@ -70,6 +70,10 @@ def not_expressible(
         return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
     if guarantee.complete and (emulated := _emulated_output(engine)):
         return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, emulated)
+    if guarantee.about_plans and not engine.capabilities.plans:
+        return _cell(
+            scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, "its adapter builds one query alone"
+        )
     needs = _needs(scenario, guarantee, perturbation, engine)
     missing = engine.capabilities.first_missing(needs)
     if missing is None:
@@ -253,6 +257,9 @@ def _cell(
     reason: str,
 ) -> MatrixCell:
     needs = _needs(scenario, guarantee, perturbation, engine)
+    notes = tuple(engine.capabilities.emulations(needs))
+    if verdict is Verdict.VIOLATED:
+        notes += tuple(n for plan in engine.capabilities.plans if plan.perturbation is perturbation for n in plan.notes)
     return MatrixCell(
         scenario=scenario.id,
         program=guarantee.program,
@@ -262,5 +269,5 @@ def _cell(
         verdict=verdict,
         reason=reason,
         claimed=guarantee.source.document,
-        notes=() if verdict is Verdict.UNSUPPORTED else tuple(engine.capabilities.emulations(needs)),
+        notes=() if verdict is Verdict.UNSUPPORTED else notes,
     )

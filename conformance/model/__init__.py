@@ -3,13 +3,16 @@
 Modules of this project import the submodules. Scenarios and engines of other projects write ``from conformance.model import …``.
 """
 
+from conformance.model import types
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, Engine, EngineGone, Family, NativeOperator, NotDriven
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import NATIVE, Feature, Support, emulated, unsupported
+from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
+from conformance.model.keys import TypedKey
 from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, Program
-from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.scenario import Domain, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import (
     Advance,
@@ -18,7 +21,9 @@ from conformance.model.schedule import (
     Event,
     FailOnce,
     InvalidSchedule,
+    NoData,
     Partitions,
+    Plan,
     Restart,
     Schedule,
     Step,
@@ -26,6 +31,7 @@ from conformance.model.schedule import (
     renumbered,
 )
 from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.types import Refused, Type
 from conformance.model.values import Json, canonical
 
 __all__ = [
@@ -56,12 +62,17 @@ __all__ = [
     "Lateness",
     "LatenessProfile",
     "NativeOperator",
+    "NoData",
     "NotDriven",
     "Observation",
     "Pack",
     "PackRun",
     "Partitions",
+    "Plan",
+    "PlanTwin",
     "Program",
+    "ProgramCount",
+    "Refused",
     "Restart",
     "Scenario",
     "Schedule",
@@ -70,11 +81,15 @@ __all__ = [
     "StepCount",
     "Support",
     "Trace",
+    "Type",
+    "TypedKey",
     "Wait",
     "canonical",
     "emulated",
+    "limited",
     "program_ref",
     "promise",
     "renumbered",
+    "types",
     "unsupported",
 ]

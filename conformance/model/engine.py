@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -12,12 +13,33 @@ from packaging.version import Version
 from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support
 from conformance.model.lateness import LatenessProfile
+from conformance.model.plan import PlanTwin
 from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 
-ALL = 10**6
-"""As many packs as there are."""
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of a batch of cases an engine runs, by what it is expected to cost on an idle machine.
+
+    Attributes:
+        seconds: the most that the packs may take.
+        pack, step, case: seconds for a pack, for each step of its timeline, and for each of its cases.
+        cases: distinct cases that put a guarantee to the test, beyond which more are not worth a pack.
+        each: the same under one perturbation that the guarantee promises.
+    """
+
+    seconds: float = inf
+    pack: float = 0.0
+    step: float = 0.0
+    case: float = 0.0
+    cases: int = 100
+    each: int = 10
+
+
+ALL = Budget()
+"""All packs."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +71,13 @@ class Capabilities:
         parallel: how many packs the engine runs at a time.
         heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside them.
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
-        packs: the most packs of a run. A slow engine runs a choice of them.
+        packs: which packs of a batch the engine runs. A slow engine runs a choice of them.
         quick: whether a quick run includes the engine.
         native_operator: the operator that runs in place of a program. Such an engine takes the cases of one program alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
             distance.
+        plans: the queries that the engine can build around its operator beside the plain one.
+        plans_of_a_run: how many of the plans a run asks, beside those that every run asks.
     """
 
     features: Mapping[Feature, Support]
@@ -63,10 +87,12 @@ class Capabilities:
     parallel: int = 1
     heavy: bool = False
     host: str = ""
-    packs: int = ALL
+    packs: Budget = ALL
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""
+    plans: tuple[PlanTwin, ...] = ()
+    plans_of_a_run: int = 10**9
 
     def __post_init__(self) -> None:
         if missing := [feature.value for feature in Feature if feature not in self.features]:
@@ -89,19 +115,26 @@ class Capabilities:
             ahead = program.parameters[self.ahead]
             if any(a.event.event_time > a.watermark + ahead for a in case.schedule.arrivals):
                 return False
+        if self.no_plan(case.schedule):
+            return False
         needs = schedule_needs(case.schedule)
         return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
+
+    def no_plan(self, schedule: Schedule) -> str:
+        """Why the engine cannot build the query of a schedule, "" if it can."""
+        plan = schedule.plan
+        return f"it has no plan {plan!r}" if plan and plan not in {known.id for known in self.plans} else ""
 
     def why_not(self, feature: Feature) -> str:
         """Why a feature is missing, in a line."""
         return f"{feature.value}: {self.features[feature].note}"
 
     def emulations(self, needs: Iterable[Feature]) -> list[str]:
-        """The adapter's emulations among ``needs``, as cells name them."""
+        """The adapter's emulations among ``needs``, and the bounds of what is native, as cells name them."""
         needs = set(needs)
-        return [
-            f"emulated: {self.features[f].note}" for f in Feature if f in needs and self.features[f].how == "emulated"
-        ]
+        offers = [self.features[f] for f in Feature if f in needs]
+        prefixes = {"emulated": "emulated: ", "native": ""}
+        return [prefixes[s.how] + s.note for s in offers if s.how == "emulated" or (s.how == "native" and s.note)]
 
 
 def program_needs(program: Program) -> frozenset[Feature]:
@@ -111,6 +144,14 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
     if program.ttl:
         needs.add(Feature.TTL)
+    if program.types:
+        needs.add(Feature.TYPED)
+    if program.keys:
+        needs.add(Feature.TYPED_KEYS)
+    if any(key.value is None for key in program.keys.values()):
+        needs.add(Feature.NULL_KEYS)
+    if program.misfits:
+        needs.add(Feature.MISFITS)
     if program.waits:
         needs.add(Feature.PROCESSING_TIME)
     if program.initial:
@@ -247,6 +288,25 @@ class Configurable(Protocol):
         """Take values, in each process, before ``check`` and ``open``. A setting without a value keeps its default."""
 
 
+ACCEPTED = "accepted"
+"""The answer to a question that was not refused."""
+
+
+@runtime_checkable
+class Questioned(Protocol):
+    """An engine that is asked whether it takes certain queries or calls.
+
+    Attributes:
+        questions: name -> the query or call, in words. Its documents say whether it is refused.
+    """
+
+    questions: Mapping[str, str]
+
+    def answers(self) -> Mapping[str, str]:
+        """Name -> ACCEPTED, or "refused: " and the engine's own class or condition of the error. ``answers`` is called after
+        ``open``."""
+
+
 @runtime_checkable
 class Revised(Protocol):
     """An engine whose author identifies the adapter by a text, ``revision``. The adapter's modules then do not count."""
@@ -259,6 +319,15 @@ class Sourced(Protocol):
     """An engine whose behaviour also depends on files of the user's, ``sources``."""
 
     sources: Iterable[Path]
+
+
+@runtime_checkable
+class Rooted(Protocol):
+    """An engine whose answers also depend on what no package manager of Python lists: Java, a binary, a cluster."""
+
+    def roots(self) -> Mapping[str, str] | None:
+        """Name -> version, or another text that changes where the answers may. None if that is not known before ``open``: traces
+        are then not kept for later runs. Cheap; starts nothing; may be called before ``open``."""
 
 
 @dataclass(frozen=True)
@@ -286,7 +355,8 @@ class Family:
 @dataclass
 class EngineInfo:
     """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter`` identifies
-    the source of its adapter. ``packs`` is how many packs it ran, of how many."""
+    the source of its adapter. ``packs`` is how many packs it ran, of how many. ``kept`` is how many of its answers an earlier run
+    had kept, and the day (YYYY-MM-DD, UTC) of the oldest. ``answers`` has what it refuses (``Questioned``)."""
 
     id: str
     title: str
@@ -297,3 +367,5 @@ class EngineInfo:
     adapter: str = ""
     packs: tuple[int, int] = (0, 0)
     lacks: str = ""
+    kept: tuple[int, str] = (0, "")
+    answers: dict[str, str] = field(default_factory=dict)

@@ -13,6 +13,7 @@ class Feature(Enum):
     WATERMARK = "a watermark driven between bundles"
     FIXED_WINDOWS = "fixed windows"
     COALESCED = "an advance that does not settle before the next bundle"
+    NO_DATA = "a bundle without any element"
     PARTITIONS = "a number of partitions to choose"
     RESTART = "a restart from the checkpoint"
     RETRY = "a failed attempt that is retried within the job"
@@ -30,19 +31,28 @@ class Feature(Enum):
     MAP = "map state"
     SET = "set state"
     COMBINING = "combining state"
+    TYPED = "typed state"
+    MISFITS = "an answer to a write that does not fit its type"
+    TYPED_KEYS = "typed keys"
+    NULL_KEYS = "a null as a key"
     EMISSIONS = "any number of emissions per call"
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, or gives the
-    reason for the lack and the version that showed it."""
+    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, the bounds
+    of what is native, or the reason for the lack and the version that showed it."""
 
     how: str
     note: str = ""
 
 
 NATIVE = Support("native")
+
+
+def limited(note: str) -> Support:
+    """The engine's own, in the bounds that the note gives; cells that need the feature say so."""
+    return Support("native", note)
 
 
 def emulated(note: str) -> Support:

@@ -71,12 +71,15 @@ def _with_own_timeline(
     return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False)
 
 
+EMPTY_BUNDLE = _with_own_timeline(
+    "empty-bundle", "an empty bundle is added", timeline_changes.empty_bundle, Feature.SEVERAL_BUNDLES
+)
 FINER = _with_own_timeline("finer", "finer watermark steps", timeline_changes.finer, Feature.WATERMARK)
 COARSER = _with_own_timeline("coarser", "coarser watermark steps", timeline_changes.coarser, Feature.WATERMARK)
 COALESCE = _with_own_timeline(
     "coalesce", "coalesce an advance with a bundle", timeline_changes.coalesce, Feature.COALESCED
 )
-SHIFT_TIMES = _with_own_timeline("shift", "shift all times by a week", timeline_changes.shift)
+SHIFT_TIMES = _with_own_timeline("shift", "shift all times by weeks or years", timeline_changes.shift)
 REPARTITION = _with_own_timeline(
     "repartition", "another partition count", timeline_changes.repartition, Feature.PARTITIONS
 )
@@ -90,13 +93,13 @@ RESUME = _with_own_timeline(
 
 ALONE = Perturbation("alone", "without neighbours of its program", _alone, sparse=True)
 UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
-EMPTY_BUNDLE = Perturbation(
-    "empty-bundle",
-    "an empty bundle is added",
-    timeline_changes.empty_bundle,
-    SEVERAL,
-    keeps_timeline=False,
-    sparse=True,
+
+NO_DATA = _with_own_timeline(
+    "no-data",
+    "bundles without any element are added",
+    timeline_changes.no_data,
+    Feature.SEVERAL_BUNDLES,
+    Feature.NO_DATA,
 )
 
 REORDERINGS = (REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS)
@@ -108,6 +111,7 @@ RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *REORDERINGS,
     *BUNDLINGS,
+    NO_DATA,
     *WATERMARKINGS,
     *RECOVERIES,
     *RENAMINGS,
@@ -119,8 +123,10 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
     """Whether a case of the program can have a twin of this perturbation.
 
     A program in processing time has one bundle before each wait, and its timelines are fixed. A job that starts with state can be
-    restarted besides. Neither has cases without neighbours.
+    restarted besides. Neither has cases without neighbours. A program with typed keys has no others than its own.
     """
+    if program.keys and perturbation in (RENAME, UNRELATED_KEY):
+        return False
     if not (program.waits or program.initial):
         return True
     if perturbation is RESTART:
@@ -129,7 +135,9 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
     return of_one_bundle and not (program.waits and Feature.SEVERAL_BUNDLES in perturbation.needs)
 
 
-RARE = frozenset({Feature.COALESCED, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME})
+RARE = frozenset(
+    {Feature.COALESCED, Feature.NO_DATA, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME}
+)
 """Features that only some of the engines with a driven watermark have."""
 
 BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}

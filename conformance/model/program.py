@@ -10,10 +10,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol, cast
 
-from conformance.model.schedule import Event
-from conformance.model.values import Json
+from conformance.model.keys import TypedKey
+from conformance.model.schedule import Event, InvalidSchedule
+from conformance.model.types import Map, Refused, Type, shown
+from conformance.model.values import Json, canonical
 
 
 class InvalidProgram(ValueError):
@@ -135,6 +138,11 @@ class Program:
         cells: cell name -> kind.
         ttl: cell -> how long (ms of processing time) an entry lives: a value, each element of a bag, each entry of a map. A new
             write starts the time again.
+        types: cell -> its type: that of a value, of each element of a bag, and a ``Map`` for a map. Such a cell gives and gets values
+            of Python (see ``types``), and a call on it raises ``Refused`` if it fails. A cell without an entry holds JSON.
+        keys: name -> the key that it stands for. Events of schedules, and emissions, have the name; the callbacks see the value that the
+            engine hands over as the key. A program without entries has texts as keys.
+        misfits: whether the program also writes values that do not fit their cell's type.
         timers: the names of its timers.
         processing_time: whether its timers are in processing time, not in event time.
         windowing: one global window, or fixed windows.
@@ -152,6 +160,9 @@ class Program:
 
     cells: ClassVar[Mapping[str, Cell]] = {}
     ttl: ClassVar[Mapping[str, int]] = {}
+    types: ClassVar[Mapping[str, Type]] = {}
+    keys: ClassVar[Mapping[str, TypedKey]] = {}
+    misfits: ClassVar[bool] = False
     timers: ClassVar[tuple[str, ...]] = ()
     processing_time: ClassVar[bool] = False
     windowing: ClassVar[Windowing] = GlobalWindow()
@@ -173,6 +184,25 @@ class Program:
                 raise InvalidProgram(
                     f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
                 )
+        for name, declared in cls.types.items():
+            cell = cls.cells.get(name)
+            if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(
+                declared, Map if cell is Cell.MAP else Type
+            ):
+                raise InvalidProgram(
+                    f"{cls.__name__}: a value, a bag or a map may have a type, not {name!r}: {declared}"
+                )
+            if name in cls.ttl or cls.inspected:
+                raise InvalidProgram(f"{cls.__name__}: a cell with a type has no TTL, and is not inspected: {name!r}")
+        for name, key in cls.keys.items():
+            try:
+                key.type.fitted(key.value)
+            except Refused as refused:
+                raise InvalidProgram(f"{cls.__name__}: the key {name!r} does not fit its type: {refused}") from None
+        if cls.keys and (cls.initial or cls.inspected):
+            raise InvalidProgram(
+                f"{cls.__name__}: a program with typed keys has no initial state, and is not inspected"
+            )
         for name in cls.timers:
             if not isinstance(name, str) or not name.isidentifier():
                 raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
@@ -191,6 +221,28 @@ class Program:
         """Whether the program depends on processing time: its schedules then have waits."""
         return bool(self.ttl) or self.processing_time
 
+    def has_key(self, name: str) -> bool:
+        """Whether an event may have this key."""
+        return not self.keys or name in self.keys
+
+    def typed_key(self, name: str) -> TypedKey:
+        """The key that a name stands for.
+
+        Raises:
+            InvalidSchedule: none.
+        """
+        if name not in self.keys:
+            raise InvalidSchedule(f"{type(self).__name__} has no key {name!r}")
+        return self.keys[name]
+
+    def key_name(self, key: str | TypedKey) -> str:
+        """The name of the key that an engine handed over: of a typed one, with the type that it was asked for. A value that no key of the
+        program is shown as is its own name."""
+        if isinstance(key, str):
+            return key
+        told = canonical(shown(key.value))
+        return _names_of(cast(Any, type(self))).get((key.type, told), told)
+
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         raise NotImplementedError
 
@@ -199,6 +251,17 @@ class Program:
 
     def on_initial(self, event: Event, state: State) -> None:
         raise NotImplementedError
+
+
+@lru_cache(maxsize=64)
+def _names_of(kind: Any) -> Mapping[tuple[Type, str], str]:
+    """(type, what a key is shown as) -> its name. Of two names with one value the first counts, and a key's own value before that of its
+    type."""
+    found: dict[tuple[Type, str], str] = {}
+    for place in (0, 1):
+        for name, key in kind.keys.items():
+            found.setdefault((key.type, canonical(key.spellings[place])), name)
+    return found
 
 
 def by_processing_time(programs: Iterable[Program]) -> bool:

@@ -15,13 +15,29 @@ from conformance.model.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramCount:
+    """Rows of one bundle for one program ("scenario/program"). ``reported_late`` is None where the engine does not report by
+    program."""
+
+    program: str
+    delivered: int
+    received: int
+    reported_late: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StepCount:
-    """Rows of one bundle over all cases of a pack: handed in, received by programs, reported as late by the engine."""
+    """Rows of one bundle over all cases of a pack: handed in, received by programs, reported as late by the engine.
+
+    ``programs`` are the same rows by program, in order of their names, so that a lost row of one program and a doubled row of
+    another one do not cancel out. It is empty where the adapter cannot tell the programs apart.
+    """
 
     step: int
     delivered: int
     received: int
     reported_late: int | None
+    programs: tuple[ProgramCount, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 from conformance.model.case import Case, program_ref
-from conformance.model.equivalence import Equivalence
+from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import Perturbation
+from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, Perturbation
+from conformance.model.plan import ANY_PLAN
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
 from conformance.model.schedule import Arrival
@@ -26,6 +27,7 @@ Finding = bool | str
 """True: the claim stood. A sentence: the claim failed, in this way."""
 
 
+@cache
 def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
@@ -102,7 +104,8 @@ class Guarantee:
         predicate: decides it from one case and its trace.
         complete: this program's output is all that the reference puts out on on-time input, once, under its key. Every program
             of a scenario has such a guarantee, which the scenario adds.
-        same_under: the case and its twin under each of these perturbations are alike up to ``alike``.
+        same_under: the case and its twin under each of these perturbations are alike up to ``alike``. What a program promises in
+            ``Scenario.stable_under`` is such a guarantee, which the scenario adds.
         accounting: decides it from the engine's own row counts of a whole pack (or of a case that runs alone).
 
     Attributes:
@@ -111,6 +114,8 @@ class Guarantee:
         needs: features without which the claim cannot be put to the test.
         id: what files call the guarantee. By default made of the claim; an id that is given stays when the claim is reworded.
         formerly: ids that the guarantee had. Stored witnesses of these ids are witnesses of it.
+        promised: whether it is a promise of ``Scenario.stable_under``. No case is drawn for its sake: the twins of the other
+            guarantees' cases put it to the test.
     """
 
     claim: str
@@ -124,11 +129,17 @@ class Guarantee:
     id: str = ""
     formerly: tuple[str, ...] = ()
     complete: Program | None = field(default=None, compare=False, repr=False)
+    promised: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", self.id or slug(self.claim))
         if sum(map(bool, (self.predicate, self.same_under, self.accounting, self.complete))) != 1:
             raise ValueError(f"guarantee {self.claim!r}: give exactly one of predicate, same_under and accounting")
+
+    @property
+    def about_plans(self) -> bool:
+        """Whether this is a relation under the plans that an engine has."""
+        return self.same_under == (ANY_PLAN,)
 
     @property
     def opposite(self) -> Guarantee:
@@ -161,8 +172,10 @@ def _contrary(predicate: Callable[[Observation], Iterator[Finding]], seen: Obser
 
 
 def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[str, Equivalence]:
-    """An entry of ``Scenario.stable_under`` for several perturbations."""
-    return {perturbation.id: up_to for perturbation in perturbations}
+    """An entry of ``Scenario.stable_under`` for several perturbations. What is stable under an empty bundle is stable under one
+    without any element."""
+    promised = {perturbation.id: up_to for perturbation in perturbations}
+    return promised | ({NO_DATA.id: up_to} if EMPTY_BUNDLE.id in promised else {})
 
 
 @dataclass(frozen=True)
@@ -204,8 +217,11 @@ class Scenario:
         programs: name -> program. A guarantee names the one that it speaks of.
         domain: name -> the inputs to draw for that program.
         stable_under: name -> perturbation id -> the equivalence up to which the program promises to be stable under it (see
-            ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no promise.
-        complete: each program has a guarantee that its output is complete.
+            ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no promise. Each
+            promise that no guarantee makes in its own words is a guarantee, see ``promises``.
+        complete: each program has the guarantees that follow from its declaration: that its output is complete, and its promises.
+        planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in processing
+            time, and programs that start with state, have none.
     """
 
     name: str
@@ -215,6 +231,7 @@ class Scenario:
     guarantees: tuple[Guarantee, ...]
     stable_under: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
     complete: bool = True
+    planned: bool = True
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
@@ -224,12 +241,24 @@ class Scenario:
                 )
         if set(self.domain) != set(self.programs):
             raise ValueError(f"scenario {self.name!r}: every program has a domain of inputs, and only programs have")
+        for name, program in self.programs.items():
+            drawn = self.domain[name].names if program.keys else ()
+            strange = {key for family in drawn for key in family if not program.has_key(key)}
+            if strange:
+                raise ValueError(f"scenario {self.name!r}: {min(strange)!r} is no key of the program {name!r}")
         there = {guarantee.program for guarantee in self.guarantees if guarantee.complete}
         added = [completeness(name, self) for name in self.programs if self.complete and name not in there]
-        object.__setattr__(self, "guarantees", (*self.guarantees, *added))
+        promised = promises(self) if self.complete else ()
+        there = {guarantee.program for guarantee in self.guarantees if guarantee.about_plans}
+        added += [under_any_plan(name, self) for name in self.programs if self._plannable(name) and name not in there]
+        object.__setattr__(self, "guarantees", (*self.guarantees, *added, *promised))
         ids = [name for guarantee in self.guarantees for name in (guarantee.id, *guarantee.formerly)]
         if len(set(ids)) != len(ids):
             raise ValueError(f"scenario {self.name!r}: two guarantees make the same claim, or have the same id")
+
+    def _plannable(self, program: str) -> bool:
+        asked = self.programs[program]
+        return self.planned and not (asked.waits or asked.initial)
 
     @property
     def id(self) -> str:
@@ -250,16 +279,37 @@ def completeness(program: str, scenario: Scenario) -> Guarantee:
     return Guarantee(claim, program, complete=scenario.programs[program])
 
 
+def promises(scenario: Scenario) -> Iterator[Guarantee]:
+    """The promises of ``Scenario.stable_under`` as guarantees, one for each program and equivalence. A promise that a guarantee of
+    the scenario makes in its own words is left out."""
+    for name in scenario.programs:
+        mine = [g for g in scenario.guarantees if g.program == name and g.same_under]
+        made = {(p.id, e) for g in mine if not g.needs for p in g.same_under for e in (g.alike, *IMPLIES[g.alike])}
+        which = f" ({name})" if len(scenario.programs) > 1 else ""
+        for up_to in Equivalence:
+            under = [p for p, promised in scenario.stable_under.get(name, {}).items() if promised is up_to]
+            if kept := tuple(BY_ID[p] for p in under if (p, up_to) not in made):
+                claim = f"the output is stable under perturbations: {up_to.value}{which}"
+                yield Guarantee(claim, name, same_under=kept, alike=up_to, promised=True)
+
+
+def under_any_plan(program: str, scenario: Scenario) -> Guarantee:
+    """The guarantee that a program's output does not depend on the query around it."""
+    which = f" ({program})" if len(scenario.programs) > 1 else ""
+    return Guarantee(f"the query around it does not change the output{which}", program, same_under=(ANY_PLAN,))
+
+
 def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
 
 
 def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
     """What is to be put to the test, each given as the (scenario, program, perturbation) of its cases: a relation under each of its
-    perturbations by itself, another guarantee on cases as drawn, which have the perturbation ""."""
+    perturbations by itself, another guarantee on cases as drawn, which have the perturbation "". Promises take what the others bring."""
     return [
         frozenset({(s.id, guarantee.program, perturbation)})
         for s in scenarios
         for guarantee in s.guarantees
+        if not (guarantee.promised or guarantee.about_plans)
         for perturbation in ([p.id for p in guarantee.same_under] or [""])
     ]

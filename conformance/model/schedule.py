@@ -18,8 +18,10 @@ from conformance.model.steps import (
     Event,
     FailOnce,
     InvalidSchedule,
+    NoData,
     Partitions,
     Place,
+    Plan,
     Restart,
     Step,
     Wait,
@@ -34,7 +36,9 @@ __all__ = [
     "Event",
     "FailOnce",
     "InvalidSchedule",
+    "NoData",
     "Partitions",
+    "Plan",
     "Restart",
     "Schedule",
     "Step",
@@ -142,6 +146,12 @@ class Schedule:
     def bundles(self) -> tuple[Deliver, ...]:
         """The bundles, and before them the initial state, if there is any."""
         return tuple(step for step in self.steps if isinstance(step, Deliver))
+
+    @property
+    def plan(self) -> str:
+        """The name of the query that the job runs, "" for the plain one."""
+        first = self.steps[0]
+        return first.name if isinstance(first, Plan) else ""
 
     @property
     def initial(self) -> tuple[Event, ...]:

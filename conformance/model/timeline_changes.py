@@ -12,10 +12,13 @@ from dataclasses import replace
 from random import Random
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, FailOnce, Partitions, Restart, Step
+from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, Step
 
-SHIFT = 7 * 86_400_000
-"""How far (ms) times are shifted: a week, a multiple of every window length that divides a day or a week."""
+WEEK = 7 * 86_400_000
+
+SHIFTS = tuple(WEEK * -(-epoch // WEEK) for epoch in (1, 2**32, 1_767_225_600_000, 2**31 * 1000))
+"""How far (ms) times are shifted: a week; past 2**32 ms; into 2026; past 2**31 s, in 2038. Each is a multiple of a week, and so of every
+window length that divides a day or a week."""
 
 PARTITIONS = 5
 """The other partition count. No adapter runs it by default."""
@@ -28,6 +31,16 @@ def _inserted(schedule: Schedule, place: int, step: Step) -> Schedule:
 def empty_bundle(schedule: Schedule, random: Random) -> Schedule:
     """One more bundle, an empty one."""
     return _inserted(schedule, random.randrange(1, len(schedule.steps)), Deliver(0))
+
+
+def no_data(schedule: Schedule, random: Random) -> Schedule:
+    """Bundles without any element: one right after each advance but the last, which then settles without an element, and one
+    anywhere."""
+    places = [place + 1 for place, step in enumerate(schedule.steps[:-1]) if isinstance(step, Advance)]
+    places.append(random.randrange(places[0], len(schedule.steps)))
+    for place in sorted(places, reverse=True):
+        schedule = _inserted(schedule, place, NoData(0))
+    return schedule
 
 
 def finer(schedule: Schedule, random: Random) -> Schedule | None:
@@ -76,8 +89,9 @@ def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
 
 
 def shift(schedule: Schedule, random: Random) -> Schedule:
-    """Every time and watermark SHIFT later."""
-    return Schedule(tuple(step.shifted(SHIFT) for step in schedule.steps))
+    """Every time and watermark later, by one of SHIFTS."""
+    by = random.choice(SHIFTS)
+    return Schedule(tuple(step.shifted(by) for step in schedule.steps))
 
 
 def repartition(schedule: Schedule, random: Random) -> Schedule:

@@ -19,6 +19,7 @@ from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from inspect import getsourcefile
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from conformance.model.engine import Engine, Revised, Sourced
@@ -52,6 +53,17 @@ def adapter_digest(engine: Engine) -> str:
     return digest(parts)
 
 
+def modules_digest(modules: Iterable[str], packages: frozenset[str]) -> str:
+    """Twelve hex digits that identify some modules, and all modules of these packages that they import."""
+    found = _closure(dict.fromkeys(modules), [], packages)
+    return digest({module: source_digest(path) for module, path in found.items()})
+
+
+def source_digest(path: Path) -> str:
+    """Twelve hex digits that identify the statements of a source file."""
+    return _Source.of(path).digest
+
+
 @dataclass(frozen=True)
 class _Source:
     """A source file: a digest of its statements, and the names in it.
@@ -73,9 +85,14 @@ class _Source:
         return _parsed(text) if path.suffix == ".py" else cls(digest(text))
 
 
+PARSER = Lock()
+"""CPython 3.11 fails ("AST constructor recursion depth mismatch") if two threads have syntax trees made at the same time."""
+
+
 @cache
 def _parsed(text: str) -> _Source:
-    tree = ast.parse(text)
+    with PARSER:
+        tree = ast.parse(text)
     nodes = list(_walk(tree))
     imports: list[tuple[int, str, str]] = []
     for node in nodes:

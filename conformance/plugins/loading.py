@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from conformance.model.naming import instead, unknown
 from conformance.model.scenario import Scenario
 from conformance.model.values import digest
 from conformance.plugins.points import import_failure, shown
@@ -90,13 +91,17 @@ def _with_program(port: Port, scenarios: Mapping[str, Scenario], where: str) -> 
     """The port with its scenario's id and its program's name."""
     name = port.scenario if isinstance(port.scenario, str) else port.scenario.id
     if name not in scenarios:
-        there = ", ".join(sorted(scenarios))
-        raise InvalidPort(f"{where}: port {port.name}: unknown scenario {name!r}; there are: {there}")
+        raise InvalidPort(f"{where}: port {port.name}: {unknown('scenario', name, sorted(scenarios))}")
     programs = list(scenarios[name].programs)
     if port.program not in programs and (port.program or len(programs) > 1):
         said = f"unknown program {port.program!r}" if port.program else "program= is missing"
-        raise InvalidPort(f"{where}: port {port.name}: {said}; {name} has: {', '.join(map(repr, programs))}")
-    return port.of(name, port.program or programs[0])
+        raise InvalidPort(f"{where}: port {port.name}: {said}; {instead(port.program, programs, f'{name} has')}")
+    program = port.program or programs[0]
+    if scenarios[name].programs[program].keys:
+        raise InvalidPort(
+            f"{where}: port {port.name}: {name}/{program} has typed keys, and a port's keys are texts; take another"
+        )
+    return port.of(name, program)
 
 
 @lru_cache(maxsize=1)

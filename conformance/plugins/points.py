@@ -1,7 +1,7 @@
 """Entry points: the plugins that installed packages, and the checkout that this package runs from, register.
 
-The groups are ``conformance.engines``, ``conformance.scenarios``, ``conformance.ports``, ``conformance.checkers`` and
-``conformance.reports``. An installed package registers by its metadata. A checkout registers by its ``pyproject.toml``, because
+The groups are ``conformance.engines``, ``conformance.scenarios``, ``conformance.ports``, ``conformance.checkers``,
+``conformance.exports`` and ``conformance.reports``. An installed package registers by its metadata. A checkout registers by its ``pyproject.toml``, because
 metadata are as old as the last installation. Every file in the checkout's folder ``scenarios`` with a ``SCENARIO`` is registered
 by the scenario's id. So a new file in the folder runs without another edit or a reinstallation.
 """
@@ -33,10 +33,13 @@ class InvalidPlugin(ValueError):
     """A file or a module cannot be loaded. The message says in one line which, where in it, and why."""
 
 
+HOME = Path(__file__).resolve().parents[2]
+"""Where this package lies, with the folder of scenarios beside it, in a checkout and where it is installed."""
+
+
 def checkout() -> Path | None:
     """The folder of the checkout that this package runs from; None where the package is installed."""
-    folder = Path(__file__).resolve().parents[2]
-    return folder if (folder / "pyproject.toml").is_file() else None
+    return HOME if (HOME / "pyproject.toml").is_file() else None
 
 
 def registered(group: str) -> dict[str, EntryPoint]:
@@ -49,8 +52,8 @@ def registered(group: str) -> dict[str, EntryPoint]:
     found = {point.name: point for point in _installed(group, tuple(sys.path), but_own=bool(folder))}
     if folder:
         found |= {point.name: point for point in checkout_points(folder) if point.group == f"{PACKAGE}.{group}"}
-        if group == SCENARIOS:
-            found |= _unlisted(folder, {point.module for point in found.values()})
+    if group == SCENARIOS:
+        found |= _unlisted(folder or HOME, {point.module for point in found.values()})
     return dict(sorted(found.items()))
 
 

@@ -18,6 +18,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Protocol, runtime_checkable
 
 from conformance.model.case import program_ref
+from conformance.model.naming import instead
 from conformance.model.scenario import Scenario
 from conformance.plugins.points import InvalidPlugin, load, registered
 
@@ -71,9 +72,8 @@ class Port:
         given = {side: value for side, value in given.items() if value is not None}
         for side, value in given.items():
             if side not in known:
-                raise InvalidPort(
-                    f"port {name}: unknown argument {side!r}; the sides of a port are: {', '.join(known)}"
-                )
+                said = instead(side, known, "the sides of a port are")
+                raise InvalidPort(f"port {name}: unknown argument {side!r}; {said}")
             ask(value, known[side], f"port {name}: {side} is a {known[side].__name__}")
         if not given:
             makers = " or ".join(f"{side}={kind.__name__}(…)" for side, kind in known.items())

@@ -11,6 +11,8 @@ from packaging.version import InvalidVersion, Version
 
 from conformance.model.checker import Checker
 from conformance.model.engine import Engine, Family, Released, Resumable, Setting, bare
+from conformance.model.export import Exportable
+from conformance.model.naming import unknown
 from conformance.model.release import Release
 from conformance.model.scenario import Scenario
 from conformance.plugins.loading import Loaded, asked, loaded, narrowed
@@ -115,7 +117,7 @@ def _load(name: str) -> Engine:
             raise UnknownName(f"unknown engine {name!r}: no such port is loaded; name its file with --load")
     seeded = [f"{family}:NAME" for family, found in _families().items() if found.seeded]
     there = [*engine_ids(), *variant_ids(), *seeded]
-    raise UnknownName(f"unknown engine {name!r}; there are: {', '.join(there)}")
+    raise UnknownName(unknown("engine", name, there))
 
 
 def port_engines() -> list[str]:
@@ -209,8 +211,8 @@ def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:
     own = {scenario.id: scenario for scenario in users().scenarios}
     there = sorted({*there_already, *own})
     wanted = set(names) or set(there)
-    if unknown := sorted(wanted - set(there)):
-        raise UnknownName(f"unknown scenario {unknown[0]!r}; there are: {', '.join(there)}")
+    if gone := sorted(wanted - set(there)):
+        raise UnknownName(unknown("scenario", gone[0], there))
     return [own[name] if name in own else load(there_already[name]) for name in there if name in wanted]
 
 
@@ -235,9 +237,23 @@ def load_checker(name: str) -> Checker:
     return checker
 
 
+def export_names() -> list[str]:
+    """The names of the registered formats of exports. No format is loaded."""
+    return list(registered("exports"))
+
+
+def load_export(name: str) -> Callable[[Exportable], str]:
+    """A format of exports. Raises UnknownName."""
+    there = registered("exports")
+    if name not in there:
+        raise UnknownName(unknown("format", name, there))
+    found: Callable[[Exportable], str] = load(there[name])
+    return found
+
+
 def _checker(name: str) -> Checker:
     there = registered("checkers")
     if name not in there:
-        raise UnknownName(f"unknown checker {name!r}; there are: {', '.join(['local', *there])}")
+        raise UnknownName(unknown("checker", name, ["local", *there]))
     found: Checker = load(there[name])()
     return found

@@ -16,7 +16,7 @@ from typing import Any
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.reading import text_of
-from conformance.results.earlier import FIRST, SECOND
+from conformance.results.earlier import SCHEMAS
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
@@ -210,7 +210,7 @@ class Baseline:
             UnreadableBaseline: it is neither, or of a run that was cut short.
         """
         text = text_of(path, UnreadableBaseline)
-        if any(f'"{schema}"' in text[:300] for schema in (FIRST, SECOND)):
+        if any(f'"{schema}"' in text[:300] for schema in SCHEMAS):
             try:
                 results = Results.read(path)
             except UnreadableResults as error:

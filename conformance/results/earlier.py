@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from conformance.model.values import Json
+from conformance.results.compact import compact
 
 FIRST = "conformance/results/1"
 SECOND = "conformance/results/2"
+THIRD = "conformance/results/3"
+
+SCHEMAS = (FIRST, SECOND, THIRD)
+"""The schemas that can be read, oldest first."""
 
 
 def upgraded(data: Json) -> Json:
@@ -16,9 +21,10 @@ def upgraded(data: Json) -> Json:
     Raises:
         KeyError, TypeError, AttributeError: parts are missing or not of their kind.
     """
-    steps: Mapping[object, Callable[[Json], Json]] = {FIRST: _from_first}
-    schema = data.get("schema") if isinstance(data, dict) else None
-    return steps[schema](data) if isinstance(schema, str) and schema in steps else data
+    for schema, step in STEPS.items():
+        if isinstance(data, dict) and data.get("schema") == schema:
+            data = step(data)
+    return data
 
 
 def _from_first(data: Json) -> Json:
@@ -35,6 +41,11 @@ def _from_first(data: Json) -> Json:
     }
 
 
+def _from_second(data: Json) -> Json:
+    """Each cell had a line of its own, and each schedule and trace stood wherever it was spoken of."""
+    return compact(data | {"schema": THIRD})
+
+
 def _cell(cell: Json) -> Json:
     """A cell with today's words. The reason of a cell that holds also counts timelines."""
     reason = cell["reason"].replace(" clocks, none against", " timelines, none against")
@@ -43,3 +54,7 @@ def _cell(cell: Json) -> Json:
 
 def _renamed(entry: Json, names: Mapping[str, str]) -> Json:
     return {names.get(name, name): value for name, value in entry.items()}
+
+
+STEPS: Mapping[str, Callable[[Json], Json]] = {FIRST: _from_first, SECOND: _from_second}
+"""Schema -> what makes the next one of it, in order."""

@@ -13,6 +13,9 @@ from conformance.model.engine import EngineInfo
 from conformance.model.scenario import Scenario
 from conformance.model.values import Json
 
+LEFT_OUT = "left out: the budget was spent"
+"""The failure of an engine whose turn came after the end of a run's budget."""
+
 
 @dataclass(frozen=True)
 class RunRecord:
@@ -25,7 +28,9 @@ class RunRecord:
         cases: distinct cases, twins included.
         cases_digest: identifies the file of cases.
         timelines: number of timelines of the cases.
-        partial: whether the run was cut short.
+        partial: whether the run was cut short, by an interrupt or by its budget.
+        budget: seconds that the run was given, 0 for as long as it took.
+        left_out: number of packs that the budget left no time for.
         brief: whether the run was a first look (``--quick``): stored witnesses replayed in packs, new ones run alone
             once.
         share: fraction of the selected packs that slow engines ran.
@@ -41,6 +46,8 @@ class RunRecord:
     cases_digest: str = ""
     timelines: int = 0
     partial: bool = False
+    budget: float = 0.0
+    left_out: int = 0
     brief: bool = False
     share: float = 1.0
     all_packs: bool = False
@@ -51,12 +58,16 @@ class RunRecord:
     def to_json(self) -> Json:
         found = asdict(self)
         options = {name: list(found.pop(name)) for name in ("scenarios", "engines")}
+        if not self.budget:
+            del found["budget"], found["left_out"]
         return found | {"options": options}
 
     @property
     def shortened(self) -> list[str]:
         """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
-        found = ["cut short: the results are partial"] if self.partial else []
+        found = ["cut short: the results are partial"] if self.partial and not self.budget else []
+        if self.budget:
+            found.append(f"a budget of {self.budget:g} s left out {self.left_out} packs")
         found += ["brief: a first look"] if self.brief else []
         return [*found, f"slow engines ran {self.share:.0%} of their packs"] if self.share < 1 else found
 
@@ -105,6 +116,19 @@ class PacksRecord:
 
 
 @dataclass(frozen=True)
+class KeptRecord:
+    """How much of an engine's evidence earlier runs had kept.
+
+    Attributes:
+        answers: number of answers to packs that were not asked for again.
+        oldest: when the engine gave the oldest of them (YYYY-MM-DD, UTC), "" for none.
+    """
+
+    answers: int = 0
+    oldest: str = ""
+
+
+@dataclass(frozen=True)
 class EngineRecord:
     """An engine as the run met it.
 
@@ -114,6 +138,8 @@ class EngineRecord:
         versions: name -> version, the framework first; a setting's name has a dot.
         features: by the name of the feature.
         failure: why the engine did not run, or not to its end; "" if it did.
+        kept: how much of its evidence is from earlier runs.
+        answers: question -> whether the engine accepted or refused it, see ``Questioned``.
     """
 
     title: str = ""
@@ -124,6 +150,8 @@ class EngineRecord:
     features: Mapping[str, FeatureRecord] = field(default_factory=dict)
     packs: PacksRecord = PacksRecord()
     failure: str = ""
+    kept: KeptRecord = KeptRecord()
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, info: EngineInfo) -> EngineRecord:
@@ -143,7 +171,14 @@ class EngineRecord:
             },
             packs=PacksRecord(*info.packs),
             failure=info.failure,
+            kept=KeptRecord(*info.kept),
+            answers=info.answers,
         )
+
+    @property
+    def age(self) -> str:
+        """That evidence is from earlier runs, and how old it is, in words; "" if all of it is new."""
+        return f"from the cache, oldest {self.kept.oldest}" if self.kept.answers else ""
 
     @property
     def framework(self) -> tuple[str, str] | None:
@@ -156,6 +191,7 @@ class EngineRecord:
         return replace(self, failure=self.failure or why)
 
     def to_json(self) -> Json:
+        kept = {"kept": asdict(self.kept)} if self.kept.answers else {}
         return {
             "title": self.title,
             "shown_as": self.shown_as,
@@ -165,6 +201,8 @@ class EngineRecord:
             "features": {name: asdict(feature) for name, feature in self.features.items()},
             "packs": asdict(self.packs),
             "failure": self.failure,
+            **kept,
+            "answers": dict(self.answers),
         }
 
     @classmethod
@@ -181,6 +219,8 @@ class EngineRecord:
             },
             packs=PacksRecord(data["packs"]["run"], data["packs"]["drawn"]),
             failure=data["failure"],
+            kept=KeptRecord(**data.get("kept", {})),
+            answers=data.get("answers", {}),
         )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
+from conformance.model.naming import unknown
+from conformance.plugins.points import registered
 from conformance.plugins.registry import UnknownName
 from conformance.results.results import Results
 
-GROUP = "conformance.reports"
+GROUP = "reports"
+"""The group of their entry points."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Report:
 
 def report_names() -> list[str]:
     """The names of the registered reports, in order. No report is loaded."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return list(registered(GROUP))
 
 
 def load_report(name: str) -> Report:
@@ -37,9 +39,9 @@ def load_report(name: str) -> Report:
     Raises:
         UnknownName: there is no such report.
     """
-    points = {point.name: point for point in entry_points(group=GROUP)}
+    points = registered(GROUP)
     if name not in points:
-        raise UnknownName(f"unknown report {name!r}; there are: {', '.join(report_names())}")
+        raise UnknownName(unknown("report", name, report_names()))
     found: Any = points[name].load()
     return found if isinstance(found, Report) else Report(found)
 

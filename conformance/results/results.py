@@ -1,6 +1,7 @@
 """Results: what a run found, as one file that every report reads.
 
-``results.schema.json`` beside this module fixes the form of the file. Files of earlier versions can be read, too.
+``results.schema.json`` beside this module fixes the form of the file, and ``compact`` makes it. Files of earlier
+versions can be read, too.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from conformance.judgement.agreement import Agreement
 from conformance.judgement.cell import Folded, MatrixCell
 from conformance.judgement.stability import Stability
@@ -24,7 +23,8 @@ from conformance.model.engine import bare
 from conformance.model.reading import json_of
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
-from conformance.results.earlier import SECOND as SCHEMA
+from conformance.results import compact
+from conformance.results.earlier import THIRD as SCHEMA
 from conformance.results.earlier import upgraded
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.witness import UnreadableWitness, Witness
@@ -104,7 +104,7 @@ class Results:
 
     def to_json(self) -> dict[str, Json]:
         """The content of the file, in the form of ``results.schema.json``."""
-        return {
+        everything = {
             "schema": SCHEMA,
             "run": self.run.to_json(),
             "environment": {engine: record.to_json() for engine, record in self.environment.items()},
@@ -116,9 +116,10 @@ class Results:
             "witnesses": {name: witness.to_json() for name, witness in self.witnesses.items()},
             "timing": self.timing,
         }
+        return compact.compact(everything)
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(compact.text(self.to_json()), encoding="utf-8")
 
     @classmethod
     def read(cls, path: Path) -> Results:
@@ -141,6 +142,8 @@ class Results:
             raise UnreadableResults(
                 f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})"
             )
+        import jsonschema  # here, because most commands read no results
+
         try:
             jsonschema.validate(data, schema())
         except jsonschema.ValidationError as error:
@@ -148,6 +151,10 @@ class Results:
             raise UnreadableResults(
                 f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
             ) from None
+        try:
+            data = compact.plain(data)
+        except compact.Contradiction as error:
+            raise UnreadableResults(f"{name} is not a valid results file: {error}") from None
         if wrong := next(_wrong(data), None):
             raise UnreadableResults(f"{name} is not a valid results file: {wrong}")
         try:

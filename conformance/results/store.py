@@ -3,6 +3,7 @@
 cases/0000.parquet              the cases of a batch
 traces/ENGINE/0000.parquet      the engine's traces of the cases that it got
 traces/ENGINE/engine.json       the engine as the run met it
+handed/ENGINE/0000.parquet      the cases that the engine got, if some of them are the engine's own (plan twins)
 checks/ENGINE/0000.parquet      the check results
 """
 
@@ -51,7 +52,7 @@ class Store:
         for number, cases in enumerate(batches):
             write_cases(part / self.cases(number).name, cases)
             yield cases
-        for name in ("cases", "traces", "checks"):
+        for name in ("cases", "traces", "handed", "checks"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         part.rename(self.folder / "cases")
 
@@ -71,6 +72,18 @@ class Store:
     def traces(self, engine: str, batch: int) -> Path:
         return self.folder / "traces" / file_name(engine) / f"{batch:04}.parquet"
 
+    def write_handed(self, engine: str, batch: int, cases: Iterable[Case]) -> None:
+        """Store the cases that an engine got, because some of them are not in the batch."""
+        write_cases(self._own(engine, batch), cases)
+
+    def handed(self, engine: str, batch: int) -> Path:
+        """A file with the cases of a batch that an engine got, perhaps among others."""
+        own = self._own(engine, batch)
+        return own if own.exists() else self.cases(batch)
+
+    def _own(self, engine: str, batch: int) -> Path:
+        return self.folder / "handed" / file_name(engine) / f"{batch:04}.parquet"
+
     def checks(self, engine: str, batch: int) -> Path:
         return self.folder / "checks" / file_name(engine) / f"{batch:04}.parquet"
 
@@ -88,7 +101,8 @@ class Store:
             return [], Runs()
         table = tables.read(path)
         handed = set(table.column("case").to_pylist())
-        cases = [case for case in self.read_cases(batch) if case.id in handed]
+        known = tables.cases_of(tables.read(self.handed(engine, batch)))
+        cases = [case for case in known if case.id in handed]
         return cases, tables.runs_of(table, {case.id: case for case in cases})
 
     def read_traces(self, engine: str, batch: int) -> Traces:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from conformance.judgement.evidence import Against, Evidence, Runs, Traces
 from conformance.judgement.stability import Stability, StabilityGrade
 from conformance.model.case import Case
 from conformance.model.equivalence import Equivalence
-from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import canonical
@@ -95,7 +95,7 @@ def run_table(cases: Iterable[Case], runs: Runs) -> pa.Table:
         lost, fault = runs.lost.get(case.id), runs.faults.get(case.id)
         touched = case.id not in runs.untouched
         rows.append((case.id, family(case), packs.get(case.id), emissions, not touched, lost, fault))
-    counts = [[[c.step, c.delivered, c.received, c.reported_late] for c in run.counts] for _, run in runs.packs]
+    counts = [[list(astuple(count)) for count in run.counts] for _, run in runs.packs]
     metadata = {COUNTS: json.dumps(counts), NOTES: json.dumps(dict(sorted(runs.notes.items())))}
     return _table(rows, TRACES.with_metadata(metadata))
 
@@ -119,10 +119,18 @@ def runs_of(table: pa.Table, cases: Mapping[str, Case]) -> Runs:
     metadata = table.schema.metadata
     counts = json.loads(metadata[COUNTS])
     for pack, members in sorted(packs.items()):
-        run = PackRun({}, tuple(StepCount(*count) for count in counts[pack]))
+        run = PackRun({}, tuple(map(_count, counts[pack])))
         runs.packs.append((Pack(tuple(members)), run))
     runs.notes = json.loads(metadata[NOTES])
     return runs
+
+
+def _count(stored: list[Any]) -> StepCount:
+    """A count as it was stored. Those of harness 0.1.0 are not told by program."""
+    step, delivered, received, late, *parts = stored
+    return StepCount(
+        step, delivered, received, late, tuple(ProgramCount(*part) for part in (parts[0] if parts else ()))
+    )
 
 
 def pack_run_table(pack: Pack, run: PackRun) -> pa.Table:

@@ -2,30 +2,66 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from conformance.generation.cases import Exercised, draw_cases
-from conformance.generation.examples import seeded
-from conformance.generation.readings import exercised_by_any_reading
+from conformance.execution.kept import Kept
 from conformance.model.case import Case
 from conformance.model.scenario import Scenario
+from conformance.model.values import digest
+from conformance.plugins.adapter import adapter_digest
+from conformance.plugins.registry import load_engine
+from conformance.plugins.source import JUDGING, harness_digest, scenario_digest
+from conformance.results import tables
 from conformance.results.store import Digest, Store, read_cases
 from conformance.run.options import Options
+
+if TYPE_CHECKING:
+    from conformance.generation.cases import Exercised
 
 BATCH = 200
 """Number of cases for each guarantee that are generated, run and checked at a time. Only one batch is in memory."""
 
 
-def batches(scenarios: Sequence[Scenario], wanted: int, seed: int, exercised: Exercised) -> Iterator[list[Case]]:
-    """The cases that a run with this seed generates, ``wanted`` cases for each guarantee, at most BATCH at a time."""
+def batches(
+    scenarios: Sequence[Scenario], wanted: int, seed: int, exercised: Exercised, kept: Kept | None = None
+) -> Iterator[list[Case]]:
+    """The cases that a run with this seed generates, ``wanted`` cases for each guarantee, at most BATCH at a time. Cases of a
+    scenario that an earlier run generated in the same way are read from ``kept``."""
+    # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
+    from conformance.generation.cases import draw_cases
+    from conformance.generation.examples import seeded
+
     known: set[str] = set()
     number = -(-wanted // BATCH)
+    drawn_as = {scenario.id: _drawn_as(scenario, wanted, seed) for scenario in scenarios} if kept else {}
     for batch in range(number):
         mine = wanted // number + (batch < wanted % number)
-        cases = draw_cases(scenarios, mine, seeded(seed, "batch", batch) if batch else seed, exercised, known)
+        there: dict[str, list[Case]] = {}
+        for name, how in drawn_as.items():
+            if kept and (cases := kept.table(f"cases/{how}-{batch}", tables.cases_of)) is not None:
+                there[name] = cases
+        if missing := [scenario for scenario in scenarios if scenario.id not in there]:
+            batch_seed = seeded(seed, "batch", batch) if batch else seed
+            there |= {scenario.id: [] for scenario in missing}
+            for case in draw_cases(missing, mine, batch_seed, exercised, known):
+                there[case.scenario].append(case)
+            if kept:
+                for scenario in missing:
+                    kept.keep_table(f"cases/{drawn_as[scenario.id]}-{batch}", tables.case_table(there[scenario.id]))
+        cases = [case for scenario in scenarios for case in there[scenario.id]]
         known |= {case.digest for case in cases}
         yield cases
+
+
+def _drawn_as(scenario: Scenario, wanted: int, seed: int) -> str:
+    """Identifies all that the cases of a scenario depend on. The reference is a part of it: it says what a case puts to the test."""
+    parts = [list(scenario.programs), [guarantee.id for guarantee in scenario.guarantees]]
+    code = [scenario_digest(scenario.id), harness_digest(JUDGING), adapter_digest(load_engine("reference"))]
+    return digest([scenario.id, parts, code, version("hypothesis"), platform.python_version(), wanted, BATCH, seed])
 
 
 @dataclass
@@ -40,8 +76,8 @@ class Drawn:
 class Drawing:
     """Generates or reads the cases of a run, and stores them."""
 
-    def __init__(self, options: Options, store: Store) -> None:
-        self._options, self._store = options, store
+    def __init__(self, options: Options, store: Store, kept: Kept | None = None) -> None:
+        self._options, self._store, self._kept = options, store, kept if not options.fresh else None
         self._drawing = self._stop_asked = False
 
     def execute(self) -> Drawn:
@@ -70,6 +106,8 @@ class Drawing:
         if options.cases_from:
             yield from read_cases(options.cases_from, options.scenarios)
             return
+        from conformance.generation.readings import exercised_by_any_reading
+
         exercised = exercised_by_any_reading(options.scenarios)
 
         def until_stopped(cases: list[Case]) -> list[frozenset[str]]:
@@ -77,7 +115,7 @@ class Drawing:
                 raise KeyboardInterrupt
             return exercised(cases)
 
-        drawn = batches(options.scenarios, options.wanted, options.seed, until_stopped)
+        drawn = batches(options.scenarios, options.wanted, options.seed, until_stopped, self._kept)
         while True:
             self._drawing = True
             try:

@@ -62,4 +62,11 @@ class EngineDone:
     available: bool
 
 
-Event = RunStarted | WitnessUnknown | BatchBegun | PackDone | Confirming | CellDone | EngineDone
+@dataclass(frozen=True)
+class Unusable:
+    """A file that an earlier run kept cannot be used, or a new one cannot be written. The run goes on without it."""
+
+    line: str
+
+
+Event = Unusable | RunStarted | WitnessUnknown | BatchBegun | PackDone | Confirming | CellDone | EngineDone

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from conformance.model.runs import Pack
 from conformance.model.scenario import Scenario
+
+MANY = 50_000
+"""The first registered checker that can run here checks a run with more cases than this."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Parts of an engine's packs: pack n is in part n modulo ``of``."""
+
+    numbers: tuple[int, ...] = (0,)
+    of: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all packs."""
+        return len(self.numbers) == self.of
+
+    def taken(self, packs: Sequence[Pack]) -> tuple[Pack, ...]:
+        return tuple(pack for number, pack in enumerate(packs) if number % self.of in self.numbers)
 
 
 @dataclass(frozen=True)
@@ -25,6 +46,13 @@ class Options:
         share: fraction of the selected packs that slow engines run.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process. Every stored witness is replayed in a pack, confirmed here or not.
+        traces: the folder of kept traces, which answer in the place of engines; None for none.
+        fresh: engines answer everything. Their answers are kept.
+        traces_beside: other folders of kept traces, to read from.
+        traces_out: a folder that gets a copy of all kept traces that the run uses or makes.
+        parts: engine -> the part of its packs that it runs. Without a part, it runs all.
+        shelves: engine -> the name of its kept traces, if they were made elsewhere.
+        budget: seconds for the whole run; None for as long as it takes. What tells most runs first.
     """
 
     engines: tuple[str, ...]
@@ -39,3 +67,10 @@ class Options:
     all_packs: bool = False
     share: float = 1.0
     brief: bool = False
+    traces: Path | None = None
+    fresh: bool = False
+    traces_beside: tuple[Path, ...] = ()
+    traces_out: Path | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    shelves: Mapping[str, str] = field(default_factory=dict)
+    budget: float | None = None

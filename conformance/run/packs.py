@@ -9,15 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from conformance.execution.cached import Process
+from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.packing import chosen, halves, packs_of
-from conformance.execution.watched import GivenUp, Watched
+from conformance.execution.packing import halves, packs_of
+from conformance.execution.watched import GivenUp
+from conformance.generation.goals import promised
+from conformance.generation.plans import plan_twins
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from conformance.model.scenario import Scenario, asked_by, programs_of
+from conformance.model.scenario import Scenario, programs_of
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,14 @@ class Choice:
     """The selection of the packs of a batch for an engine.
 
     Attributes:
-        packs: the packs that the engine runs.
+        packs: the packs that the engine runs, those of plan twins last.
         drawn: number of packs in the batch.
+        own: the plan twins, which are this engine's alone.
     """
 
     packs: tuple[Pack, ...]
     drawn: int
+    own: tuple[Case, ...] = ()
 
     @property
     def cases(self) -> list[Case]:
@@ -41,24 +47,50 @@ def choice_of(
     cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
 ) -> Choice:
     """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
-    the engine's capabilities say how many, and the engine takes this ``share`` of them."""
+    the engine's budget decides, of which the choice uses this ``share``."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
-    drawn = packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-    most = max(2, round(can.packs * share))  # a twin also needs the pack of its base
-    return Choice(tuple(drawn if all_packs else chosen(drawn, most, asked_by(scenarios))), len(drawn))
+    asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
+    promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
+    packs: list[Pack] = []
+    total = 0
+    # A typed value that an engine cannot encode may end a whole query, so typed programs, and misfits among them, share no pack with others.
+    for kind, part in KINDS.items():
+        group = [case for case in mine if _kind(programs[program_ref(case.scenario, case.program)]) == kind]
+        drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+        total += len(drawn)
+        if drawn and not all_packs:
+            from conformance.generation.readings import exercised_by_any_reading
+
+            drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share * part)
+        packs += drawn
+    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share)
+    planned = packs_of(own, can.largest_pack, broad=can.heavy)
+    return Choice((*packs, *planned), total + len(planned), tuple(own))
+
+
+KINDS = {"plain": 0.7, "typed": 0.1, "misfits": 0.1, "keys": 0.1}
+"""Kinds of programs -> the part of a slow engine's budget that is theirs."""
+
+
+def _kind(program: Program) -> str:
+    if program.keys:
+        return "keys"
+    return "misfits" if program.misfits else "typed" if program.types else "plain"
 
 
 @dataclass
 class Given:
-    """The results of packs, and the failure of the engine's process, "" if it did not fail."""
+    """The results of packs, the failure of the engine's process, "" if it did not fail, and the packs that did not run."""
 
     runs: Runs = field(default_factory=Runs)
     failure: str = ""
+    left_out: list[Pack] = field(default_factory=list)
 
     def add(self, other: Given) -> None:
         self.runs.merge(other.runs)
         self.failure = self.failure or other.failure
+        self.left_out += other.left_out
 
 
 AGAIN = 2
@@ -76,13 +108,13 @@ class Processes:
 
     def __init__(
         self,
-        engine: Watched,
-        restart: Callable[[], Watched] | None = None,
-        beside: Callable[[], Watched] | None = None,
+        engine: Process,
+        restart: Callable[[], Process] | None = None,
+        beside: Callable[[], Process] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         self._engine, self._restart, self._beside, self.interrupted = engine, restart, beside, interrupted
-        self._fresh: Watched | None = None
+        self._fresh: Process | None = None
         self._lock = threading.Lock()
 
     @property
@@ -90,7 +122,7 @@ class Processes:
         """The reason why the engine gets no more packs, "" while it gets packs."""
         return self._engine.given_up
 
-    def living(self) -> Watched:
+    def living(self) -> Process:
         """The engine, restarted if its process has ended."""
         with self._lock:
             if not self._engine.alive and self._restart and not (self.interrupted() or self.given_up):
@@ -98,7 +130,7 @@ class Processes:
                     self._engine = self._restart()
             return self._engine
 
-    def again(self, failed: Watched, error: EngineDown, times: int) -> Watched | None:
+    def again(self, failed: Process, error: EngineDown, times: int) -> Process | None:
         """The process for another run of a pack that failed for the time ``times``. None if another run cannot help:
         the engine hung, or is given up."""
         if times > AGAIN or self.interrupted() or not self._restart or isinstance(error, (NoAnswer, GivenUp)):
@@ -107,7 +139,7 @@ class Processes:
             return engine if (engine := self.living()).alive else None
         return failed if times < AGAIN else self._other()
 
-    def _other(self) -> Watched | None:
+    def _other(self) -> Process | None:
         with self._lock:
             if (self._fresh is None or not self._fresh.alive) and self._beside:
                 with suppress(CannotRun):
@@ -115,10 +147,19 @@ class Processes:
             return self._fresh if self._fresh and self._fresh.alive else None
 
 
-def run_packs(processes: Processes, packs: tuple[Pack, ...], parallel: int, done: Callable[[], None]) -> Given:
-    """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack."""
+def run_packs(
+    processes: Processes,
+    packs: tuple[Pack, ...],
+    parallel: int,
+    done: Callable[[], None],
+    go_on: Callable[[], bool] = lambda: True,
+) -> Given:
+    """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack. Once ``go_on`` says no, no further pack
+    runs."""
 
     def run(pack: Pack) -> Given:
+        if not go_on():
+            return Given(left_out=[pack])
         given = run_pack(processes, pack)
         done()
         return given
@@ -136,7 +177,7 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
     slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed = Given(), 0
-    engine: Watched | None = processes.living()
+    engine: Process | None = processes.living()
     while engine and pack.cases:
         try:
             run = engine.run(pack)

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.reference import reference_traces
@@ -25,6 +24,7 @@ from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine, mutant_engine
 from conformance.run.drawing import batches
 from conformance.run.packs import choice_of
+from conformance.run.processes import answers
 
 SCHEMA = "conformance/power/1"
 
@@ -99,8 +99,12 @@ def power_of(
     mutants: Iterable[str],
     asked: Asked,
     progress: Callable[[str], None] = lambda text: None,
+    processes: int = 1,
 ) -> Power:
-    """The power of a run on the engine ``name`` with these options: every mutant runs on the cases and packs of that run."""
+    """The power of a run on the engine ``name`` with these options: every mutant runs on the cases and packs of that run, in so many
+    processes side by side."""
+    from conformance.generation.readings import exercised_by_any_reading
+
     scenarios, mutants = tuple(scenarios), list(mutants)
     engine = load_engine(name)
     info = EngineInfo(name, engine.title, engine.capabilities)
@@ -113,17 +117,24 @@ def power_of(
         run, drawn = run + len(choice.packs), drawn + choice.drawn
         bench = _Bench(scenarios, info, choice.packs)
         taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
-        for mutant in (mutant for mutant in mutants if mutant not in caught):
-            if broken := bench.broken(mutant):
+
+        def tried(mutant: str) -> tuple[tuple[str, str] | None, bool]:
+            """A guarantee that the mutant breaks, and whether the engine could show the mutant."""
+            broken = bench.broken(mutant)  # noqa: B023
+            return broken, bool(broken) or (mutant not in seen and taken.sees(mutant))  # noqa: B023
+
+        left = [mutant for mutant in mutants if mutant not in caught]
+        for mutant, (broken, visible) in zip(left, answers(tried, left, processes), strict=True):
+            if broken:
                 caught[mutant] = broken
-            elif mutant not in seen and taken.sees(mutant):
+            elif visible:
                 seen.add(mutant)
             progress(f"mutant {mutant}: {'caught' if mutant in caught else 'not caught'}")
     left = [mutant for mutant in mutants if mutant not in caught and mutant not in seen]
     if left and asked.wanted < VISIBLE:
         for cases in batches(scenarios, VISIBLE, asked.seed, exercised):
             taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
-            seen |= {mutant for mutant in left if taken.sees(mutant)}
+            seen |= {mutant for mutant, sees in zip(left, answers(taken.sees, left, processes), strict=True) if sees}
     missed = tuple(mutant for mutant in mutants if mutant in seen and mutant not in caught)
     hidden = tuple(mutant for mutant in left if mutant not in seen)
     return Power(name, asked, run, drawn, caught, missed, hidden)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.execution.watched import Watched
+from conformance.execution.cached import Process
 from conformance.model.engine import EngineInfo
 from conformance.run.hosts import Hosts, host_names
 from conformance.run.turn import Turn
@@ -51,7 +51,7 @@ def run_queue(turns: Sequence[Turn], hosts: Hosts, cases: Cases) -> None:
     """Runs the turns of engines. Engines in a queue's first process replay their witnesses while cases are generated.
     Another process starts at the turn of its first engine."""
     first = host_names(turns[0].info)
-    begun: dict[str, Watched | None] = {t.info.id: t.begin() for t in turns if host_names(t.info) == first}
+    begun: dict[str, Process | None] = {t.info.id: t.begin() for t in turns if host_names(t.info) == first}
     if not cases.wait():
         return
     for number, turn in enumerate(turns):

@@ -20,6 +20,7 @@ from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import not_run_alone, still_violated
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
+from conformance.model.naming import instead, unknown
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
 from conformance.results.record import EngineRecord, ScenarioRecord
@@ -49,13 +50,13 @@ def check_again(
         raise UnusableTraces(f"{folder} has no stored traces; name the folder of a run (its --out)")
     before = Results.read(folder / "results.json")
     asked = list(engines) or store.engines
-    if unknown := [name for name in asked if name not in store.engines]:
-        raise UnusableTraces(f"{folder} has no traces of {unknown[0]!r}; there are: {', '.join(store.engines)}")
+    if absent := [name for name in asked if name not in store.engines]:
+        raise UnusableTraces(f"{folder} has no traces of {absent[0]!r}; {instead(absent[0], store.engines)}")
     infos = [store.read_engine(name) for name in asked]
     wanted = list(scenarios) or list(before.run.scenarios)
     there = {scenario.id: scenario for scenario in (*load_scenarios(), *users_scenarios())}
     if gone := [name for name in wanted if name not in there]:
-        raise UnknownName(f"unknown scenario {gone[0]!r}; there are: {', '.join(sorted(there))}")
+        raise UnknownName(unknown("scenario", gone[0], sorted(there)))
     return _Check(store, before, infos, [there[name] for name in wanted], out, checker).run(prepare)
 
 

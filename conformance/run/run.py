@@ -11,17 +11,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.metadata import version
 
+from conformance.execution.kept import Kept
 from conformance.judgement.agreement import Agreement
+from conformance.model.engine import EngineInfo
 from conformance.model.values import digest as digest_of
-from conformance.plugins.registry import load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.plugins.source import DRIVING, harness_digest
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.store import Store
 from conformance.results.witness import stored_witnesses
+from conformance.run.budget import Budget
 from conformance.run.checks import Checks, agreements_of
 from conformance.run.drawing import Drawing, Drawn
-from conformance.run.events import Event, RunStarted, WitnessUnknown
+from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
+from conformance.run.kept_checks import KeptChecks
 from conformance.run.options import Options
 from conformance.run.queues import Cases, queues, run_queue
 from conformance.run.turn import EngineOutcome, Shared, Turn
@@ -36,11 +41,18 @@ class Run:
         self.options, self.on_event = options, on_event
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
-        self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
+        self.kept: Kept | None = None
+        if options.traces:
+            beside, out = options.traces_beside, options.traces_out
+            self.kept = Kept(options.traces, beside, out, report=lambda line: on_event(Unusable(line)))
+        kept = KeptChecks(self.kept) if self.kept and not options.fresh else None
+        self.checks = Checks(
+            options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"), kept=kept
+        )
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown
-        self._drawing = Drawing(options, self.store)
+        self._drawing = Drawing(options, self.store, self.kept)
 
     def execute(self) -> Results:
         """Runs everything that the options ask for.
@@ -54,12 +66,19 @@ class Run:
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         for witness in self._unknown:
             self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))
-        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event)
+        infos = [EngineInfo(e.id, e.title, e.capabilities) for e in map(load_engine, options.engines)]
+        named = [[info.id for info in queue] for queue in queues(infos)]
+        budget = Budget(options.budget, named)
+        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget)
         turns = {name: Turn(name, shared) for name in options.engines}
-        in_queues = [[turns[info.id] for info in queue] for queue in queues(turn.info for turn in turns.values())]
+        in_queues = [[turns[name] for name in queue] for queue in named]
         cases = Cases()
+        if self.kept:
+            harness_digest(
+                DRIVING
+            )  # here, since Hypothesis has syntax trees made as well while the threads run: see PARSER
         try:
-            with ThreadPoolExecutor(max_workers=len(in_queues)) as pool:
+            with ThreadPoolExecutor(max_workers=max(1, len(in_queues))) as pool:
                 jobs = [pool.submit(run_queue, queue, self.hosts, cases) for queue in in_queues]
                 try:
                     drawn = self._drawing.execute()
@@ -78,6 +97,8 @@ class Run:
                     job.result()
         finally:
             self.hosts.close_all()
+            if self.kept:
+                self.kept.prune()
         return self._results([turn.outcome for turn in turns.values()], drawn, seconds, started)
 
     def stop(self, *_: object) -> None:
@@ -105,7 +126,9 @@ class Run:
                 cases=drawn.cases,
                 cases_digest=str(drawn.digest),
                 timelines=len(drawn.timelines),
-                partial=self.hosts.interrupted,
+                partial=self.hosts.interrupted or any(o.left_out or not o.cells for o in outcomes if options.budget),
+                budget=options.budget or 0.0,
+                left_out=sum(outcome.left_out for outcome in outcomes),
                 brief=options.brief,
                 share=options.share,
                 all_packs=options.all_packs,

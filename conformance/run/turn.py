@@ -13,36 +13,46 @@ from typing import TypeVar
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, with_replays
 from conformance.confirmation.targets import Violation
+from conformance.execution.cached import Cached, Process, Shelf, shelf_of
+from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown
+from conformance.execution.kept import Kept
 from conformance.execution.watched import FirstRuns, Watched
 from conformance.judgement.batches import Judgement, cells_asked
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
 from conformance.judgement.stability import Stability
-from conformance.judgement.verdict import broken, replayed_once
+from conformance.judgement.verdict import broken, replayed_once, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.runs import Pack
+from conformance.model.scenario import asked_by, programs_of
 from conformance.plugins.adapter import adapter_digest
-from conformance.plugins.registry import load_engine
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
 from conformance.results.claims import opposed
+from conformance.results.record import LEFT_OUT
 from conformance.results.store import Store, file_name
 from conformance.results.witness import Witness
+from conformance.run.budget import Budget, most_telling_first
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
-from conformance.run.options import Options
-from conformance.run.packs import Processes, choice_of, run_packs
+from conformance.run.options import Options, Part
+from conformance.run.packs import Choice, Processes, choice_of, run_packs
 
 T = TypeVar("T")
+P = TypeVar("P")
+
+CONFIRMING = 1
+"""The seed for hashes of the process that confirms witnesses: another one than that of the first process."""
 
 
 @dataclass
 class EngineOutcome:
     """The results of one engine. ``answered`` says whether the engine gave any trace, ``available`` whether the engine
-    could start."""
+    could start. ``left_out`` counts the packs that a budget left no time for."""
 
     info: EngineInfo
     cells: list[MatrixCell] = field(default_factory=list)
@@ -53,11 +63,13 @@ class EngineOutcome:
     seconds: dict[str, float] = field(default_factory=dict)
     effort: dict[str, int] = field(default_factory=dict)
     available: bool = True
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Data that all engines of a run share. ``stored`` holds the stored witnesses."""
+    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier
+    runs."""
 
     options: Options
     store: Store
@@ -65,6 +77,8 @@ class Shared:
     hosts: Hosts
     stored: list[Witness]
     on_event: Callable[[Event], None]
+    kept: Kept | None = None
+    budget: Budget = field(default_factory=lambda: Budget(None, ()))
 
 
 class Turn:
@@ -73,22 +87,26 @@ class Turn:
 
     def __init__(self, name: str, shared: Shared) -> None:
         engine = load_engine(name)
+        self._engine = engine
         self.info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
+        self._chosen: tuple[int, Choice] | None = None
+        self._shelf: Shelf | None = None
+        self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
 
-    def begin(self) -> Watched | None:
+    def begin(self) -> Process | None:
         """Starts the engine and replays its stored witnesses. None if the engine cannot start."""
         return self._guarded(self._begin)
 
-    def open(self) -> Watched | None:
+    def open(self) -> Process | None:
         """Starts the engine. None if the engine cannot start."""
         return self._guarded(self._open)
 
-    def run(self, engine: Watched) -> None:
-        """Runs, judges and confirms all batches of cases."""
-        self._guarded(partial(self._run_batches, engine))
+    def run(self, engine: Process) -> None:
+        """Runs, judges and confirms all batches of cases. Of an engine that several shards share, runs this shard's packs alone."""
+        self._guarded(partial(self._run_batches if self._part.whole else self._run_part, engine))
 
     def _guarded(self, do: Callable[[], T]) -> T | None:
         try:
@@ -106,31 +124,61 @@ class Turn:
         self.outcome.cells = [broken(*place, info, info.failure) for place in asked]
         self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=True))
 
-    def _begin(self) -> Watched | None:
+    def _begin(self) -> Process | None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
         if not (engine := self._open()):
             return None
         outcome.seconds["start"] = time.monotonic() - started
-        stored = [] if info.lacks else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        stored = (
+            []
+            if info.lacks or 0 not in self._part.numbers
+            else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
+        )
         packed = {w.id for w in stored if self._options.brief or confirmed_here(w, info)}
         outcome.replays = replay_all(engine, stored, self._options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 
-    def _open(self) -> Watched | None:
-        info, hosts = self.info, self._run.hosts
+    def _open(self) -> Process | None:
+        info, hosts, kept = self.info, self._run.hosts, self._run.kept
+        if self._run.budget.spent:
+            self.outcome.available = False
+            info.failure = LEFT_OUT
+            self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+            return None
+        if kept and not self._shelf:
+            # A stored witness may have neighbours of scenarios that the run does not ask for.
+            programs = {**programs_of(load_scenarios()), **programs_of(self._options.scenarios)}
+            options, elsewhere = self._options, self._options.shelves.get(info.id, "")
+            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
         try:
-            engine = hosts.open(info)
+            engine = self._behind(self._start)
         except CannotRun as error:
             self.outcome.available = False
             info.failure = "interrupted" if hosts.interrupted else str(error)
-            self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
+            if not hosts.interrupted:  # the run says that by itself
+                self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
-        return Watched(engine, self._first_runs)
+        info.answers = engine.answers
+        return engine
 
-    def _run_batches(self, engine: Watched) -> None:
+    def _start(self) -> Process:
+        return Watched(self._run.hosts.open(self.info), self._first_runs)
+
+    def _start_beside(self) -> Process:
+        return Watched(self._run.hosts.open_beside(self.info), self._first_runs)
+
+    def _start_again(self) -> AnyEngine:
+        return self._run.hosts.open_again(self.info)
+
+    def _behind(self, start: Callable[[], P], hash_seed: int = 0) -> P | Cached:
+        """An engine behind its kept traces if there are any, otherwise the engine itself. Raises what ``start`` raises."""
+        return Cached(self._shelf, start, hash_seed) if self._shelf else start()
+
+    def _run_batches(self, engine: Process) -> None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
+        self._run.budget.begin(info.id)
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self._options.scenarios, info)
         for batch in () if info.lacks else self._store.batches:
@@ -142,30 +190,59 @@ class Turn:
             outcome.seconds["packs"] += ran - begun
             outcome.seconds["checks"] += time.monotonic() - ran
         self._conclude(judgement, engine)
+        self._chosen = None
+        info.kept = self._shelf.age if self._shelf else info.kept
         if not info.lacks:
             self._store.write_engine(info, self._options.engines.index(info.id))
         before = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
         outcome.seconds["all"] = before + time.monotonic() - started
         self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
-    def _run_batch(self, engine: Watched, batch: int) -> tuple[list[Case], Runs]:
+    def _run_part(self, engine: Process) -> None:
+        info, started = self.info, time.monotonic()
+        for batch in () if info.lacks else self._store.batches:
+            self._run_batch(engine, batch)
+        info.kept = self._shelf.age if self._shelf else info.kept
+        self._run.on_event(EngineDone(info.id, time.monotonic() - started, info.failure, available=True))
+
+    def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
         info, options, on_event = self.info, self._options, self._run.on_event
-        cases = self._store.read_cases(batch)
-        choice = choice_of(cases, info.capabilities, options.scenarios, options.share, options.all_packs)
-        info.packs = info.packs[0] + len(choice.packs), info.packs[1] + choice.drawn
-        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(choice.packs), choice.drawn))
+        choice = self._choice(batch)
+        packs, budget = self._part.taken(choice.packs), self._run.budget
+        if budget.limited:
+            packs = most_telling_first(packs, asked_by(options.scenarios))
+        if choice.own:
+            self._store.write_handed(info.id, batch, choice.cases)
+        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs), choice.drawn))
         hosts = self._run.hosts
         processes = Processes(
             engine,
-            restart=lambda: Watched(hosts.open(info), self._first_runs),
-            beside=lambda: Watched(hosts.open_beside(info), self._first_runs),
+            restart=lambda: self._behind(self._start),
+            beside=lambda: self._behind(self._start_beside),
             interrupted=lambda: hosts.interrupted,
         )
-        given = run_packs(processes, choice.packs, info.capabilities.parallel, done=lambda: on_event(PackDone(info.id)))
+        given = run_packs(
+            processes,
+            packs,
+            info.capabilities.parallel,
+            done=lambda: on_event(PackDone(info.id)),
+            go_on=lambda: budget.packs_go_on(info.id),
+        )
         info.failure = info.failure or given.failure
-        tables.write(self._store.traces(info.id, batch), tables.run_table(choice.cases, given.runs))
-        return choice.cases, given.runs
+        info.packs = info.packs[0] + len(packs) - len(given.left_out), info.packs[1] + choice.drawn
+        self.outcome.left_out += len(given.left_out)
+        cases = _without(choice.cases, given.left_out)
+        tables.write(self._store.traces(info.id, batch), tables.run_table(cases, given.runs))
+        return cases, given.runs
+
+    def _choice(self, batch: int) -> Choice:
+        """The packs of a batch that this engine runs. The last choice is kept, because it takes seconds to make."""
+        if self._chosen is None or self._chosen[0] != batch:
+            options, cases = self._options, self._store.read_cases(batch)
+            share, every = options.share, options.all_packs
+            self._chosen = batch, choice_of(cases, self.info.capabilities, options.scenarios, share, every)
+        return self._chosen[1]
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
         info, checks = self.info, self._run.checks
@@ -176,7 +253,7 @@ class Turn:
             checked = checks.check_here(info, batch, cases, runs)
         judgement.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
 
-    def _conclude(self, judgement: Judgement, engine: Watched) -> None:
+    def _conclude(self, judgement: Judgement, engine: Process) -> None:
         """Makes cells from the results of all batches, and confirms the violated cells."""
         outcome, replays, on_event = self.outcome, self.outcome.replays, self._run.on_event
         violations: list[Violation] = []
@@ -191,8 +268,12 @@ class Turn:
         on_event(Confirming(self.info.id, len(violations)))
         started = time.monotonic()
         confirmer = self._confirmer(engine)
-        confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
+        if self._run.budget.goes_on(self.info.id):
+            confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
+        else:
+            confirmed = [unanswered_alone(v.cell, EngineDown("the budget was spent")) for v in violations]
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
+        self._doubt(engine, violations, confirmed)
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
         if self._options.brief:
@@ -207,24 +288,29 @@ class Turn:
         for cell in outcome.cells:
             on_event(CellDone(cell))
 
-    def _confirmer(self, engine: Watched) -> Confirmer:
+    def _doubt(self, engine: Process, violations: list[Violation], confirmed: list[MatrixCell]) -> None:
+        """Asks the engine again, in the next run, for packs with failures that did not happen again."""
+        for violation, cell in zip(violations, confirmed, strict=True):
+            if isinstance(engine, Cached) and cell.verdict is Verdict.UNKNOWN and not self._run.hosts.interrupted:
+                for pack in filter(None, map(self._pack_of, (against.case for against in violation.against[:1]))):
+                    engine.doubt(pack)
+
+    def _confirmer(self, engine: Process) -> Confirmer:
         info, checks, brief = self.info, self._run.checks, self._options.brief
         return Confirmer(
             info,
             self._options.scenarios,
             reference=checks.reference(info.capabilities.lateness),
             specified=checks.reference(None),
-            start=lambda: engine if brief and engine.alive else self._run.hosts.open_again(info),
+            start=lambda: engine if brief and engine.alive else self._behind(self._start_again, CONFIRMING),
             alone=1 if brief else RUNS_ALONE,
             pack_of=self._pack_of,
         )
 
     def _pack_of(self, case: Case) -> Pack | None:
         """The pack in which the engine ran this case, whatever the case's origin."""
-        can, options = self.info.capabilities, self._options
         for batch in self._store.batches:
-            cases = self._store.read_cases(batch)
-            for pack in choice_of(cases, can, options.scenarios, options.share, options.all_packs).packs:
+            for pack in self._choice(batch).packs:
                 if any(member.digest == case.digest for member in pack.cases):
                     return pack
         return None
@@ -240,3 +326,9 @@ class Turn:
             self._run.checks.reference(info.capabilities.lateness),
         )
         return [Violation(*violation) for violation in found]
+
+
+def _without(cases: list[Case], packs: list[Pack]) -> list[Case]:
+    """The cases that are in none of the packs, without twins of cases that are."""
+    gone = {case.id for pack in packs for case in pack.cases}
+    return [case for case in cases if case.id not in gone and case.base not in gone]

@@ -4,15 +4,18 @@ state calls."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from conformance.execution.packing import packs_of
 from conformance.model.case import Case
 from conformance.model.engine import Engine
+from conformance.model.keys import TypedKey
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Trace
+from conformance.model.types import Long, Refused, String, shown
 from conformance.model.values import Json
 from conformance.plugins.registry import load_engine
 
@@ -74,6 +77,45 @@ def _plain(target: str, result: Any) -> Any:
 class OnValue(Interpreter):
     cells = {"value": Cell.VALUE}
     timers = ()
+
+
+class OnTypedValue(OnValue):
+    """A value in the engine's own state of whole numbers."""
+
+    types = {"value": Long()}
+
+
+class OnTypedKeys(Interpreter):
+    """A bag by keys of two types. Every event also emits the key that it was handed."""
+
+    cells = {"bag": Cell.BAG}
+    timers = ()
+    keys = {
+        "1": TypedKey(Long(), 1),
+        "2**40": TypedKey(Long(), 2**40),
+        "a": TypedKey(String(), "a"),
+        "A": TypedKey(String(), "A"),
+    }
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        super().on_event(event, state, timers, emit)
+        emit([event.id, "key", shown(event.key)])
+
+
+class OnNullKeys(OnTypedKeys):
+    """A null is a key beside the empty text."""
+
+    keys = {"null": TypedKey(String(), None), "empty": TypedKey(String(), "")}
+
+
+class OnMisfits(OnTypedValue):
+    """A value that does not fit may be refused."""
+
+    misfits = True
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        with suppress(Refused):
+            super().on_event(event, state, timers, emit)
 
 
 class OnBag(Interpreter):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from conformance.model.case import Case
+from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack, PackRun
@@ -57,7 +58,8 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
             "and values of lists, dicts with text as keys, text and numbers"
         )
     bundles = [step.id for step in pack.timeline if isinstance(step, Deliver) and not step.initial]
-    if [count.step for count in run.counts] != bundles:
+    # A step without a bundle has a count where the engine says that it dropped rows there.
+    if [count.step for count in run.counts if count.step in bundles or not count.reported_late] != bundles:
         raise AdapterFault(
             f"{where}: there are counts of the steps {[count.step for count in run.counts]}, the bundles are {bundles}; "
             "give one StepCount a bundle, in order"
@@ -67,6 +69,16 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
             raise AdapterFault(
                 f"{where}: step {count.step} counts {count.delivered} rows as delivered, the schedule has {rows}; count "
                 "the rows of all cases of the pack"
+            )
+        by_program = {part.program: part for part in count.programs}
+        rows_of = Counter(program_ref(case.scenario, case.program) for case, _ in pack.bundle(count.step))
+        if by_program and (
+            {name: part.delivered for name, part in by_program.items() if part.delivered} != rows_of
+            or sum(part.received for part in by_program.values()) != count.received
+        ):
+            raise AdapterFault(
+                f"{where}: the counts by program of step {count.step} do not add up to those of its bundle; count each row "
+                "for its own program, or leave programs empty"
             )
     if run.untouched and not any(isinstance(step, FailOnce) for step in pack.timeline):
         raise AdapterFault(f"{where}: cases are called untouched though no attempt was to fail; leave untouched empty")

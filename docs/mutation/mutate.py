@@ -135,7 +135,7 @@ def by_selftest(path: Path) -> Callable[[str], bool]:
     from conformance.generation.readings import exercised_by_any_reading
     from conformance.model.scenario import Observation
     from conformance.plugins.registry import load_engine, load_scenarios, mutant_ids
-    from conformance.run.selftest import _Bench
+    from conformance.run.bench import Bench
 
     module = importlib.import_module(f"scenarios.{path.stem}")
     (scenario,) = [s for s in load_scenarios() if s.id == module.SCENARIO.id]
@@ -144,13 +144,13 @@ def by_selftest(path: Path) -> Callable[[str], bool]:
     names = {g.id: (g.predicate or g.accounting).__name__ for g in checked}
     reference, engines = [], {}
     for seed in range(SEEDS):
-        bench = _Bench([scenario], draw_cases([scenario], WANTED, seed, exercised))
+        bench = Bench([scenario], draw_cases([scenario], WANTED, seed, exercised))
         for program in scenario.programs:
             ref = f"{scenario.id}/{program}"
-            reference.append((program, bench._cases[ref], bench._run(load_engine("reference"), ref)))
+            reference.append((program, bench._cases[ref], bench._run(load_engine("reference"), bench._cases[ref])))
             for mutant in mutant_ids() if seed == 0 else ():
-                runs = bench._run(load_engine(f"mutant:{mutant}"), ref)
-                engines[mutant, program] = (bench._suspects(ref, runs.traces), runs)
+                runs = bench._run(load_engine(f"mutant:{mutant}"), bench._cases[ref])
+                engines[mutant, program] = (bench._suspects(bench._cases[ref], runs.traces), runs)
 
     def against(space: dict[str, object], guarantee: object, cases: list, runs: object) -> tuple[int, bool]:
         """(how often it was put to the test, whether anything speaks against it)."""

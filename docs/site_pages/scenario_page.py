@@ -16,9 +16,9 @@ from conformance.model.perturbation import BY_ID, PERTURBATIONS
 from conformance.model.program import FixedWindows, Program
 from conformance.model.scenario import Domain, Guarantee, Scenario, opposite_of
 from conformance.results.witness import Witness
+from reports.advice import Advice
 from reports.witnesses import witness_lines
 from reports.words import counted
-from site_pages.advice import Advice
 from site_pages.measured import Breach, Measured, in_repository
 from site_pages.rendering import order, rendered
 from site_pages.source import documented, sources

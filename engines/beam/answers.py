@@ -37,9 +37,11 @@ def of_prism(options: list[str]) -> dict[Feature, str]:
 
     return {
         Feature.RETRY: a_failing_bundle(prism()),
+        Feature.MISFITS: a_text_in_a_number(prism()),
         Feature.COALESCED: an_advance_before_a_bundle(prism()),
         Feature.LATE_COUNTER: counters_after_a_late_element(prism()),
         Feature.PROCESSING_TIME: a_timer_in_processing_time(prism()),
+        Feature.NO_DATA: an_event_without_elements(prism()),
         **of_local_runners(),
     }
 
@@ -80,8 +82,10 @@ def of_direct_runner(options: list[str]) -> dict[Feature, str]:
         Feature.WATERMARK: stream,
         Feature.COALESCED: stream,
         Feature.RETRY: a_failing_bundle(direct()),
+        Feature.MISFITS: a_text_in_a_number(direct()),
         Feature.LATE_COUNTER: counters_after_bounded_input(direct()),
         Feature.PROCESSING_TIME: stream,
+        Feature.NO_DATA: stream,
         **of_local_runners(),
     }
 
@@ -173,6 +177,13 @@ def a_timer_in_processing_time(runner: Runner) -> str:
     return _order(runner, stream, _ProcessingTimer())
 
 
+def an_event_without_elements(runner: Runner) -> str:
+    """The bundles of a stateful DoFn that a stream of an element and of an event without elements leads to."""
+    stream = TestStream().add_elements([TimestampedValue(("k", "first"), 1)]).advance_watermark_to(20)
+    stream.add_elements([]).advance_watermark_to_infinity()
+    return f"of an element and an event without elements, {_order(runner, stream, _Bundles())}"
+
+
 def _order(runner: Runner, stream: TestStream, dofn: beam.DoFn) -> str:
     """The order in which a DoFn saw the elements and timers of a stream, or the runner's error."""
     seen.clear()
@@ -206,6 +217,28 @@ def a_failing_bundle(runner: Runner) -> str:
     except Exception as error:
         return f"after {len(seen)} attempt: {str(error).strip().splitlines()[-1][:200]}"
     return f"no error after {len(seen)} attempts"
+
+
+class _WritesAText(beam.DoFn):
+    """Writes a text into the state of a number."""
+
+    NUMBER = userstate.ReadModifyWriteStateSpec("number", beam.coders.VarIntCoder())
+
+    def process(self, element: Any, number: Any = beam.DoFn.StateParam(NUMBER)) -> None:  # noqa: B008
+        number.write(element[1])
+        seen.append("the write returned")
+
+
+def a_text_in_a_number(runner: Runner) -> str:
+    """What becomes of a text that is written into the state of a number."""
+    seen.clear()
+    pipeline = beam.Pipeline(**runner)
+    pipeline | beam.Create([("k", "text")]) | _typed() | beam.ParDo(_WritesAText())
+    try:
+        pipeline.run().wait_until_finish()
+    except Exception as error:
+        return f"{', '.join(seen)}, then: {str(error).strip().splitlines()[-1][:200]}"
+    return f"{', '.join(seen)}, no error"
 
 
 def test_stream_on_fn_api_runner() -> str:

@@ -46,6 +46,7 @@ class BeamAuto(environment.OfBeam):
     id = "beam-auto"
     title = "Beam DirectRunner (Python, bounded)"
     capabilities = CAPABILITIES
+    roots = staticmethod(prism_binary.roots)
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 import apache_beam as beam
+from apache_beam.transforms.window import TimestampedValue
 
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
@@ -23,6 +24,8 @@ from engines.beam import pipeline as shared
 from engines.beam import sink
 from engines.beam.collecting import collected
 from engines.beam.sink import Kind
+from engines.beam.typed_keys import Typed
+from engines.typed_keys import types_in_use
 
 Finish = Callable[[Callable[[beam.Pipeline], None]], str]
 """Is given what builds a pipeline, runs it to its end, and returns a note on how it ran (none: "")."""
@@ -39,32 +42,42 @@ def run(pack: Pack, groups: Iterable[Mapping[str, Program]], finish: Finish) -> 
             f"a schedule of {len(pack.timeline)} steps cannot be driven on bounded input; it takes one bundle"
         )
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
+    groups = tuple(groups)
+    types = types_in_use(pack, {name: program for group in groups for name, program in group.items()})
     notes: dict[str, str] = {}
-    for group in groups:
-        cases = Pack(tuple(case for case in pack.cases if program_ref(case.scenario, case.program) in group))
+    for programs, typed in (part for group in groups for part in shared.by_key(group, types)):
+        cases = Pack(tuple(case for case in pack.cases if program_ref(case.scenario, case.program) in programs))
+        rows = _rows(cases, typed)
         seen = sink.Collected()
         with sink.collecting(seen):
-            note = finish(partial(_build, cases, group))
-        notes |= dict.fromkeys(group, note) if note else {}
-        for case, emission in _emissions(cases, seen):
+            note = finish(partial(_build, rows, programs, typed))
+        notes |= dict.fromkeys(programs, note) if note else {}
+        for case, emission in _emissions(cases, rows, seen):
             emissions[case].append(emission)
     return replace(collected(pack, emissions), notes=notes)
 
 
-def _build(pack: Pack, programs: Mapping[str, Program], pipeline: beam.Pipeline) -> None:
-    (windowing,) = {program.windowing for program in programs.values()}
+def _rows(pack: Pack, typed: Typed | None) -> list[TimestampedValue]:
+    """The elements of a pack; those with keys of one type, if ``typed`` has one."""
     bundle = pack.timeline[1].id
     rows = [shared.element(case, event, bundle) for case, event in pack.bundle(bundle)]
+    return [row for row in rows if typed is None or typed.has(row.value)]
+
+
+def _build(
+    rows: list[TimestampedValue], programs: Mapping[str, Program], typed: Typed | None, pipeline: beam.Pipeline
+) -> None:
+    (windowing,) = {program.windowing for program in programs.values()}
     created = pipeline | beam.Create([(row.value, row.timestamp) for row in rows], reshuffle=False)
-    elements = created | beam.MapTuple(beam.window.TimestampedValue) | shared.typed()
+    elements = created | beam.MapTuple(TimestampedValue) | shared.typed()
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    shared.Branch(elements, windowing, programs).run_programs() | "see outputs" >> beam.ParDo(sink.Outputs())
+    shared.Branch(elements, windowing, programs, typed).run_programs() | "see outputs" >> beam.ParDo(sink.Outputs())
 
 
-def _emissions(pack: Pack, seen: sink.Collected) -> Iterator[tuple[str, Emission]]:
+def _emissions(pack: Pack, given: list[TimestampedValue], seen: sink.Collected) -> Iterator[tuple[str, Emission]]:
     """(case, emission) of everything that came out, in order."""
-    _, bundle, end = (step.id for step in pack.timeline)
-    wanted = [(case.id, event.id) for case, event in pack.bundle(bundle)]
+    end = pack.timeline[2].id
+    wanted = [(row.value[0][1], row.value[1][1]) for row in given]
     rows = [(element[0][1], element[1][1]) for element in seen.of(Kind.INPUT)]
     if rows != wanted:
         raise NotDriven(f"{len(wanted)} elements were to be delivered in order, {len(rows)} came in")

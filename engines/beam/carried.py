@@ -20,6 +20,7 @@ from engines.beam import pipeline as shared
 from engines.beam import sink
 from engines.beam.checkpointing import SelfCheckpointing
 from engines.beam.sink import Kind
+from engines.typed_keys import types_in_use
 
 START = -1
 """The step of the first element; it sets the timers that show the watermark."""
@@ -59,8 +60,8 @@ def build(pipeline: beam.Pipeline, pack: Pack, programs: Mapping[str, Program]) 
     keyed | "show the watermark" >> beam.ParDo(ShowWatermark())
     elements = steps | "take apart" >> beam.ParDo(TakeApart()).with_output_types(shared.ELEMENT)
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    for branch in shared.branches(elements, programs):
-        branch.run_programs() | f"see {branch.windowing}" >> beam.ParDo(sink.Outputs())
+    for branch in shared.branches(elements, programs, types_in_use(pack, programs)):
+        branch.run_programs() | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
 
 
 def _same(element: Any) -> Any:

@@ -18,6 +18,7 @@ from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.utils.timestamp import Timestamp
 
+from conformance.model.keys import TypedKey, seen
 from conformance.model.program import (
     NO_TIME,
     Cell,
@@ -32,11 +33,13 @@ from conformance.model.program import (
 )
 from conformance.model.schedule import Event
 from conformance.model.values import Json
-from engines.beam import sink
+from engines.beam import sink, typed_cells
+from engines.beam.typed_keys import Typed
 from engines.failing import INJECTED, SENTINEL
+from engines.map_in_a_value import MapInAValue
 
-Key = tuple[str, str, str]
-"""(program, case, key): what state is kept by."""
+Key = tuple[str, str, Any]
+"""(program, case, key): what state is kept by. The key is a text, or the value of a typed key."""
 
 Emitted = tuple[str, str, str, int | None, Output]
 """(program, case, key, step of the event that caused it or None for a timer's, what was put out)."""
@@ -130,26 +133,11 @@ class Combining(Bag):
         return total
 
 
-class Map:
+class Map(MapInAValue):
     """No such state in Beam Python 2.77.0: a dictionary in a ReadModifyWriteState."""
 
     def __init__(self, state: Any) -> None:
-        self._value = Value(state)
-
-    def get(self, key: str, default: Json = None) -> Json:
-        return self._value.get({}).get(key, default)
-
-    def put(self, key: str, value: Json) -> None:
-        self._value.set({**self._value.get({}), key: value})
-
-    def remove(self, key: str) -> None:
-        self._value.set({k: v for k, v in self._value.get({}).items() if k != key})
-
-    def items(self) -> list[tuple[str, Json]]:
-        return list(self._value.get({}).items())
-
-    def clear(self) -> None:
-        self._value.clear()
+        super().__init__(Value(state))
 
 
 ANY = FastPrimitivesCoder()
@@ -160,6 +148,19 @@ CELLS: Mapping[Cell, tuple[type, Callable[[str], Any]]] = {
     Cell.MAP: (Map, lambda name: userstate.ReadModifyWriteStateSpec(name, ANY)),
     Cell.COMBINING: (Combining, lambda name: userstate.CombiningValueStateSpec(name, ANY, sum)),
 }
+
+
+def _spec(program: Program, cell: str, variable: str) -> Any:
+    kind = program.cells[cell]
+    typed = program.types.get(cell)
+    return typed_cells.spec(variable, kind, typed) if typed else CELLS[kind][1](variable)
+
+
+def _cell(program: Program, cell: str, state: Any) -> Any:
+    kind = program.cells[cell]
+    if cell in program.types:
+        return typed_cells.TYPED[kind](state, program.types[cell], guarded, guarded_write)
+    return CELLS[kind][0](state)
 
 
 class TaggedTimers:
@@ -189,26 +190,28 @@ def _rebuild(number: int) -> Any:
     return _BUILT[number]()
 
 
-def build(programs: Mapping[str, Program]) -> Any:
-    """A DoFn for elements ((program, case, key), (step, event id, value)) that runs ``programs`` by name."""
+def build(programs: Mapping[str, Program], typed: Typed | None = None) -> Any:
+    """A DoFn for elements ((program, case, key), (step, event id, value)) that runs ``programs`` by name. ``typed`` says what is done with
+    typed keys."""
     variables = {
         (name, cell): f"p{number}_{cell}"
         for number, (name, program) in enumerate(sorted(programs.items()))
         for cell in program.cells
     }
-    specs = {variable: CELLS[programs[name].cells[cell]][1](variable) for (name, cell), variable in variables.items()}
+    specs = {variable: _spec(programs[name], cell, variable) for (name, cell), variable in variables.items()}
     processing_time = by_processing_time(programs.values())
     timer = userstate.TimerSpec("timer", TimeDomain.REAL_TIME if processing_time else TimeDomain.WATERMARK)
     number = len(_BUILT)
 
     def state_of(program: str, given: Mapping[str, Any]) -> State:
-        cells = programs[program].cells
-        return State({cell: CELLS[kind][0](given[variables[program, cell]]) for cell, kind in cells.items()})
+        mine = programs[program]
+        return State({cell: _cell(mine, cell, given[variables[program, cell]]) for cell in mine.cells})
 
     def run(
         key: Key, step: int | None, callback: str, subject: Event | Timer, given: Mapping[str, Any], now: int
     ) -> Iterator[Emitted]:
-        program, case, user_key = key
+        program, case, _ = key
+        name = programs[program].key_name(key_of(key))
         attempts.case = case
         timers = TaggedTimers(given["timer_"], programs[program].timers, key, now)
         try:
@@ -216,7 +219,10 @@ def build(programs: Mapping[str, Program]) -> Any:
         except EngineFault as fault:
             raise EngineFault(f"[case {case}] {fault}") from fault
         for output in outputs:
-            yield program, case, user_key, step, output
+            yield program, case, name, step, output
+
+    def key_of(key: Any) -> str | TypedKey:
+        return typed.handed(key[2]) if typed else key[2]
 
     def start_bundle(self: Any) -> None:
         attempts.touched.clear()
@@ -228,7 +234,7 @@ def build(programs: Mapping[str, Program]) -> Any:
             attempts.fail_first(step, number)
             return iter(())
         sink.note(sink.Kind.HANDED, sink.Handed(number, self.bundle, key, step, event_id))
-        event = Event(event_id, key[2], value, given["time_"].micros // 1000)
+        event = Event(event_id, seen(key_of(key)), value, given["time_"].micros // 1000)
         return run(key, step, "on_event", event, given, moments.get(step, 0))
 
     def on_timer(self: Any, **given: Any) -> Iterator[Emitted]:
@@ -236,7 +242,7 @@ def build(programs: Mapping[str, Program]) -> Any:
         name, _, tag = given["tag_"].partition("/")
         time = given["time_"].micros // 1000
         told = NO_TIME if processing_time else time
-        return run(key, None, "on_timer", Timer(name, tag, key[2], told), given, time)
+        return run(key, None, "on_timer", Timer(name, tag, seen(key_of(key)), told), given, time)
 
     common = {"time_": beam.DoFn.TimestampParam, "timer_": beam.DoFn.TimerParam(timer)}
     common |= {variable: beam.DoFn.StateParam(spec) for variable, spec in specs.items()}

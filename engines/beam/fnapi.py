@@ -64,7 +64,9 @@ class BeamFnApi(environment.OfBeam):
             Feature.WATERMARK: refused,
             Feature.COALESCED: refused,
             Feature.PROCESSING_TIME: refused,
+            Feature.NO_DATA: refused,
             Feature.RETRY: answers.a_failing_bundle({"runner": FnApiRunner()}),
+            Feature.MISFITS: answers.a_text_in_a_number({"runner": FnApiRunner()}),
             **answers.of_local_runners(),
             Feature.LATE_COUNTER: answers.counters_after_bounded_input({"runner": FnApiRunner()}),
         }

@@ -25,7 +25,18 @@ NO_PROGRAM = unsupported("a transform of Beam's own (2.77.0) runs no program")
 FEATURES = {
     **CAPABILITIES.features,
     **dict.fromkeys(
-        (*(Feature[cell.name] for cell in Cell), Feature.NULL, Feature.EVENT_TIMERS, Feature.PROCESSING_TIMERS),
+        (
+            *(Feature[cell.name] for cell in Cell),
+            *(
+                Feature.NULL,
+                Feature.NULL_KEYS,
+                Feature.TYPED,
+                Feature.MISFITS,
+                Feature.TYPED_KEYS,
+                Feature.EVENT_TIMERS,
+                Feature.PROCESSING_TIMERS,
+            ),
+        ),
         NO_PROGRAM,
     ),
     Feature.RETRY: unsupported(
@@ -174,6 +185,7 @@ class BeamNative(BeamDirect):
             largest_pack=CAPABILITIES.largest_pack,
             host="beam-native",
             native_operator=transform.native_operator,
+            plans=CAPABILITIES.plans,
         )
 
     def apply(self, branch: Branch) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,9 @@ from conformance.model.case import Case, program_ref
 from conformance.model.program import FixedWindows, Program, Windowing
 from conformance.model.runs import Pack
 from conformance.model.schedule import Event
+from conformance.model.types import Type
 from engines.beam import dofn
+from engines.beam.typed_keys import Typed, kinds_of
 from engines.failing import SENTINEL
 
 ELEMENT = tuple[tuple[str, str, str], typing.Any]
@@ -65,6 +67,14 @@ def by_windowing(programs: Mapping[str, Program]) -> dict[Windowing, dict[str, P
     return found
 
 
+def by_key(programs: Mapping[str, Program], types: Iterable[Type]) -> list[tuple[Mapping[str, Program], Typed | None]]:
+    """The programs with texts as keys, and those with typed keys for each of these types that they have."""
+    plain = {name: program for name, program in programs.items() if not program.keys}
+    typed = {name: program for name, program in programs.items() if program.keys}
+    found: list[tuple[Mapping[str, Program], Typed | None]] = [(plain, None)] if plain else []
+    return found + [(typed, Typed(kind, typed)) for kind in types if kind in kinds_of(typed)]
+
+
 @dataclass(frozen=True)
 class Branch:
     """The part of a pipeline that runs the programs of one windowing.
@@ -73,31 +83,46 @@ class Branch:
         elements: the collection of the elements of all programs.
         windowing: that of these programs.
         programs: "scenario/program" -> the program.
+        typed: the type of the keys that this branch is for; None for programs with texts as keys.
     """
 
     elements: Any
     windowing: Windowing
     programs: Mapping[str, Program]
+    typed: Typed | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells the branch from the others in labels."""
+        return f"{self.windowing} {self.typed.kind}" if self.typed else f"{self.windowing}"
 
     @property
     def own(self) -> Any:
-        """Those of the elements that are for these programs."""
+        """Those of the elements that are for these programs, and for keys of this type."""
         among = beam.Filter(_Among(frozenset(self.programs))).with_output_types(ELEMENT)
-        return self.elements | f"for {self.windowing}" >> among
+        mine = self.elements | f"for {self.name}" >> among
+        if not self.typed:
+            return mine
+        of_type = mine | f"with keys of {self.name}" >> beam.Filter(self.typed.has).with_output_types(ELEMENT)
+        return of_type | f"keys of {self.name}" >> beam.Map(self.typed.put).with_output_types(self.typed.element)
 
     def run_programs(self) -> Any:
         """The emissions of the programs."""
-        return self.run(dofn.build(self.programs))
+        return self.run(dofn.build(self.programs, self.typed))
 
     def run(self, stateful: Any) -> Any:
         """What a DoFn in the place of the programs puts out."""
-        windowed = self.own | f"into {self.windowing}" >> window_into(self.windowing)
-        return windowed | f"programs of {self.windowing}" >> beam.ParDo(stateful).with_output_types(typing.Any)
+        windowed = self.own | f"into {self.name}" >> window_into(self.windowing)
+        return windowed | f"programs of {self.name}" >> beam.ParDo(stateful).with_output_types(typing.Any)
 
 
-def branches(elements: Any, programs: Mapping[str, Program]) -> list[Branch]:
-    """A branch for each windowing of the programs."""
-    return [Branch(elements, windowing, mine) for windowing, mine in by_windowing(programs).items()]
+def branches(elements: Any, programs: Mapping[str, Program], types: Iterable[Type] = ()) -> list[Branch]:
+    """A branch for each windowing of the programs, and for each of these types of their keys."""
+    return [
+        Branch(elements, windowing, own, typed)
+        for windowing, mine in by_windowing(programs).items()
+        for own, typed in by_key(mine, types)
+    ]
 
 
 class _Among:

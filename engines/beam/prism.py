@@ -50,6 +50,7 @@ class BeamPrism(environment.OfBeam):
     id = "beam-prism"
     title = "Beam PrismRunner (Python, TestStream)"
     capabilities = CAPABILITIES
+    roots = staticmethod(prism_binary.roots)
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None

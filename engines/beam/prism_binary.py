@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import platform
@@ -11,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -63,6 +65,25 @@ def built_from(binary: Path) -> str:
             return found[1].decode() if found else ""
 
 
+def roots() -> dict[str, str]:
+    """What identifies the binary that is there; nothing where there is none yet."""
+    try:
+        binary = find()
+    except CannotRun:
+        binary = None
+    return {"prism": _content_of(str(binary), binary.stat().st_mtime_ns)} if binary else {}
+
+
+@cache
+def _content_of(binary: str, changed: int) -> str:
+    """A digest of a binary's content. ``changed`` is its time of change."""
+    digest = hashlib.sha256()
+    with Path(binary).open("rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()[:12]
+
+
 def _beam() -> str:
     return version("apache-beam")
 
@@ -110,7 +131,8 @@ def _install(go: str, folder: Path) -> None:
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS
     )
     if done.returncode:
-        raise subprocess.SubprocessError((done.stderr.strip().splitlines() or ["no message"])[-1])
+        said = [line.strip() for line in done.stderr.splitlines() if not line.startswith("go: downloading")]
+        raise subprocess.SubprocessError(" ".join(said) or "no message")
 
 
 @contextmanager
@@ -134,7 +156,7 @@ def _alone(lock: Path) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     if isinstance(error, subprocess.TimeoutExpired):
         return f"not done within {BUILD_SECONDS} s"
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return str(error).splitlines()[0][:300] if str(error) else type(error).__name__
 
 
 def _none_to_be_had(why: str) -> CannotRun:

@@ -7,26 +7,37 @@ Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id l
 from __future__ import annotations
 
 from conformance.model.engine import Family
+from conformance.model.naming import unknown
 from conformance.plugins.registry import UnknownName
 from engines.mutants import (
     callbacks,
     capacity,
     collections,
+    containers,
+    counts,
     delivery,
     emissions,
+    epochs,
     failures,
+    handed_keys,
     initial_state,
     inspection,
     keys,
     lateness,
+    misfits,
+    moments,
     neighbours,
+    no_data,
     output,
     partitions,
+    plans,
     rare,
     restarts,
     state,
     timers,
     ttl,
+    typed_keys,
+    types,
 )
 from engines.mutants.registry import mutants_of
 from engines.reference import CaseRun, Reference
@@ -34,6 +45,7 @@ from engines.reference import CaseRun, Reference
 MUTANTS = mutants_of(
     (
         lateness,
+        counts,
         keys,
         state,
         collections,
@@ -43,14 +55,23 @@ MUTANTS = mutants_of(
         restarts,
         failures,
         partitions,
+        plans,
         delivery,
         output,
         timers,
         emissions,
         callbacks,
         capacity,
+        no_data,
         rare,
         neighbours,
+        epochs,
+        types,
+        moments,
+        containers,
+        misfits,
+        typed_keys,
+        handed_keys,
     )
 )
 
@@ -69,7 +90,7 @@ def mutant(name: str) -> Reference:
     """
     names = name.split("+")
     if len(names) > 2 or not set(names) <= MUTANTS.keys():
-        raise UnknownName(f"unknown mutant {name!r}; there are: {', '.join(sorted(MUTANTS))}")
+        raise UnknownName(unknown("mutant", name, sorted(MUTANTS)))
     engine = Reference()
     engine.id = f"mutant:{name}"
     engine.title = "reference, but " + ", and ".join(MUTANTS[part].words for part in names)

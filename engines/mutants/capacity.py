@@ -34,7 +34,7 @@ class KeysOfABundleCutOff(CaseRun):
 class ThirdKeySharesState(CaseRun):
     def scope(self, event: Event) -> tuple[str, int]:
         key, window = super().scope(event)
-        keys = list(dict.fromkeys(a.event.key for a in self.case.schedule.arrivals))
+        keys = list(dict.fromkeys(self.identity(a.event.key) for a in self.case.schedule.arrivals))
         return (keys[0] if len(keys) > 2 and key == keys[2] else key), window
 
 

@@ -74,6 +74,12 @@ class FirstOutputOfAKeyLost(_Emissions):
         return [e for e in emissions if e.key in seen or seen.add(e.key)]  # type: ignore[func-returns-value]
 
 
+@bug("output that is null is lost")
+class NullOutputLost(_Emissions):
+    def changed(self, emissions: list[Emission]) -> list[Emission]:
+        return [e for e in emissions if e.value is not None or e.error]
+
+
 @bug("nothing comes out")
 class NothingComesOut(_Emissions):
     def changed(self, emissions: list[Emission]) -> list[Emission]:

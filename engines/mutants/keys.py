@@ -22,7 +22,7 @@ class StateSharedAcrossKeys(CaseRun):
 @bug("all windows of a key share one state")
 class StateSharedAcrossWindows(CaseRun):
     def scope(self, event: Event) -> Scope:
-        return event.key, 0
+        return super().scope(event)[0], 0
 
 
 class _KeyChanged(CaseRun):

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.model.program import Cell
 from conformance.model.values import Json
 from engines.reference import CaseRun
-from engines.reference_cells import ExpiringValue, Value
+from engines.reference_cells import TYPED, ExpiringValue, Value
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,23 @@ def ttl_bug(words: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[Expi
 
         _mark(cell, words, Bugged)
         return cell
+
+    return mark
+
+
+def typed_bug(words: str) -> Callable[[type], type]:
+    """The class is what the mutant has before each class of the reference's cells with a type."""
+
+    def mark(bugged: type) -> type:
+        class Bugged(CaseRun):
+            def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
+                if name not in self.program.types:
+                    return super().cell(asked, stored, name)
+                made = type(bugged.__name__, (bugged, TYPED[asked]), {})
+                return made(stored, name, self.program.types[name])
+
+        _mark(bugged, words, Bugged)
+        return bugged
 
     return mark
 

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
-from conformance.model.feature import NATIVE, Feature, Support, emulated, unsupported
+from conformance.model.engine import Budget, CannotRun, Capabilities, EngineGone, Setting
+from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
-from engines.budgets import SPARK_PYTHON
-from engines.spark import releases, session
+from engines.budgets import SPARK_PLANS, SPARK_PYTHON
+from engines.spark import plans, refusals, releases, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,6 +30,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.WATERMARK: NATIVE,
     Feature.PROCESSING_TIME: NATIVE,
     Feature.COALESCED: NATIVE,
+    Feature.NO_DATA: NATIVE,
     Feature.PARTITIONS: NATIVE,
     Feature.RESTART: NATIVE,
     Feature.RETRY: NATIVE,
@@ -38,7 +39,10 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.INSPECTION: unsupported(
         "the adapter of the state data source knows the variables of transformWithState alone (Spark 4.3.0)"
     ),
-    Feature.LATE_COUNTER: NATIVE,
+    Feature.LATE_COUNTER: limited(
+        "Spark counts late rows of a micro-batch for all programs of the query together; "
+        "the rows that a program received are counted for each program"
+    ),
     Feature.EMISSIONS: NATIVE,
 }
 
@@ -57,12 +61,21 @@ STORES = {
 
 
 def capabilities(
-    features: Mapping[Feature, Support], packs: int = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
+    features: Mapping[Feature, Support], packs: Budget = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
 ) -> Capabilities:
     """Those of a Spark engine, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
     return Capabilities(
-        {**DRIVEN, **features}, ROW_FILTER, largest_pack, parallel=2, heavy=True, host="spark", packs=packs, quick=quick
+        {**DRIVEN, **features},
+        ROW_FILTER,
+        largest_pack,
+        parallel=2,
+        heavy=True,
+        host="spark",
+        packs=packs,
+        quick=quick,
+        plans=plans.twins(plans.PLANS),
+        plans_of_a_run=SPARK_PLANS,
     )
 
 
@@ -78,6 +91,9 @@ class SparkEngine:
         mode: the output mode of its queries.
         store: the name of the state store that its state is in.
         chains: a timer set by a timer takes another micro-batch to fire.
+        plans: name -> what stands around the operator in a query of that plan.
+        asks: the queries (of ``refusals``) that it is asked about.
+        sides: how often the operator reads the stream.
         classic: it cannot run through Spark Connect.
     """
 
@@ -89,10 +105,14 @@ class SparkEngine:
     beside = staticmethod(releases.beside)
     settings: Mapping[str, Setting] = session.SETTINGS
     configure = staticmethod(session.configure)
+    roots = staticmethod(session.roots)
     api = ""
     mode = "append"
     store = "rocksdb"
     chains = True
+    plans: Mapping[str, plans.SparkPlan] = plans.PLANS
+    asks: tuple[str, ...] = ()
+    sides = 1
     classic = False
 
     def __init__(self, variant: str = "") -> None:
@@ -131,6 +151,13 @@ class SparkEngine:
     def evidence(self) -> dict[Feature, str]:
         return {}
 
+    @property
+    def questions(self) -> Mapping[str, str]:
+        return {name: refusals.REFUSALS[name].words for name in self.asks}
+
+    def answers(self) -> Mapping[str, str]:
+        return refusals.answers(self.asks, self._session)
+
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = self._folder / f"job-{next(self._numbers)}"
         folder.mkdir()
@@ -164,8 +191,20 @@ class SparkEngine:
             settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
             if Schedule(pack.timeline).waits:
                 settings |= NO_EMPTY_BATCHES
-            spark = self._session(settings)
-            yield Job(spark, folder, pack, programs, self.apply, self.mode, self.chains, self.delay(programs))
+            plan = self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
+            spark = self._session({**settings, **plan.settings})
+            yield Job(
+                spark,
+                folder,
+                pack,
+                programs,
+                self.apply,
+                self.mode,
+                self.chains,
+                self.delay(programs),
+                plan,
+                self.sides,
+            )
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None

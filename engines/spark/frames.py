@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.model.keys import TypedKey
 from conformance.model.program import Program
+from conformance.model.types import Struct
 from engines.spark.groups_operator import GroupsOperator
 from engines.spark.operator import Failure, In, Key, Out, task_attempt
+from engines.spark.typed_keys import NONE, Columns, taken
 
 
-def plain(key: Any) -> Key:
-    """A grouping key with numpy's integer made Python's."""
-    return key[0], key[1], key[2], int(key[3])
+def plain(key: Any, typed: Columns = NONE) -> Key:
+    """A grouping key with numpy's integer of the window made Python's, and a dictionary, which is what pandas has for a struct, made a
+    tuple."""
+    program, case, user_key, window = taken(key, typed)
+    if isinstance(user_key, TypedKey) and isinstance(user_key.type, Struct) and isinstance(user_key.value, dict):
+        user_key = TypedKey(user_key.type, tuple(user_key.value.values()))
+    return program, case, user_key, int(window)
 
 
 def inputs(given: Iterable[Any]) -> Iterator[In]:
@@ -34,11 +41,11 @@ def frames(outputs: Iterable[Out]) -> Iterator[Any]:
         yield pd.DataFrame(rows, columns=list(Out._fields)).astype(whole)
 
 
-def state_function(programs: Mapping[str, Program], failure: Failure | None) -> Any:
+def state_function(programs: Mapping[str, Program], failure: Failure | None, typed: Columns = NONE) -> Any:
     """The function for ``applyInPandasWithState``. Each task has a copy of it."""
     operator = GroupsOperator(programs, failure, task_attempt)
 
     def call(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
-        yield from frames(operator.on_call(plain(key), inputs(given), group))
+        yield from frames(operator.on_call(plain(key, typed), inputs(given), group))
 
     return call

@@ -14,10 +14,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.model.keys import seen
 from conformance.model.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
 from conformance.model.schedule import Event
 from engines.spark.cells import CELLS, Guarded
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of, millis
+from engines.spark.typed_groups import TYPED, Columns, columns_of, width
 
 
 class GroupsOperator:
@@ -30,6 +32,8 @@ class GroupsOperator:
         attempt: Callable[[], tuple[int, int]],
     ) -> None:
         self._operator = Operator(programs, failure, attempt)
+        self._columns = columns_of(programs)
+        self._width = width(self._columns)
 
     def on_call(self, key: Key, rows: Iterable[In], group: Any) -> Iterator[Out]:
         """One call of the state function. ``group`` has the methods of PySpark's GroupState."""
@@ -38,11 +42,11 @@ class GroupsOperator:
             yield from self._operator.on_rows(key, rows, None, None)
             return
         with faults_of(key[1]):
-            kept = _Kept(group, self._operator.wrote, program.processing_time)
-        state = _state_of(program, kept)
+            kept = _Kept(group, self._operator.wrote, program.processing_time, self._width)
+        state = _state_of(program, kept, key[0], self._columns)
         timers = _Timers(kept, program.timers)
         if kept.timed_out:
-            while (timer := timers.take_due(key[2])) is not None:
+            while (timer := timers.take_due(seen(key[2]))) is not None:
                 yield from self._operator.on_timer(key, timer, state, timers)
         else:
             yield from self._operator.on_rows(key, rows, state, timers)
@@ -53,7 +57,9 @@ class GroupsOperator:
 def initial_state(program: Program, key: str, row: Any) -> str:
     """The state, as it is kept, of a key that starts with a row of initial state."""
     kept = _Kept(_NewGroup(), lambda: None, program.processing_time)
-    program.on_initial(Event(row.id, key, json.loads(row.value), millis(row.event_time)), _state_of(program, kept))
+    program.on_initial(
+        Event(row.id, key, json.loads(row.value), millis(row.event_time)), _state_of(program, kept, "", {})
+    )
     return kept.after()
 
 
@@ -63,22 +69,26 @@ class _NewGroup:
     exists = hasTimedOut = False
 
 
-def _state_of(program: Program, kept: _Kept) -> State:
-    return State(
-        {name: CELLS[kind](Guarded(kept.variable(kind, name), kept.changed)) for name, kind in program.cells.items()}
-    )
+def _state_of(program: Program, kept: _Kept, ref: str, columns: Columns) -> State:
+    def cell(name: str, kind: Cell) -> Any:
+        if name in program.types:
+            return kept.typed(kind, name, columns[ref, name][0])
+        return CELLS[kind](Guarded(kept.variable(kind, name), kept.changed))
+
+    return State({name: cell(name, kind) for name, kind in program.cells.items()})
 
 
 class _Kept:
     """The one state of a key: JSON text of its cells and timers."""
 
-    def __init__(self, group: Any, wrote: Callable[[], None], processing_time: bool) -> None:
-        self._group, self._wrote = group, wrote
+    def __init__(self, group: Any, wrote: Callable[[], None], processing_time: bool, width: int = 1) -> None:
+        self._group, self._wrote, self._width = group, wrote, width
         self.processing_time = processing_time
         self._before = _guarded(lambda: group.get[0] if group.exists else "{}")
         self._data: dict[str, Any] = json.loads(self._before)
         self.timed_out: bool = group.hasTimedOut
         self.timers: dict[str, int] = self._data.setdefault("timers", {})
+        self._there: list[str] = self._data.setdefault("typed", [])
 
     @property
     def now(self) -> int:
@@ -95,10 +105,13 @@ class _Kept:
         made = {Cell.BAG: _List, Cell.MAP: _Map, Cell.SET: _Map}.get(kind, _Value)
         return made(self._data.setdefault("cells", {}), name)
 
+    def typed(self, kind: Cell, name: str, place: int) -> Any:
+        return TYPED[kind](self._group, name, place, self._width, self._there, self.changed)
+
     def after(self) -> str:
         """What is to be kept."""
         cells = {name: stored for name, stored in self._data.get("cells", {}).items() if stored}
-        return json.dumps({k: v for k, v in (("cells", cells), ("timers", self.timers)) if v})
+        return json.dumps({k: v for k, v in (("cells", cells), ("timers", self.timers), ("typed", self._there)) if v})
 
     def write_back(self) -> None:
         after = self.after()
@@ -106,7 +119,9 @@ class _Kept:
             if after == "{}":
                 _guarded(self._group.remove)
             else:
-                _guarded(lambda: self._group.update((after,)))
+                nothing = (None,) * (self._width - 1)
+                typed = _guarded(lambda: tuple(self._group.get)[1:] if self._group.exists else nothing)
+                _guarded(lambda: self._group.update((after, *typed)))
         if self.timers:
             earliest = min(self.timers.values())
             if self.processing_time:

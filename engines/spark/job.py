@@ -7,6 +7,7 @@ alone: a function from the stream of input rows to the stream of output rows.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.program import FixedWindows, Program
-from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, session, state_reader
+from engines.spark import driving, refusals, session, state_reader, typed_keys
 from engines.spark.driving import MicroBatch, Row
-from engines.spark.operator import HEARTBEAT, Failure, OperatorInput
+from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
+from engines.spark.plans import PLAIN, SparkPlan
+from engines.typed_keys import types_in_use
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +37,8 @@ Apply = Callable[[OperatorInput], "DataFrame"]
 
 class Job:
     """A pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes another
-    micro-batch to fire; ``delay`` (ms) is that of the watermark.
+    micro-batch to fire; ``delay`` (ms) is that of the watermark; ``plan`` is what stands around the operator, which
+    reads the stream ``sides`` times.
 
     ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and ``take_over`` hand
     the job on to another process, with all that lies in its folder.
@@ -50,13 +54,16 @@ class Job:
         mode: str,
         chains: bool = True,
         delay: int = driving.DELAY,
+        plan: SparkPlan = PLAIN,
+        sides: int = 1,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
-        self.delay = delay
+        self.delay, self.plan, self.sides, self._layout = delay, plan, sides, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
         self.settling = 1 + chain * chains
         self.batches = driving.plan(pack.timeline, self.settling)
+        self.typed = typed_keys.columns_of(types_in_use(pack, self.programs))
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
 
@@ -96,9 +103,24 @@ class Job:
             NotDriven: the engine's own progress does not match the schedule.
             RuntimeError: a query failed that was not to.
         """
-        for query in range(self._handover, self.batches[-1].query + 1):
-            self._run_query(query)
-        driving.prove(self.pack, self.batches, self.progress, self.settling)
+        try:
+            for query in range(self._handover, self.batches[-1].query + 1):
+                self._run_query(query)
+        except QueryFailed as error:
+            if session.gone():
+                raise
+            return self._unanswered(error)
+        layout = self._layout
+        driving.prove(
+            self.pack,
+            self.batches,
+            self.progress,
+            self.settling,
+            layout.sources,
+            self.sides,
+            lambda number: layout.without_data(self.batches, number),
+            self.plan.evaluations,
+        )
         traces, counts = _collect(self.pack, self.batches, self.rows, self.progress, self._stored())
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
@@ -126,7 +148,7 @@ class Job:
         if step is None:
             return None
         path = self.folder / "initial" / "rows.parquet"
-        rows = _rows(self.pack, step, self.programs)
+        rows = _rows(self.pack, step, self.programs, self.typed)
         if not rows:
             return None
         if not path.exists():
@@ -136,33 +158,72 @@ class Job:
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
         last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
-        for number, batch in enumerate(self.batches):
-            if batch.query == query or batch is last:
-                rows = _rows(self.pack, batch.step, self.programs) if batch.bundle else []
-                driving.write(self.folder / "input", number, batch, rows, self.delay)
+        numbers = [n for n, batch in enumerate(self.batches) if batch.query == query or batch is last]
+        for number in numbers[:1] if self._layout.fed else numbers:
+            self._write(number)
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
         failing = last or retried
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
         waits = {number: batch.wait for number, batch in enumerate(self.batches)}
-        stream = driving.read_stream(self.spark, self.folder / "input", self.delay)
-        output = self.apply(OperatorInput(stream, self.programs, failure, self._initial()))
-        found, progress, error = driving.run_query(output, self.folder / "checkpoint", self.mode, waits)
+        try:
+            output = self._query(failure)
+            feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
+            found, progress, error = driving.run_query(
+                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed
+            )
+        except Exception as refused:
+            if self.plan is PLAIN:
+                raise
+            raise QueryFailed(session.cause(refused)) from refused
         if last and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
         if error and not last:
             print(error, flush=True)
-            raise RuntimeError(session.cause(error)) from None
+            raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
         self.rows |= found
         self.progress += progress
 
+    def _write(self, number: int, query: int | None = None) -> None:
+        """The input of a micro-batch, unless there is none, or ``query`` is not its query."""
+        if number >= len(self.batches) or self._layout.without_data(self.batches, number):
+            return
+        batch = self.batches[number]
+        if query is None or batch.query == query:
+            events = _rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
+            self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay), self.typed)
 
-def _rows(pack: Pack, step: int, programs: Mapping[str, Program]) -> list[Row]:
+    def _query(self, failure: Failure | None) -> DataFrame:
+        """The query of the pack's plan: the operator, and what the plan puts around it."""
+        one_partition = self.plan.evaluations == 1
+        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged, one_partition, self.typed))
+        stream = rows.withWatermark("event_time", f"{self.delay} milliseconds")
+        given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial(), self.typed)
+        return self.plan.behind(self.apply(given))
+
+    def _unanswered(self, error: QueryFailed) -> PackRun:
+        """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
+        first = self.pack.timeline[-1].id
+        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {refusals.innermost(error)}")])
+        return PackRun({case.id: trace for case in self.pack.cases})
+
+
+class QueryFailed(RuntimeError):
+    """The engine refused the query of a plan, or the query failed. The plain query is not meant: it must not fail."""
+
+
+def _rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: typed_keys.Columns) -> list[Row]:
     """The rows of a bundle, or of initial state."""
     rows = []
     for case, event in pack.bundle(step):
-        windowing = programs[program_ref(case.scenario, case.program)].windowing
+        program = programs[program_ref(case.scenario, case.program)]
+        windowing = program.windowing
         window = windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
-        rows.append(driving.event_row(case, event, step, window))
+        if program.keys:
+            key = program.typed_key(event.key)
+            name = typed_keys.column(key.type)
+            rows.append(driving.event_row(case, event, step, window, name) + typed_keys.values(key, typed))
+        else:
+            rows.append(driving.event_row(case, event, step, window))
     return rows
 
 
@@ -181,7 +242,7 @@ def _collect(
         NotDriven: a row came out before its own step, or the rows of a step were read in several partitions.
     """
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
-    received = dict.fromkeys((batch.step for batch in batches), 0)
+    received: Counter[tuple[int, str]] = Counter()
     partitions: dict[int, set[int]] = {}
     seen: set[str] = set()
     bundles = {batch.step: number for number, batch in enumerate(batches) if batch.bundle}
@@ -196,11 +257,11 @@ def _collect(
             if row["nonce"] not in seen:  # a receipt for rows counts once
                 seen.add(row["nonce"])
                 if row["received"] is not None:
-                    received[own] += row["received"]
+                    received[own, row["program"]] += row["received"]
                 if row["partitions"] is not None:
                     partitions.setdefault(own, set()).update(json.loads(row["partitions"]))
-            if row["value"] is not None:
-                value = json.loads(row["value"])
+            if row["value"] != NO_EMISSION:
+                value = emitted(row["value"])
                 emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))
     for case, emission in stored:
         emissions[case].append(emission)
@@ -208,8 +269,17 @@ def _collect(
         raise NotDriven(f"the rows of step {scattered[0]} were read in several partitions, which scrambles their order")
     late = {p["batchId"]: sum(o["numRowsDroppedByWatermark"] for o in p["stateOperators"]) for p in progress}
     counts = tuple(
-        StepCount(batch.step, sum(1 for _ in pack.bundle(batch.step)), received[batch.step], late[number])
+        _count(pack, batch.step, received, late[number])
         for number, batch in enumerate(batches)
-        if batch.bundle
+        if batch.bundle or late[number]
     )
     return {case: Trace.collect(found) for case, found in emissions.items()}, counts
+
+
+def _count(pack: Pack, step: int, received: Mapping[tuple[int, str], int], late: int) -> StepCount:
+    """The rows of a bundle, by program where that is known: Spark counts late rows for a whole micro-batch (Spark 4.3.0).
+    ``received`` are rows by step and program."""
+    delivered = Counter(program_ref(case.scenario, case.program) for case, _ in pack.bundle(step))
+    names = sorted({*delivered, *(program for own, program in received if own == step)})
+    parts = tuple(ProgramCount(name, delivered[name], received.get((step, name), 0)) for name in names)
+    return StepCount(step, delivered.total(), sum(part.received for part in parts), late, parts)

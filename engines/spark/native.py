@@ -8,17 +8,19 @@ Spark's default.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
-from engines.budgets import SPARK_NATIVE
+from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 from engines.spark.base import DRIVEN, SparkEngine
+from engines.spark.native_plans import BY_TAG, WITHOUT_TIME
 from engines.spark.operator import HEARTBEAT
+from engines.spark.plans import PLANS, SparkPlan, twins
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 KEYS = ("program", "case", "key")
+
+
+def keys(stream: DataFrame) -> list[str]:
+    """The columns that rows are grouped by: those of a key, and the tag of the row's source where a plan has tagged it."""
+    return [*KEYS, *(["tag"] if "tag" in stream.columns else [])]
+
 
 NOTHING_OF_OURS = unsupported(
     "the operator is Spark's own (4.3.0): nothing in it can be made to fail after it wrote state"
@@ -44,13 +52,14 @@ FEATURES = {
 
 
 def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFrame:
-    """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows."""
+    """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows, which
+    keep their event time."""
     from pyspark.sql import functions as f
 
     step = f.col("step") if passed_on else f.lit(None).cast("long")
     partitions = f.to_json(f.array("partition")) if passed_on else f.lit(None).cast("string")
     return frame.select(
-        *KEYS,
+        *keys(frame),
         step.alias("step"),
         f.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
         f.lit(None).cast("long").alias("emitted_at"),
@@ -58,13 +67,14 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
         f.lit(None).cast("long").alias("received"),
         partitions.alias("partitions"),
         f.expr("uuid()").alias("nonce"),
+        *(["event_time"] if passed_on else []),
     )
 
 
 def count(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return rows_of(stream.groupBy(*KEYS).count(), f.struct("count"))
+    return rows_of(stream.groupBy(*keys(stream)).count(), f.struct("count"))
 
 
 def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
@@ -73,6 +83,12 @@ def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
     return rows_of(
         stream.dropDuplicates([*KEYS, "event_time"]), f.struct(f.col("id").alias("accepted")), passed_on=True
     )
+
+
+def drop_duplicates_for_good(stream: DataFrame, program: Program) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return rows_of(stream.dropDuplicates(list(KEYS)), f.struct(f.col("id").alias("accepted")), passed_on=True)
 
 
 def drop_duplicates_within_watermark(stream: DataFrame, program: Program) -> DataFrame:
@@ -87,7 +103,7 @@ def session_window(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 
     session = f.session_window("event_time", f"{program.parameters['gap']} milliseconds").alias("session")
-    sessions = stream.groupBy(session, *KEYS)
+    sessions = stream.groupBy(session, *keys(stream))
     return rows_of(
         sessions.agg(f.sort_array(f.collect_list("id")).alias("ids")),
         f.struct(
@@ -108,7 +124,9 @@ def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
     from pyspark.sql import functions as f
 
     of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
-    return rows_of(stream.groupBy(of, *KEYS).count(), f.struct(f.unix_millis("of.start").alias("window"), "count"))
+    return rows_of(
+        stream.groupBy(of, *keys(stream)).count(), f.struct(f.unix_millis("of.start").alias("window"), "count")
+    )
 
 
 def sliding_window(stream: DataFrame, program: Program) -> DataFrame:
@@ -147,6 +165,10 @@ class NativeQuery:
         apply: puts it on a stream, with the parameters of the program that it does the job of.
         lateness: that of its row filter (Spark 4.3.0).
         delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
+        ordered: whether a key's output of one micro-batch has an order that a restart keeps. Otherwise no plan restarts.
+        sides: how often the operator reads the stream.
+        asks: the queries (of ``refusals``) that its engine is asked about.
+        plans: the plans of this query beside those of every Spark engine.
     """
 
     native_operator: NativeOperator
@@ -154,6 +176,16 @@ class NativeQuery:
     lateness: Lateness
     mode: str = "append"
     delay: str = ""
+    plans: Mapping[str, SparkPlan] = field(default_factory=dict)
+    asks: tuple[str, ...] = ()
+    ordered: bool = True
+    sides: int = 1
+
+    def takes(self, plan: SparkPlan) -> bool:
+        """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read a file whose
+        statistics rule all rows out, so the files of a micro-batch stay one."""
+        one_file = plan.layout.files == 1 and (plan.layout.sources == 1 or plan.layout.idle)
+        return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
 
 
 QUERIES = {
@@ -162,17 +194,33 @@ QUERIES = {
         count,
         Lateness.NEVER,
         mode="update",
+        plans=BY_TAG,
+        asks=("count-append", "watermark-nested"),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator("dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
+        plans={"project-time-away": WITHOUT_TIME},
+        asks=("duplicates-complete",),
+    ),
+    "drop-duplicates-for-good": NativeQuery(
+        NativeOperator(
+            "dedup-within-watermark/dedup",
+            "dropDuplicates() without the event time",
+            FORGETS_SILENTLY | {"after-the-horizon-an-on-time-id-is-accepted-again": "it never forgets an id"},
+        ),
+        drop_duplicates_for_good,
+        Lateness.AT_OR_BEHIND,
+        plans={"project-time-away": WITHOUT_TIME},
     ),
     "drop-duplicates-within-watermark": NativeQuery(
         NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY),
         drop_duplicates_within_watermark,
         Lateness.AT_OR_BEHIND,
         delay="horizon",
+        plans={"project-time-away": WITHOUT_TIME},
+        asks=("duplicates-no-watermark",),
     ),
     "session-window": NativeQuery(
         NativeOperator(
@@ -182,37 +230,47 @@ QUERIES = {
         ),
         session_window,
         Lateness.WINDOW_EXPIRED,
+        ordered=False,
+        asks=("session-window-update",),
     ),
     "window": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode"),
         window,
         Lateness.WINDOW_EXPIRED,
+        ordered=False,
     ),
     "window-update": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode"),
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
+        ordered=False,
     ),
     "sliding-window": NativeQuery(
         NativeOperator("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
         sliding_window,
         Lateness.WINDOW_EXPIRED,
+        ordered=False,
     ),
     "drop-duplicates-then-window": NativeQuery(
         NativeOperator("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
+        ordered=False,
     ),
     "inner-join": NativeQuery(
         NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
         inner_join,
         Lateness.AT_OR_BEHIND,
+        asks=("inner-join-update", "inner-join-complete"),
+        sides=2,
     ),
     "left-outer-join": NativeQuery(
         NativeOperator("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
         left_outer_join,
         Lateness.AT_OR_BEHIND,
+        asks=("outer-join-no-watermark",),
+        sides=2,
     ),
 }
 """By variant."""
@@ -225,7 +283,9 @@ class SparkNative(SparkEngine):
         super().__init__()
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
-        self.mode = query.mode
+        self.asks, self.sides = query.asks, query.sides
+        general = {name: plan for name, plan in PLANS.items() if query.takes(plan)}
+        self.mode, self.plans = query.mode, {**query.plans, **general}
         self.capabilities = Capabilities(
             FEATURES,
             LatenessProfile(query.lateness, query.lateness),
@@ -235,6 +295,8 @@ class SparkNative(SparkEngine):
             native_operator=query.native_operator,
             ahead=query.delay,
             packs=SPARK_NATIVE,
+            plans=twins(self.plans),
+            plans_of_a_run=SPARK_NATIVE_PLANS,
         )
 
     def apply(self, given: OperatorInput) -> DataFrame:

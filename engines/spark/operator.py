@@ -6,14 +6,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from conformance.model.keys import seen
 from conformance.model.program import EngineFault, Output, Program, State, Timer, Timers, call
 from conformance.model.schedule import Event
+from conformance.model.values import Json
 from engines.failing import INJECTED, SENTINEL
+from engines.spark.typed_keys import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 HEARTBEAT = ""
 """The program name of heartbeat rows: they bypass the programs."""
 
-Key = tuple[str, str, str, int]
-"""(program, case, key, window): what rows are grouped by."""
+Key = tuple[str, str, Any, int]
+"""(program, case, key, window): what rows are grouped by. The key is a text, or a TypedKey with the value that the engine handed over."""
 
 GROUP = ("program", "case", "key", "window")
 """The columns of a key."""
@@ -38,16 +41,21 @@ class In(NamedTuple):
     partition: int
 
 
+NO_EMISSION = ""
+"""The ``value`` of an output row that is no emission: no JSON text."""
+
+
 class Out(NamedTuple):
-    """An output row: an emission (``value`` is JSON text), or how many rows of a step a call was handed (``received``) and
-    the input partitions that they came from, or both. ``step`` is None for a timer's output. ``nonce`` tells a row that was
+    """An output row: an emission (``value`` is JSON text, or None for a null), or how many rows of a step a call was handed
+    (``received``) and the input partitions that they came from, or both. The first column is the one that can be null in any
+    row of a user's: Spark 3.4.1 takes such rows for none. ``step`` is None for a timer's output. ``nonce`` tells a row that was
     put out once and read twice from one that was put out twice."""
 
+    value: str | None
     program: str
     case: str
     key: str
     step: int | None
-    value: str | None = None
     emitted_at: int | None = None
     error: str | None = None
     received: int | None = None
@@ -56,10 +64,15 @@ class Out(NamedTuple):
 
 
 OUTPUT = (
-    "program string, case string, key string, step long, value string, emitted_at long, error string, "
+    "value string, program string, case string, key string, step long, emitted_at long, error string, "
     "received long, partitions string, nonce string"
 )
 """The schema of ``Out``."""
+
+
+def emitted(value: str | None) -> Json:
+    """What an output row that is an emission puts out."""
+    return None if value is None else json.loads(value)
 
 
 @dataclass(frozen=True)
@@ -77,16 +90,23 @@ class OperatorInput:
     """What an API's operator is applied to.
 
     Attributes:
-        stream: input rows, as ``driving.read_stream`` reads them.
+        stream: input rows, as ``layouts.Layout`` reads them.
         programs: "scenario/program" -> the program.
         failure: how an attempt is to fail; None where none is.
         initial: rows like those of the stream, of the keys that start with state; None where none does.
+        typed: the columns of typed keys (``typed_keys``), which rows are grouped by as well.
     """
 
     stream: DataFrame
     programs: Mapping[str, Program]
     failure: Failure | None
     initial: DataFrame | None = None
+    typed: Columns = field(default_factory=dict)
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The columns that rows are grouped by."""
+        return (*GROUP, *self.typed)
 
 
 class Operator:
@@ -115,11 +135,11 @@ class Operator:
                 continue
             received, step = received + 1, row.step
             partitions.add(row.partition)
-            event = Event(row.id, user_key, json.loads(row.value), row.time)
+            event = Event(row.id, seen(user_key), json.loads(row.value), row.time)
             yield from self.outputs(key, row.step, self.call(key, "on_event", event, state, timers))
         if received:
-            found = json.dumps(sorted(partitions))
-            yield Out(program, case, user_key, step, received=received, partitions=found, nonce=nonce())
+            found, name = json.dumps(sorted(partitions)), self.programs[program].key_name(user_key)
+            yield Out(NO_EMISSION, program, case, name, step, received=received, partitions=found, nonce=nonce())
 
     def on_timer(self, key: Key, timer: Timer, state: Any, timers: Any) -> Iterator[Out]:
         """What a timer's callback puts out."""
@@ -132,8 +152,10 @@ class Operator:
 
     def outputs(self, key: Key, step: int | None, outputs: Iterable[Output]) -> Iterator[Out]:
         program, case, user_key, _ = key
+        name = self.programs[program].key_name(user_key)
         for o in outputs:
-            yield Out(program, case, user_key, step, json.dumps(o.value), o.event_time, o.error, nonce=nonce())
+            value = None if o.value is None and not o.error else json.dumps(o.value)
+            yield Out(value, program, case, name, step, o.event_time, o.error, nonce=nonce())
 
     def _fail(self, step: int) -> None:
         failure = self._failure

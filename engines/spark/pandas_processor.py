@@ -14,10 +14,12 @@ class PandasProcessor(RowProcessor):
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         for row in inputs([initialState]):
-            self._operator.on_initial(plain(key), row)
+            self._operator.on_initial(plain(key, self._typed), row)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return frames(self._operator.on_rows(plain(key), inputs(rows), now(timerValues)))
+        return frames(self._operator.on_rows(plain(key, self._typed), inputs(rows), now(timerValues)))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        return frames(self._operator.on_timer(plain(key), expiredTimerInfo.getExpiryTimeInMs(), now(timerValues)))
+        return frames(
+            self._operator.on_timer(plain(key, self._typed), expiredTimerInfo.getExpiryTimeInMs(), now(timerValues))
+        )

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from conformance.model.schedule import Event
 from engines.failing import SENTINEL
-from engines.spark.operator import HEARTBEAT, Failure, In, Key, Operator, Out, nonce
+from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, In, Key, Operator, Out, nonce
 from engines.spark.port_side import SparkPort
 
 
@@ -53,14 +53,15 @@ class PortOperator(Operator):
             for row in call():
                 value = self.port.emission(row)
                 if value is not None:
-                    yield Out(program, case, user_key, step, json.dumps(value), nonce=nonce())
+                    yield Out(json.dumps(value), program, case, user_key, step, nonce=nonce())
         except Exception as error:
             said = f"{type(error).__name__}: {error}".splitlines()[0]
-            yield Out(program, case, user_key, step, "null", error=said, nonce=nonce())
+            yield Out("null", program, case, user_key, step, error=said, nonce=nonce())
 
     def receipt(self, key: Key, rows: list[In]) -> Iterator[Out]:
         """That these rows of one micro-batch were received."""
         program, case, user_key, _ = key
         if rows:
             partitions = json.dumps(sorted({row.partition for row in rows}))
-            yield Out(program, case, user_key, rows[-1].step, received=len(rows), partitions=partitions, nonce=nonce())
+            none = NO_EMISSION, program, case, user_key
+            yield Out(*none, rows[-1].step, received=len(rows), partitions=partitions, nonce=nonce())

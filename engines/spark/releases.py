@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from packaging.version import Version
 
 FOREIGN = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
@@ -14,6 +16,12 @@ def released() -> tuple[int, int]:
 
     major, minor = pyspark.__version__.split(".")[:2]
     return int(major), int(minor)
+
+
+def row_encoder(jvm: Any, schema: Any) -> Any:
+    """The JVM's encoder of rows with a schema, which 3.5.0 made public."""
+    sql = jvm.org.apache.spark.sql
+    return sql.Encoders.row(schema) if released() >= (3, 5) else sql.catalyst.encoders.RowEncoder.apply(schema)
 
 
 def beside(version: Version) -> list[str]:

@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from conformance.model.program import Program
 from engines.spark.operator import Failure, In, Out, millis, task_attempt
 from engines.spark.tws_operator import TwsOperator
+from engines.spark.typed_keys import NONE, Columns, taken
 
 OUT = Row(*Out._fields)
 
@@ -24,22 +25,23 @@ class RowProcessor(StatefulProcessor):
         programs: Mapping[str, Program],
         failure: Failure | None = None,
         attempt: Callable[[], tuple[int, int]] = task_attempt,
+        typed: Columns = NONE,
     ) -> None:
-        self._programs, self._failure, self._attempt = programs, failure, attempt
+        self._programs, self._failure, self._attempt, self._typed = programs, failure, attempt, typed
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        self._operator.on_initial(key, as_input(initialState))
+        self._operator.on_initial(taken(key, self._typed), as_input(initialState))
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._operator.on_rows(key, map(as_input, rows), now(timerValues)))
+        mine = taken(key, self._typed)
+        return (OUT(*out) for out in self._operator.on_rows(mine, map(as_input, rows), now(timerValues)))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        return (
-            OUT(*out) for out in self._operator.on_timer(key, expiredTimerInfo.getExpiryTimeInMs(), now(timerValues))
-        )
+        mine, time = taken(key, self._typed), expiredTimerInfo.getExpiryTimeInMs()
+        return (OUT(*out) for out in self._operator.on_timer(mine, time, now(timerValues)))
 
 
 def now(times: Any) -> int:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ def java() -> str | None:
     return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
 
 
+@cache
 def java_version() -> str:
     program = java()
     if program is None:
@@ -66,6 +68,11 @@ def java_version() -> str:
     said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "([^"]+)"', said)
     return found.group(1) if found else "unknown"
+
+
+def roots() -> dict[str, str] | None:
+    """What an embedded Spark runs on; None for a Spark elsewhere, whose release is known once a session is there."""
+    return {"java": java_version()} if master().startswith("local") else None
 
 
 MASTER = "spark-master"
@@ -220,8 +227,10 @@ def environment(spark: Any) -> dict[str, str]:
 
 def cause(error: BaseException) -> str:
     """Why a query failed, in one line: the fault that names its case, else the innermost Python exception, else the
-    first line of what Spark says."""
-    text = str(error)
+    first line of what Spark says, or of what the JVM says of a call."""
+    text = re.sub(r"\AAn error occurred while calling \S+\n: ", "", str(error))
+    # Each query has ids of its own: without them, two that fail in one way say the same.
+    text = re.sub(r"Query \[id = \S+, runId = \S+\] terminated with exception: ", "the query failed: ", text)
     faults = re.findall(r"^\S*(EngineFault: \[case .+)$", text, re.MULTILINE)
     python = re.findall(r"^\s*(?:\w+\.)*(\w*(?:Error|Exception|Fault): .+)$", text, re.MULTILINE)
     wrappers = ("PythonException", "StreamingQueryException", "SparkException", "TaskFailedException")

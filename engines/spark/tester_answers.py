@@ -38,6 +38,7 @@ def evidence() -> dict[Feature, str]:
     return {
         Feature.TTL: _a_ttl(),
         Feature.COALESCED: _an_advance(),
+        Feature.NO_DATA: _no_rows(),
         Feature.PARTITIONS: made,
         Feature.RESTART: methods,
         Feature.RETRY: _a_failure(),
@@ -74,6 +75,12 @@ def _an_advance() -> str:
     tester = _counting()
     tester.test("k", [Row(value="a", time=120)])
     return f"with a timer for 150 ms, setWatermark(200) itself returned {tester.setWatermark(200)}"
+
+
+def _no_rows() -> str:
+    tester = _counting()
+    tester.test("k", [Row(value="a", time=120)])
+    return f"test() takes a key with its rows; without rows it returned {tester.test('k', [])}"
 
 
 def _a_failure() -> str:

@@ -29,10 +29,12 @@ from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
-from engines.spark.operator import HEARTBEAT, Key
+from engines.spark import typed_keys
+from engines.spark.operator import HEARTBEAT, NO_EMISSION, Key, emitted
 from engines.spark.row_processor import RowProcessor
 from engines.spark.tws import time_mode
 from engines.spark.tws_operator import Variable, variables
+from engines.typed_keys import types_in_use
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -112,7 +114,9 @@ class _Run:
         self.counts: list[StepCount] = []
         self.refused: set[str] = set()
         self.seen: list[str] = []  # the events whose time the tester asked for
-        self.processor = Processor({self.ref: program})
+        self.typed = typed_keys.columns_of(types_in_use(Pack((case,)), {self.ref: program}))
+        self.beat: Key = (*HEARTBEAT_KEY, *map(typed_keys.filler, self.typed.values()))
+        self.processor = Processor({self.ref: program}, typed=self.typed)
         self.tester = TwsTester(
             self.processor,
             initialStateRow=self._initial() or None,
@@ -166,7 +170,7 @@ class _Run:
     def _prove_times(self, step: Step, watermark: int, elapsed: int) -> None:
         """A heartbeat tells the watermark, or the processing time."""
         time = EPOCH + timedelta(milliseconds=watermark + 1)
-        self.tester.test(HEARTBEAT_KEY, [INPUT(*HEARTBEAT_KEY, step.id, "", "null", time, 0)])
+        self.tester.test(self.beat, [INPUT(*HEARTBEAT_KEY, step.id, "", "null", time, 0)])
         if self.program.waits:
             if (found := self.processor.now) != elapsed:
                 raise NotDriven(f"after step {step.id} the tester is at processing time {found}, not {elapsed}")
@@ -195,19 +199,23 @@ class _Run:
                 raise NotDriven(f"a row of step {own} came out in step {step.id}")
             if own == step.id:  # an earlier row that comes out again does so in the trace, and counts once as received
                 received += row.received or 0
-            if row.value is not None:
-                emission = Emission(row.key, json.loads(row.value), step.id, row.emitted_at, row.error)
+            if row.value != NO_EMISSION:
+                emission = Emission(row.key, emitted(row.value), step.id, row.emitted_at, row.error)
                 self.emissions.append(emission)
         return received
 
     def _key(self, event: Event) -> Key:
         windowing = self.program.windowing
         window = windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
-        return self.ref, self.case.id, event.key, window
+        if not self.typed:
+            return self.ref, self.case.id, event.key, window
+        key = self.program.typed_key(event.key)
+        plain = (self.ref, self.case.id, typed_keys.column(key.type), window)
+        return (*plain, *typed_keys.values(key, self.typed))
 
     def _row(self, event: Event, step: Step) -> Row:
         time = EPOCH + timedelta(milliseconds=event.event_time)
-        return INPUT(*self._key(event), step.id, event.id, json.dumps(event.value), time, 0)
+        return INPUT(*self._key(event)[:4], step.id, event.id, json.dumps(event.value), time, 0)
 
     def _event_time(self, row: Any) -> int:
         self.seen.append(row.id)

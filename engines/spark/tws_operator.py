@@ -8,29 +8,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from conformance.model.keys import seen
 from conformance.model.program import NO_TIME, Cell, Program, State, Timer
 from conformance.model.schedule import Event
+from conformance.model.values import digest
 from engines.spark.cells import CELLS, Guarded, Map, NamedTimers
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
+from engines.spark.typed_cells import TYPED, schemas
 
 
 class Variable(NamedTuple):
-    """A state variable: its name, whether it is a "value", a "list" or a "map", and its TTL in ms of processing time, 0 where it has none."""
+    """A state variable: its name, whether it is a "value", a "list" or a "map", its TTL in ms of processing time, 0 where it has none, and
+    its schemas, which are those of JSON text where its cell has no type."""
 
     name: str
     kind: str
     ttl: int
+    schemas: tuple[str, ...]
 
 
 KINDS = {Cell.BAG: "list", Cell.MAP: "map", Cell.SET: "map"}
 """The kind of variable that keeps a cell; the others are values."""
 
-ASKED_FOR = {
-    "value": ("getValueState", "v string"),
-    "list": ("getListState", "v string"),
-    "map": ("getMapState", "k string", "v string"),
-}
-"""The method that makes a variable of each kind, and its schemas."""
+ASKED_FOR = {"value": "getValueState", "list": "getListState", "map": "getMapState"}
+"""The method that makes a variable of each kind."""
+
+TEXTS = {"value": ("v string",), "list": ("v string",), "map": ("k string", "v string")}
+"""The schemas of variables that keep JSON text."""
 
 
 def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable]:
@@ -38,12 +42,20 @@ def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable
     share variables, since the grouping key keeps them apart, and every variable of a query costs it time in every micro-batch."""
     found: dict[tuple[str, str], Variable] = {}
     for name, program in programs.items():
-        used: Counter[tuple[str, int]] = Counter()
+        used: Counter[tuple[str, int, str]] = Counter()
         for cell, declared in [*program.cells.items(), *([("", Cell.MAP)] if program.timers else [])]:
             kind, ttl = KINDS.get(declared, "value"), program.ttl.get(cell, 0)
-            found[name, cell] = Variable(f"{kind}_{ttl}_{used[kind, ttl]}", kind, ttl)
-            used[kind, ttl] += 1
+            of_type = cell in program.types
+            asked = schemas(program.types[cell], declared) if of_type else TEXTS[kind]
+            typed = f"{digest(asked)}_" if of_type else ""
+            found[name, cell] = Variable(f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}", kind, ttl, asked)
+            used[kind, ttl, typed] += 1
     return found
+
+
+def _cell(program: Program, cell: str, variable: Guarded) -> Any:
+    kind = program.cells[cell]
+    return TYPED[kind](variable, program.types[cell]) if cell in program.types else CELLS[kind](variable)
 
 
 class TwsOperator:
@@ -64,19 +76,19 @@ class TwsOperator:
         self._states: dict[str, State] = {}
         self._timers: dict[str, NamedTimers] = {}
         for name, program in programs.items():
-            self._states[name] = State({c: CELLS[kind](made[name, c]) for c, kind in program.cells.items()})
+            self._states[name] = State({c: _cell(program, c, made[name, c]) for c in program.cells})
             times = Map(made.get((name, ""), self._handle))
             self._timers[name] = NamedTimers(self._handle, times, program.timers)
 
     def _variable(self, declared: Variable) -> Guarded:
-        method, *schemas = ASKED_FOR[declared.kind]
         ttl = (declared.ttl,) if declared.ttl else ()
-        return Guarded(self._handle(method, declared.name, *schemas, *ttl), self._operator.wrote)
+        made = self._handle(ASKED_FOR[declared.kind], declared.name, *declared.schemas, *ttl)
+        return Guarded(made, self._operator.wrote)
 
     def on_initial(self, key: Key, row: In) -> None:
         """Make the state that a key starts with."""
         program, case, user_key, _ = key
-        event = Event(row.id, user_key, json.loads(row.value), row.time)
+        event = Event(row.id, seen(user_key), json.loads(row.value), row.time)
         with faults_of(case):
             self._operator.programs[program].on_initial(event, self._states[program])
 
@@ -95,7 +107,7 @@ class TwsOperator:
         told = NO_TIME if self._operator.programs[program].processing_time else time
 
         def fire(name: str, tag: str) -> Iterator[Out]:
-            return self._operator.on_timer(key, Timer(name, tag, user_key, told), state, timers)
+            return self._operator.on_timer(key, Timer(name, tag, seen(user_key), told), state, timers)
 
         with faults_of(case):
             due = timers.due(time)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
+from conformance.model.feature import Feature, unsupported
+from engines.budgets import SPARK_PANDAS
 from engines.spark.base import SparkEngine, capabilities
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
@@ -14,22 +16,27 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 
+NO_NULLS = unsupported(
+    "a null timestamp as a key ends the query with ValueError: NaTType does not support timetuple (Spark 4.3.0)"
+)
+
+
 class SparkTwsPandas(SparkEngine):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
-    capabilities = capabilities(STATE)
+    capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, SPARK_PANDAS)
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.operator import GROUP, OUTPUT
+        from engines.spark.operator import OUTPUT
         from engines.spark.pandas_processor import PandasProcessor
 
-        return given.stream.groupBy(*GROUP).transformWithStateInPandas(
-            statefulProcessor=PandasProcessor(given.programs, given.failure),
+        return given.stream.groupBy(*given.group).transformWithStateInPandas(
+            statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed),
             outputStructType=OUTPUT,
             outputMode="Append",
             timeMode=time_mode(given.programs),
-            initialState=given.initial and given.initial.groupBy(*GROUP),
+            initialState=given.initial and given.initial.groupBy(*given.group),
         )
 
 

@@ -21,6 +21,7 @@ from engines.spark.tws import STATE
 CAPABILITIES = Capabilities(
     features={
         **STATE,
+        Feature.MISFITS: NATIVE,
         Feature.SEVERAL_BUNDLES: emulated("a bundle is one call of test() for each of its keys"),
         Feature.WATERMARK: NATIVE,
         Feature.PROCESSING_TIME: NATIVE,
@@ -29,6 +30,7 @@ CAPABILITIES = Capabilities(
             "TwsTester keeps state for ever, whatever its TTL, as its docstring says (PySpark 4.3.0)"
         ),
         Feature.COALESCED: unsupported("setWatermark fires at once what is due (PySpark 4.3.0)"),
+        Feature.NO_DATA: unsupported("TwsTester knows no micro-batches, and none without rows (PySpark 4.3.0)"),
         Feature.PARTITIONS: unsupported("TwsTester keeps its state in one process, without partitions (PySpark 4.3.0)"),
         Feature.RESTART: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         Feature.RETRY: unsupported("a failure ends the call of TwsTester and stays half done (PySpark 4.3.0)"),

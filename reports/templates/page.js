@@ -1,10 +1,9 @@
-"use strict";
 // The page is complete without this script. The script hides, filters and opens.
 (() => {
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
   const main = document.querySelector("#matrix table");
-  const columns = [...main.tHead.rows[1].cells].slice(1).map((cell) => ({ cell, name: cell.dataset.column, run: cell.dataset.run }));
+  const columns = [...main.tHead.rows[1].cells].slice(1).map((cell) => ({ cell, name: cell.dataset.column, run: cell.dataset.run, key: cell.dataset.key }));
   const families = [...main.tHead.rows[0].cells].slice(1).map((cell) => ({ cell, size: cell.colSpan }));
   const bodies = [...main.tBodies].map((body) => ({
     body,
@@ -19,8 +18,9 @@
   }));
   const followers = [...document.querySelectorAll("table.follows")];
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
+  for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) [link.overall, link.whole] = [link.className.slice(2), link.textContent];
-  const fields = ["q", "scenario", "verdict", "perturbation"];
+  const fields = ["q", "scenario", "verdict", "perturbation", "from", "to"];
   let opened = null, from = null, theme = "system";
 
   // Evidence stands below this script and in <noscript>, so that a page of many runs can be used at once. This function makes it part
@@ -61,6 +61,7 @@
   }
 
   form.hidden = false;
+  const foldedFirst = bodies.length > 6;  // then a link of the overview opens a scenario
   for (const { body } of bodies) {
     const title = body.rows[0].querySelector("span");
     const made = button(title.textContent, () => {
@@ -104,8 +105,9 @@
     if (boxes.every((box) => !box.checked)) state.append("engine", "");
     for (const name of ["differ", "changed"]) if (form.elements[name]?.checked) state.set(name, "1");
     const folded = bodies.filter(({ body }) => body.classList.contains("folded"));
-    if (folded.length === bodies.length) state.set("fold", "*");
-    else for (const { scenario } of folded) state.append("fold", scenario);
+    const [word, other] = foldedFirst ? ["open", bodies.filter(({ body }) => !body.classList.contains("folded"))] : ["fold", folded];
+    if (other.length === bodies.length) state.set(word, "*");
+    else for (const { scenario } of other) state.append(word, scenario);
     if (theme !== "system") state.set("theme", theme);
     return state;
   }
@@ -118,24 +120,105 @@
   });
   const known = new Set([...called.flatMap((all) => [...all]), ...links.map((link) => link.dataset.e.toLowerCase()), "any"]);
 
-  // A condition on a row for each word of the query, and the fault of the query in words.
+  const verdicts = [...Object.values(LETTERS).map(([name]) => name), "in-part"];
+  const versions = columns.map(({ cell }) => (cell.querySelector("small")?.textContent || "").split(" ")[0]);
+
+  // Whether a version of a column is that of the query, or one of its patches.
+  const isOf = (version, wanted) => version === wanted || version.startsWith(`${wanted}.`);
+
+  // The condition on a row that a query makes, the faults of the query in words, and whether cells are to be counted.
   function conditions(query) {
-    const wrong = [];
-    const found = (query.toLowerCase().match(/"[^"]*"|\S+/g) || []).map((word) => {
-      const [, engine = "any", not, verdict] = word.match(/^(?:([^"]*):)?(!?)([a-z-]+)$/) || [];
-      const names = [...Object.values(LETTERS).map(([name]) => name), "in-part"];
-      const colon = word.includes(":") && !word.startsWith('"');
-      if (!verdict || !(colon || not)) {
-        const text = word.replaceAll('"', "");
-        return (row) => row.text.includes(text);
+    const { tree, wrong } = parseQuery(query);
+    let counted = false;
+    const any = (row, shown, fits) => row.links.some((all, n) => shown[n] && all.some((link) => fits(link, n)));
+
+    function word(text) {
+      if (text === "count") {
+        counted = true;
+        return () => true;
       }
-      if (!names.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
+      const [, sign, least] = text.match(/^strength:([<>]?)(\d+)$/) || [];
+      if (least) return (row, shown) => any(row, shown, (link) => ["holds", "in-part"].includes(link.now)
+        && (sign === "<" ? link.dataset.s < Number(least) : sign ? link.dataset.s > Number(least) : link.dataset.s === least));
+      const [, finding] = text.match(/^finding:(\d+)$/) || [];
+      if (finding) {
+        const shows = (link) => (link.dataset.f || "").split(" ").includes(finding);
+        if (!links.some(shows)) wrong.push(`no cell here shows finding ${finding}`);
+        return (row, shown) => any(row, shown, shows);
+      }
+      const [, engine = "any", not, verdict] = text.match(/^(?:([^"]*):)?(!?)([a-z-]+)$/) || [];
+      const colon = text.includes(":") && !text.startsWith('"');
+      if (!verdict || !(colon || not)) {
+        const plain = text.replaceAll('"', "");
+        return (row) => row.text.includes(plain);
+      }
+      if (!verdicts.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
       else if (!known.has(engine)) wrong.push(`no engine is called ${engine}`);
       const fits = (link) => link.now && (link.now === verdict) !== (not === "!");
       return (row, shown) => row.links.some((all, n) => (engine === "any" ? shown[n] : true) && all.some(
         (link) => (engine === "any" || called[n].has(engine) || link.dataset.e.toLowerCase() === engine) && fits(link)));
-    });
-    return [found, wrong];
+    }
+
+    function cell(words) {
+      if (!links.some((link) => link.dataset.w)) wrong.push("was, now and since compare runs, and this page has one");
+      const fitting = words.map((text) => {
+        const [, asked, value] = text.match(/^(was|now|since):(.*)$/);
+        if (asked === "since") {
+          if (!versions.some((version) => isOf(version, value))) wrong.push(`no column has the version ${value}`);
+          return (link, n) => isOf(versions[n], value) && link.dataset.w && link.dataset.w !== link.overall;
+        }
+        if (!verdicts.includes(value)) wrong.push(`no verdict is called ${value}`);
+        const fits = (stands) => stands === value || (value === "holds" && stands === "in-part");
+        return (link) => link.dataset.w && fits(asked === "was" ? link.dataset.w : link.now);
+      });
+      return (row, shown) => any(row, shown, (link, n) => fitting.every((fits) => fits(link, n)));
+    }
+
+    function made([kind, ...parts]) {
+      if (kind === "word") return word(parts[0]);
+      if (kind === "cell") return cell(parts);
+      const inner = parts.map(made);
+      if (kind === "not") return (row, shown) => !inner[0](row, shown);
+      if (kind === "or") return (row, shown) => inner.some((fits) => fits(row, shown));
+      return (row, shown) => inner.every((fits) => fits(row, shown));
+    }
+
+    return { fits: made(tree), wrong, counted: () => counted };
+  }
+
+  // The two columns of a move, by their numbers; null where none is asked for.
+  function moved(state) {
+    const numbers = ["from", "to"].map((name) => columns.findIndex(({ key }) => key === state.get(name)));
+    return numbers.includes(-1) || numbers[0] === numbers[1] ? null : numbers;
+  }
+
+  // What differs between the two columns of a move, why, and what to do.
+  function tellMove(move, rows) {
+    const place = document.getElementById("move");
+    place.hidden = !move;
+    if (!move) return place.replaceChildren();
+    const title = document.createElement("h3");
+    title.textContent = `From ${columns[move[0]].key} to ${columns[move[1]].key}: ${rows.length} guarantees stand otherwise`;
+    const list = document.createElement("ul");
+    for (const row of rows) {
+      const line = document.createElement("li");
+      line.append(`${row.row.cells[0].textContent}: `);
+      row.links.filter((all, n) => move.includes(n)).flat().forEach((link, number) => {
+        const lead = document.createElement("a");
+        lead.href = link.getAttribute("href");
+        lead.textContent = `${link.dataset.e} ${link.now || "not asked"}`;
+        line.append(number ? ", " : "", lead);
+      });
+      const advised = row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
+      if (advised) {
+        const text = document.querySelectorAll("#advice p")[advised.dataset.a];
+        const why = document.createElement("b");
+        why.textContent = `. Why: ${text.dataset.cause}. What to do: `;
+        line.append(why, text.textContent);
+      }
+      list.append(line);
+    }
+    return place.replaceChildren(title, list);
   }
 
   function apply() {
@@ -153,7 +236,8 @@
       }
     }
     const chosen = state.has("engine") ? new Set(state.getAll("engine")) : null;
-    const shown = columns.map((column) => !chosen || chosen.has(column.name));
+    const move = moved(state);
+    const shown = columns.map((column, n) => (!chosen || chosen.has(column.name)) && (!move || move.includes(n)));
     columns.forEach((column, n) => { column.cell.hidden = !shown[n]; });
     let first = 0;
     for (const family of families) {
@@ -162,8 +246,10 @@
       family.cell.colSpan = visible || 1;
       first += family.size;
     }
-    const [wanted, wrong] = conditions(state.get("q") || "");
-    let count = 0, all = 0;
+    const { fits, wrong, counted } = conditions(state.get("q") || "");
+    const stands = (row, n) => row.links[n].map((link) => link.now).sort().join();
+    const kept = [];
+    let all = 0;
     for (const { body, scenario, rows } of bodies) {
       let any = false;
       for (const row of rows) {
@@ -172,11 +258,12 @@
           && (!state.has("verdict") || words.has(state.get("verdict")))
           && (!state.has("differ") || ((words.has("holds") || words.has("in-part")) && words.has("violated")))
           && (!state.has("changed") || row.changed)
-          && wanted.every((condition) => condition(row, shown));
+          && (!move || stands(row, move[0]) !== stands(row, move[1]))
+          && fits(row, shown);
         row.row.hidden = !keep;
         if (keep) row.cells.forEach((cell, n) => { cell.hidden = !shown[n]; });
         any ||= keep;
-        count += keep;
+        if (keep) kept.push(row);
         all += 1;
       }
       body.hidden = !any;
@@ -186,7 +273,10 @@
       parent.hidden = state.has("scenario") && parent.dataset.scenario !== state.get("scenario");
       for (const row of table.rows) [...row.cells].slice(1).forEach((cell, n) => { cell.hidden = !shown[n]; });
     }
-    const said = [`${count} of ${all} guarantees`, ...(under ? [`verdicts under ${under}`] : []), ...wrong];
+    tellMove(move, kept);
+    const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat()).filter((link) => link.now);
+    const counts = counted() ? verdicts.map((name) => [name, cells.filter((link) => link.now === name).length]).filter(([, number]) => number) : [];
+    const said = [`${kept.length} of ${all} guarantees`, ...counts.map(([name, number]) => `${number} cells ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
     form.querySelector("output").textContent = said.join(", ");
   }
 
@@ -196,7 +286,8 @@
     for (const name of fields) form.elements[name].value = state.get(name) || "";
     for (const box of form.querySelectorAll("[name=engine]")) box.checked = !state.has("engine") || state.getAll("engine").includes(box.value);
     for (const name of ["differ", "changed"]) if (form.elements[name]) form.elements[name].checked = state.has(name);
-    for (const { body, scenario } of bodies) fold(body, state.getAll("fold").some((name) => name === "*" || name === scenario));
+    const named = state.getAll(foldedFirst ? "open" : "fold");
+    for (const { body, scenario } of bodies) fold(body, named.some((name) => name === "*" || name === scenario) !== foldedFirst);
     dress(state.get("theme") || "system");
     apply();
     show(anchor);
@@ -234,12 +325,13 @@
     close();
     if (!target) return back && back.focus();
     for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
-    if (target.tagName !== "ARTICLE") {
+    const panel = target.matches("article, tr") && target.closest("section.row");
+    if (!panel) {
+      if (target.matches("tbody")) fold(target, false);
       target.tabIndex = -1;
       target.focus({ preventScroll: true });
       return target.scrollIntoView();
     }
-    const panel = target.parentElement;
     opened = target;
     target.classList.add("open");
     target.tabIndex = -1;
@@ -263,7 +355,7 @@
 
   function close() {
     if (!opened) return;
-    const panel = opened.parentElement;
+    const panel = opened.closest("section.row");
     opened.classList.remove("open");
     panel.classList.remove("open");
     panel.removeAttribute("role");
@@ -271,9 +363,9 @@
     opened = null;
   }
 
-  // The link that the reader came from, or the cell of an article. If that is hidden, the table.
-  function matching(article) {
-    const href = `#${article.id}`;
+  // The link that the reader came from, or the cell of what is open. If that is hidden, the table.
+  function matching(shown) {
+    const href = `#${shown.id}`;
     const found = from && from.isConnected && from.getAttribute("href") === href ? from : links.find((link) => link.getAttribute("href") === href);
     return found && found.offsetParent ? found : main.parentElement;
   }
@@ -347,7 +439,7 @@
   });
   addEventListener("beforeprint", () => [...waiting].forEach(unpack));
   addEventListener("load", () => {
-    if (opened) setTimeout(() => { if (opened) opened.parentElement.scrollTop = 0; });  // the browser scrolled to the cell itself
+    if (opened) setTimeout(() => { if (opened) opened.closest("section.row").scrollTop = 0; });  // the browser scrolled to the cell itself
     unpackWhenIdle();
   });
   addEventListener("hashchange", read);

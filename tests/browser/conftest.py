@@ -12,7 +12,7 @@ from conformance.judgement.cell import Verdict
 from conformance.results.results import Results
 from reports import html
 
-collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py"]
+collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py", "test_questions.py"]
 
 
 def pytest_report_header():

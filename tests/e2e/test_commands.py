@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import platform
 import shutil
 import signal
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import conformance, conformance_process
 
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_engine
@@ -21,18 +21,9 @@ from conformance.results.store import write_cases
 
 LATE = "mutant:late-at-the-watermark"
 
+SOME = [part for name in ("index-assignment", "late-data", "per-key-counting") for part in ("--scenario", name)]
+
 CASES = Path("out", "tables", "cases", "0000.parquet")
-
-
-def conformance(*arguments, cwd, env=None):
-    return subprocess.run(
-        [sys.executable, "-m", "conformance.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | (env or {}),
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +31,7 @@ def ran(tmp_path_factory):
     """A finished run of the reference and a mutant: (its folder, what it printed)."""
     folder = tmp_path_factory.mktemp("run")
     done = conformance(
-        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
+        "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=folder
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, done.stdout
@@ -52,6 +43,8 @@ def test_a_run_leaves_all_its_files(ran):
         assert (folder / "out" / name).stat().st_size > 0
     assert "seed 5" in printed
     assert "an element exactly at the watermark is processed" in printed
+    assert "conformance replay " in printed
+    assert printed.count("\n") <= 60
 
 
 def test_a_violated_cell_has_a_witness_that_still_fails(ran):
@@ -83,10 +76,10 @@ def test_the_smallest_failing_case_is_the_witness(ran):
 
 
 def test_one_seed_gives_one_result(ran, tmp_path):
-    """Byte for byte, apart from the timing."""
+    """Byte for byte, apart from the timing, in another process."""
     folder, _ = ran
-    conformance(
-        "run", "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
+    conformance_process(
+        "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
     )
     first, second = (json.loads((f / "out" / "results.json").read_text()) for f in (folder, tmp_path))
     first.pop("timing")
@@ -97,7 +90,7 @@ def test_one_seed_gives_one_result(ran, tmp_path):
 
 def test_cases_of_one_run_serve_another(ran, tmp_path):
     folder, _ = ran
-    done = conformance("run", "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
+    done = conformance("run", *SOME, "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
     assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
@@ -108,7 +101,7 @@ def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tm
     """A later run takes them over, without reducing and confirming anew."""
     folder, _ = ran
     stored = folder / "out" / "witnesses"
-    arguments = ["run", "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
+    arguments = ["run", *SOME, "--engine", LATE, "--cases", 8, "--seed", 6, "--out", "out", "--witnesses", stored]
     done = conformance(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "STILL FAILS" in done.stdout
@@ -312,7 +305,17 @@ BAD = [
     (("replay", "nowhere"), "cannot read nowhere"),
     (("replay", "file"), "file is not JSON"),
     (("replay", "other.json"), "other.json is not a witness of this version"),
-    (("list", "nonsense"), "nonsense"),
+    (("list", "nonsense"), "'nonsense' is not one of them; there are: engines,"),
+    (("run", "--engine", "spark-twss"), "unknown engine 'spark-twss'; did you mean spark-tws? There are: reference,"),
+    (("run", "--scenario", "late-dta"), "unknown scenario 'late-dta'; did you mean late-data? There are: "),
+    (("run", "--checker", "lokal"), "'lokal' is not one of them; did you mean local? There are: auto, local,"),
+    (("rnu",), "unknown command 'rnu'; did you mean run? There are: baseline,"),
+    (("baseline", "wirte"), "unknown command 'wirte'; did you mean write? There are: show, update, write"),
+    (("run", "--enigne", "x"), "no such option --enigne; did you mean --engine? (help: conformance run --help)"),
+    (("replay", "nowhere", "--to", "x.py"), "--to names the file of an export: give --export, too"),
+    (("replay", "nowhere", "--export", "testream"), "'testream' is not one of them; did you mean teststream?"),
+    (("replay",), "Missing argument 'WITNESS'. (help: conformance replay --help)"),
+    (("upgrade", "pyspork", "--from", "4.0", "--to", "4.1"), "'pyspork'; did you mean pyspark? Packages: "),
 ]
 
 
@@ -324,9 +327,9 @@ def test_bad_input_gets_one_line_and_exit_code_2(tmp_path, arguments, says):
     (tmp_path / "other.json").write_text('{"schema": "other"}')
     done = conformance(*arguments, cwd=tmp_path)
     assert done.returncode == 2
-    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
-    assert len(errors) == 1
-    assert says in errors[0]
+    (error,) = done.stderr.splitlines()
+    assert error.startswith("Error: ")
+    assert says in error
     assert "Traceback" not in done.stderr + done.stdout
 
 
@@ -334,7 +337,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
     """Left out where nobody asked for Spark by name; exit code 3 where somebody did."""
     path = str(Path(sys.executable).parent)
     none = {"PATH": path, "JAVA_HOME": str(tmp_path)}
-    said = conformance("doctor", cwd=tmp_path, env=none)
+    said = conformance_process("doctor", cwd=tmp_path, env=none)
     assert "spark-tws: cannot run: no Java found: install a Java 17 runtime" in said.stdout
     assert "reference: can run" in said.stdout
     assert said.returncode == 3
@@ -351,7 +354,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
         "--out",
         "out",
     )
-    done = conformance(*asked, cwd=tmp_path, env=none)
+    done = conformance_process(*asked, cwd=tmp_path, env=none)
     assert done.returncode == 3
     assert "spark-tws: cannot run: no Java found" in done.stdout
     results = Results.read(tmp_path / "out" / "results.json")
@@ -369,6 +372,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "-m",
         "conformance.cli",
         "run",
+        *SOME,
         "--engine",
         "reference",
         "--engine",
@@ -377,6 +381,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "1",
         "--cases",
         "50",
+        "--verbose",
     ]
     process = subprocess.Popen(
         [*command, "--out", "out"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -385,7 +390,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
     for line in process.stdout:
         printed.append(line)
         if line.startswith("beam-direct: up"):
-            time.sleep(3)
+            time.sleep(1)
             process.send_signal(signal.SIGINT)
             break
     printed += process.stdout

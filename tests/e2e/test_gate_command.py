@@ -1,18 +1,11 @@
 """The gate as a CI job meets it: a doctored engine is blocked, what was accepted is not."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+from commands import conformance
 
 MUTANT = "mutant:late-at-the-watermark"
-
-
-def conformance(*arguments, cwd):
-    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ, check=False)
 
 
 @pytest.fixture(scope="module")

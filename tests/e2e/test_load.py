@@ -5,35 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
-from test_commands import conformance
+from commands import conformance
+from own_scenario import echo
 
 from conformance.judgement.cell import Verdict
 from conformance.results.results import Results
 
 DROPS = "mutant:last-of-a-bundle-dropped"
 
-SCENARIO = """
-from conformance.model import Domain, Guarantee, Program, Scenario
-
-
-class Echo(Program):
-    def on_event(self, event, state, timers, emit):
-        emit({"heard": event.id})
-
-
-def comes_out(run):
-    for arrival in run.on_time:
-        yield arrival.event.id in {v["heard"] for v in run.values("heard")} or f"{arrival.event.id} is lost"
-
-
-SCENARIO = Scenario(
-    name="echo of mine",
-    summary="Say it again.",
-    programs={"echo": Echo()},
-    domain={"echo": Domain(offsets=(1, 500))},
-    guarantees=(Guarantee("an element comes out again", "echo", comes_out),),
-)
-"""
+SCENARIO = echo("echo of mine")
 
 
 def test_a_scenario_of_the_users_own_runs_alone_and_its_witness_replays(tmp_path):

@@ -94,7 +94,7 @@ def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(tmp_
         job.write(Results.read(STORED), out, Console(file=printed, width=200))
     assert "verdicts.txt" in (tmp_path / "printed").read_text()
     written = {path.name for path in out.iterdir() if path.is_file()}
-    ours = {"results.json", "matrix.html", "summary.md", "junit.xml", "cells.csv", "badge.svg"}
+    ours = {"results.json", "matrix.html", "summary.md", "junit.xml", "ctrf.json", "cells.csv", "badge.svg"}
     assert written == {*ours, "verdicts.txt"}
 
 
@@ -103,7 +103,7 @@ def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(tmp_
 def test_an_unknown_report_gives_the_list(asked):
     done = CliRunner().invoke(report_, [str(STORED), "--report", asked])
     assert done.exit_code == 2
-    assert ("unknown report 'nothing'; there are: badge, csv, html" in done.output) == (asked == "nothing=x")
+    assert ("unknown report 'nothing'; there are: badge, csv, ctrf, html" in done.output) == (asked == "nothing=x")
     assert ("is not NAME=FILE" in done.output) == (asked == "nothing=")
     with pytest.raises(UnknownName, match="number, verdict-list"):
         load_report("nothing")

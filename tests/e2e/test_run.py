@@ -1,5 +1,6 @@
 """A run in this process, from cases written by hand or drawn."""
 
+import re
 from pathlib import Path
 
 from conformance.confirmation.replay import STILL_FAILS
@@ -32,12 +33,12 @@ def test_what_holds_for_twins_alone_contradicts_a_claim_without_a_witness(tmp_pa
 
 
 def test_a_bug_that_takes_neighbours_is_violated_and_its_witness_replays(tmp_path):
-    """The seeded bug shows where two other cases of the pack have several keys."""
+    """The seeded bug shows where two other cases of the pack have several keys. A case's twin may be one of them."""
     engine, scenarios = "mutant:element-lost-in-a-crowd", tuple(load_scenarios(["late-data"]))
     results = Run(Options((engine,), scenarios, tmp_path / "first", wanted=10, seed=1)).execute()
     found = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert found
-    assert all(cell.reason.startswith("violated (needs 2 neighbours): ") for cell in found)
+    assert all(re.match(r"violated \(needs (2 neighbours|1 neighbour)\): ", cell.reason) for cell in found)
     witness = results.witnesses[found[0].witness]
     assert len(witness.neighbours) == 2
     write_witnesses(tmp_path / "stored", results.witnesses.values())
@@ -46,4 +47,4 @@ def test_a_bug_that_takes_neighbours_is_violated_and_its_witness_replays(tmp_pat
     assert "failed beside its neighbours in 3 of 3 runs" in failed_alone(stored, stored.confirmations)[-1]
     again = Options((engine,), scenarios, tmp_path / "again", wanted=1, witnesses=(tmp_path / "stored",))
     replays = Run(again).execute().replays
-    assert {replay.answer for replay in replays} == {STILL_FAILS}
+    assert {r.answer for r in replays if r.witness in {cell.witness for cell in found}} == {STILL_FAILS}

@@ -2,15 +2,15 @@
 need no installation: their environments are there already."""
 
 import json
-import os
 import re
-import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import commands
 import pytest
+from own_scenario import echo
 
 from conformance.execution.environments import CACHE, python_of
 from conformance.judgement.cell import Verdict
@@ -43,10 +43,7 @@ def _build(release, wanted, place):
 
 
 def conformance(*arguments, home, **more):
-    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
-    path = os.pathsep.join(filter(None, [str(TOY), os.environ.get("PYTHONPATH", "")]))
-    environment = os.environ | {CACHE: str(home / "cache"), "PYTHONPATH": path} | more
-    return subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
+    return commands.conformance(*arguments, cwd=home, env={CACHE: str(home / "cache")} | more, path=[TOY])
 
 
 def upgrade(old, new, home, *more, scenario="late-data"):
@@ -129,47 +126,25 @@ def test_an_engine_that_fails_or_runs_in_one_release_only_stands_at_the_top(home
     done = upgrade("1.1", "3.2", home, *engines)
     assert done.returncode == 3, done.stdout + done.stderr
     summary = (home / "1.1-3.2" / "summary.md").read_text().splitlines()
-    assert summary[0] == "# Gate: blocked"
-    assert summary[2].startswith("## Engines that did not run alike")
-    told = "\n".join(summary[4:8])
+    assert summary[0] == "# Gate: blocked (toy-framework 1.1 → 3.2)"
+    assert summary[2].startswith("Both releases ran the same ")
+    assert summary[4].startswith("## Engines that did not run alike")
+    told = "\n".join(summary[6:10])
     assert "told: released:new: runs in 3.2 only: toy-framework 1.1 has no new operator" in told
-    assert "blocks: released:unsteady: failed in the candidate" in told
+    assert "blocks: released:unsteady: failed in 3.2" in told
     back = upgrade("3.2", "1.1", home, *engines)
     assert back.returncode == 3, back.stdout + back.stderr
     told = (home / "3.2-1.1" / "summary.md").read_text()
     assert told.startswith("# Gate: blocked")
     assert "blocks: released:new: runs in 3.2 only" in told
-    assert "blocks: released:unsteady: failed in the baseline" in told
+    assert "blocks: released:unsteady: failed in 3.2" in told
 
 
-PORT = """
-from conformance.model import Domain, Guarantee, Program, Scenario
-from conformance.plugins.port import Port
-from toy_framework import ToyPort
-
-
-class Echo(Program):
-    def on_event(self, event, state, timers, emit):
-        emit({"heard": event.id})
-
-
-class Mine(Echo):
-    pass
-
-
-def comes_out(run):
-    for arrival in run.on_time:
-        yield arrival.event.id in {v["heard"] for v in run.values("heard")} or f"{arrival.event.id} is lost"
-
-
-SCENARIO = Scenario(
-    name="echo of mine",
-    summary="Say it again.",
-    programs={"echo": Echo()},
-    domain={"echo": Domain(offsets=(1, 500))},
-    guarantees=(Guarantee("an element comes out again", "echo", comes_out),),
+PORT = (
+    "from conformance.plugins.port import Port\nfrom toy_framework import ToyPort\n"
+    + echo("echo of mine")
+    + "\n\nclass Mine(Echo):\n    pass\n\n\n"
 )
-"""
 
 
 def test_a_users_own_operator_and_scenario_are_gated(home):
@@ -228,6 +203,115 @@ def test_an_upgrade_that_cannot_be_meant_is_one_line(home, arguments, says):
     done = conformance("upgrade", *arguments, "--scenario", "late-data", "--cases", 2, "--out", "no", home=home)
     assert done.returncode == 2, done.stdout
     assert says in done.stderr.splitlines()[-1]
+
+
+UV_LOCK = """version = 1
+requires-python = ">=3.10"
+
+[[package]]
+name = "toy-framework"
+version = "{}"
+source = {{ registry = "https://pypi.org/simple" }}
+
+[[package]]
+name = "mine"
+source = {{ editable = "." }}
+"""
+
+
+def test_what_two_lock_files_pin_otherwise_is_upgraded(home):
+    """Here from requirements to a lock; of the other packages, one is in one file only, and one has no engine."""
+    (home / "requirements.txt").write_text(
+        "# exported\n--index-url https://pypi.org/simple\nToy_Framework[more]==1.0 ; python_version >= '3' \\\n"
+        "    --hash=sha256:abc  # via mine\npyspark==4.0.5\nidna==3.4\n"
+    )
+    (home / "uv.lock").write_text(UV_LOCK.format("2.1"))
+    asked = ["--from-lock", "requirements.txt", "uv.lock", "--scenario", "late-data", "--cases", 6, "--seed", 3]
+    done = conformance("upgrade", *asked, "--out", "locks", home=home)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.splitlines()[:2] == ["pyspark 4.0.5 in the old file only", "toy-framework 1.0 → 2.1"]
+    assert "held, is violated" in done.stdout
+    summary = (home / "locks" / "toy-framework" / "summary.md").read_text()
+    assert summary.startswith("# Gate: blocked (toy-framework 1.0 → 2.1)")
+
+
+def test_lock_files_that_pin_the_same_need_no_upgrade(home):
+    (home / "a.lock").write_text(UV_LOCK.format("1.0"))
+    (home / "b.txt").write_text("toy-framework==1.0.0\n")
+    done = conformance("upgrade", "--from-lock", "a.lock", "b.txt", home=home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told, nothing = done.stdout.splitlines()
+    assert told == "toy-framework 1.0 in both"
+    assert nothing.startswith("nothing to upgrade: a.lock and b.txt pin no two releases of ")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("old.txt", "toy-framework>=1\n", "old.txt: toy-framework is not pinned (>=1): write toy-framework==VERSION"),
+        ("old.txt", "toy-framework==1.*\n", "old.txt: toy-framework is not pinned (==1.*)"),
+        ("old.txt", "toy-framework @ https://example.com/toy.whl\n", "is not pinned (https://example.com/toy.whl)"),
+        ("old.txt", "not a requirement\n", "old.txt is no requirements file: it has the line 'not a requirement'"),
+        (
+            "old.txt",
+            "toy-framework==1\ntoy-framework==2\n",
+            "pins toy-framework in several releases for this Python: 1",
+        ),
+        ("old.lock", "version =\n", "old.lock is not TOML: "),
+        ("old.lock", "version = 1\n", "old.lock is no lock file: it has no list of packages"),
+        ("old.lock", '[[package]]\nname = "toy-framework"\n', "old.lock: toy-framework is not pinned (no version)"),
+        ("none.txt", None, "cannot read none.txt: "),
+    ],
+)
+def test_a_lock_file_that_pins_nothing_is_one_line(home, name, text, says):
+    if text is not None:
+        (home / name).write_text(text)
+    (home / "new.txt").write_text("toy-framework==1.0\n")
+    done = conformance("upgrade", "--from-lock", name, "new.txt", home=home)
+    assert done.returncode == 2, done.stdout
+    assert says in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("toy-framework==1.0 ; python_version < '3'\ntoy-framework==1.1 ; python_version >= '3'\n", "1.1"),
+        ("toy-framework===1.1\n", "1.1"),
+    ],
+)
+def test_the_release_for_this_python_counts(home, text, release):
+    (home / "marked.txt").write_text(text)
+    (home / "plain.txt").write_text(f"toy-framework=={release}\n")
+    done = conformance("upgrade", "--from-lock", "marked.txt", "plain.txt", home=home)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"toy-framework {release} in both")
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [("package", "resolution-markers = [{}]"), ("package", "markers = {}"), ("packages", "marker = {}")],
+)
+def test_every_kind_of_lock_says_for_which_python_a_release_is(home, table, key):
+    """As uv, Poetry and pylock.toml write it."""
+    both = (("1.0", "\"python_version < '3'\""), ("1.1", "\"python_version >= '3'\""))
+    entry = '[[{}]]\nname = "toy-framework"\nversion = "{}"\n{}\n'
+    (home / "two.lock").write_text("".join(entry.format(table, number, key.format(when)) for number, when in both))
+    (home / "one.txt").write_text("toy-framework==1.1\n")
+    done = conformance("upgrade", "--from-lock", "two.lock", "one.txt", home=home)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "toy-framework 1.1 in both")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["toy-framework"], "give PACKAGE with --from and --to, or --from-lock OLD NEW"),
+        ([], "give PACKAGE with --from and --to, or --from-lock OLD NEW"),
+        (["toy-framework", "--from-lock", "a.txt", "b.txt"], "--from-lock takes the packages and their releases from"),
+        (["--from-lock", "a.txt", "b.txt", "--engine", "reference"], "--engine reference: name an engine of"),
+    ],
+)
+def test_releases_are_given_in_one_way(home, arguments, says):
+    done = conformance("upgrade", *arguments, home=home)
+    assert (done.returncode, says in done.stderr.splitlines()[-1]) == (2, True), done.stderr
 
 
 def test_all_engines_of_a_release_run_by_one_option(home):

@@ -1,11 +1,10 @@
 """Cases that every real engine is compared on with the reference."""
 
 from dataclasses import replace
-from functools import cache
+
+from drawn import all_cases
 
 from conformance import testing
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import case_needs
 from conformance.model.scenario import programs_of
@@ -61,16 +60,17 @@ def failing_and_idle(fails):
     return failing, replace(failing, schedule=failing.schedule.with_bundles(bundles))
 
 
-@cache
-def _drawn(wanted):
-    return draw_cases(SCENARIOS, wanted, 11, exercised_by_any_reading(SCENARIOS))
-
-
-def drawn(engine, wanted):
-    """Cases of all scenarios that the engine can express."""
-    cases = _drawn(wanted)
+def drawn(engine):
+    """Cases of all scenarios that the engine can express: some thousands."""
+    cases = all_cases()
     programs = {case.id: PROGRAMS[program_ref(case.scenario, case.program)] for case in cases}
     return [c for c in cases if engine.capabilities.first_missing(case_needs(c, programs[c.id])) is None]
+
+
+def beside(few, cases):
+    """The cases on the timelines of a few of them."""
+    timelines = {case.schedule.timeline for case in few}
+    return [case for case in cases if case.schedule.timeline in timelines]
 
 
 def run(engine, cases, programs=PROGRAMS):

@@ -14,11 +14,11 @@ from conformance.results.results import Results
 
 pytestmark = pytest.mark.engine
 
-SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "40", "--seed", "1"]
+SMALL = ["--scenario", "per-key-counting", "--scenario", "late-data", "--cases", "15", "--seed", "1"]
 
 
 def started(tmp_path, *options, **environment):
-    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out"]
+    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options, "--out", "out", "--verbose"]
     return subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -82,7 +82,7 @@ def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_
 def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tmp_path):
     """SIGSTOP makes the JVM of the first Spark engine hang; the second one runs."""
     pytest.importorskip("pyspark")
-    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "60", "--cases", "8"]
+    engines = ["--engine", "spark-fmgws-jvm", "--engine", "spark-tws-jvm", "--timeout", "40", "--cases", "8"]
     process = started(tmp_path, *engines)
     printed = ""
     for line in process.stdout:
@@ -94,7 +94,7 @@ def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tm
     printed = finished(process, printed)
     assert process.returncode == 3, printed
     results = Results.read(tmp_path / "out" / "results.json")
-    assert results.environment["spark-fmgws-jvm"].failure.startswith("no answer within 60 s; the full log is in")
+    assert results.environment["spark-fmgws-jvm"].failure.startswith("no answer within 40 s; the full log is in")
     assert Verdict.UNKNOWN in verdicts(results, "spark-fmgws-jvm")
     assert results.environment["spark-tws-jvm"].failure == ""
     assert Verdict.HOLDS in verdicts(results, "spark-tws-jvm")

@@ -1,12 +1,11 @@
 """Users' own operators on the real engines: driven as programs are, kept apart by case, and compared."""
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from commands import conformance
 from common import T, run, specified
 
 from conformance.execution.packing import packs_of
@@ -134,11 +133,6 @@ def test_an_exception_of_the_operator_ends_its_case_and_no_other(idle, opened, n
     traces = engine.run(pack, programs).traces
     assert {name for name, trace in traces.items() if trace.error} == stopped
     assert {trace.error for trace in traces.values()} - {None} == {"LookupError: no b"}
-
-
-def conformance(*arguments, cwd):
-    command = [sys.executable, "-m", "conformance.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 def test_the_example_of_the_documentation(spark, beam, tmp_path):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -22,9 +23,13 @@ def index():
         pytest.skip(str(error))
 
 
-def run(folder, *engines):
+OLDEST = "3.4.1"
+"""The oldest release of Spark that is tried. 3.4.0 and 3.4.1 lose rows whose first column is null (SPARK-44464)."""
+
+
+def run(folder, *engines, scenario="per-key-counting"):
     asked = [f"--engine={engine}" for engine in engines]
-    asked += ["--scenario=per-key-counting", "--cases=3", "--seed=1", "--out=out", "--witnesses=none"]
+    asked += [f"--scenario={scenario}", "--cases=3", "--share=0.3", "--seed=1", "--out=out", "--witnesses=none"]
     return subprocess.run(
         [sys.executable, "-m", "conformance.cli", "run", *asked],
         capture_output=True,
@@ -35,13 +40,13 @@ def run(folder, *engines):
     )
 
 
-def test_two_releases_run_side_by_side(beam, tmp_path):
+def test_two_releases_run_side_by_side(tmp_path):
     """Each in an environment and a process of its own; both say which they are."""
     done = run(tmp_path, "beam-direct@2.70.0", "beam-direct")
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
     versions = {name: record.versions["beam"] for name, record in results.environment.items()}
-    assert versions == {"beam-direct@2.70.0": "2.70.0", "beam-direct": beam.environment()["beam"]}
+    assert versions == {"beam-direct@2.70.0": "2.70.0", "beam-direct": version("apache-beam")}
     assert {cell.engine for cell in results.cells if cell.verdict is Verdict.HOLDS} == set(versions)
 
 
@@ -53,24 +58,28 @@ def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
     assert {cell.engine for cell in results.cells} == {"reference"}
 
 
-def test_an_api_that_the_release_lacks_is_unsupported(tmp_path):
-    """In the oldest release that is supported, whose other APIs run, on workers of Python, too."""
-    there = ["spark-fmgws-jvm@3.5.9", "spark-fmgws-pandas@3.5.9"]
-    done = run(tmp_path, "spark-tws@3.5.9", "spark-tws-jvm@3.5.9", "spark-tws-tester@3.5.9", *there)
+def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
+    """Its own fault is seen: the JVM's API puts out a null that the API of pandas loses."""
+    lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-jvm", "spark-tws-tester")]
+    there = {f"spark-fmgws-jvm@{OLDEST}": Verdict.HOLDS, f"spark-fmgws-pandas@{OLDEST}": Verdict.VIOLATED}
+    done = run(tmp_path, *lacking, *there, scenario="null-output")
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
-    verdicts = {cell.engine: {c.verdict for c in results.cells if c.engine == cell.engine} for cell in results.cells}
-    assert all(Verdict.HOLDS in verdicts.pop(engine) for engine in there)
-    assert all(found == {Verdict.UNSUPPORTED} for found in verdicts.values())
-    assert "PySpark 3.5.9 has no transformWithState" in done.stdout
+    complete = {
+        cell.engine: cell for cell in results.cells if cell.perturbation == "as drawn" and "lost" in cell.guarantee
+    }
+    assert {name: cell.verdict for name, cell in complete.items()} == there | dict.fromkeys(
+        lacking, Verdict.UNSUPPORTED
+    )
+    assert f"PySpark {OLDEST} has no transformWithState" in done.stdout
 
 
-def test_an_upgrade_of_spark(spark, tmp_path):
+def test_an_upgrade_of_spark(tmp_path):
     """The APIs that both releases have, on the same cases, with checkpoints carried from the old one to the new one."""
     asked = ["--scenario=per-key-counting", "--cases=3", "--seed=1", "--witnesses=none", "--out=out"]
     asked += ["--engine=spark-fmgws-jvm", "--engine=spark-native:count", "--engine=spark-tws-jvm"]
     command = [sys.executable, "-m", "conformance.cli", "upgrade", "pyspark", "--from=3.5.9", *asked]
-    command.append(f"--to={spark.environment()['spark']}")
+    command.append(f"--to={version('pyspark')}")
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "spark-tws-jvm: left out: Spark before 4.0 has no transformWithState" in done.stdout

@@ -11,9 +11,21 @@ from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_ste
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    Partitions,
+    Plan,
+    Restart,
+    Schedule,
+    renumbered,
+)
 from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, session
+from engines.spark.layouts import Layout
+from engines.spark.plans import SparkPlan
 
 pytestmark = pytest.mark.engine
 
@@ -40,26 +52,26 @@ def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
 
 
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
-    true = driving.write
+    true = driving.rows_of
 
-    def sabotage(folder, number, batch, rows, *delay):
-        true(folder, number, batch, rows[1:], *delay)
+    def sabotage(batch, events, *delay):
+        return true(batch, events[1:], *delay)
 
-    monkeypatch.setattr(driving, "write", sabotage)
+    monkeypatch.setattr(driving, "rows_of", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_rows_of_a_step_in_two_partitions_are_an_error(spark, monkeypatch):
     """They would arrive in an order that nobody chose."""
-    true = driving.read_stream
+    true = Layout.read
 
-    def sabotage(session, folder, *delay):
+    def sabotage(*args):
         from pyspark.sql.functions import pmod, xxhash64
 
-        return true(session, folder, *delay).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
+        return true(*args).withColumn("partition", pmod(xxhash64("id"), 7).cast("int"))
 
-    monkeypatch.setattr(driving, "read_stream", sabotage)
+    monkeypatch.setattr(Layout, "read", sabotage)
     with pytest.raises(NotDriven, match="read in several partitions"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
@@ -172,9 +184,31 @@ pyspark.errors.PythonException: wrapped"""
     assert session.cause(Exception("first\nsecond")) == "first"
     chained = "KeyError: 'x'\nThe above exception was ...\nconformance.model.program.EngineFault: [case c1] get: KeyError: 'x'"
     assert session.cause(Exception(chained)) == "EngineFault: [case c1] get: KeyError: 'x'"
+    query = "[STREAM_FAILED] Query [id = 1f-a, runId = 2e-b] terminated with exception: None.get"
+    assert session.cause(Exception(query)) == "[STREAM_FAILED] the query failed: None.get"
+    assert session.cause(Exception("An error occurred while calling o49.compile.\n: the cause")) == "the cause"
     assert session.cause(Exception("")) == "Exception"
 
 
 def test_timers_beyond_the_last_advance_do_not_come_out(spark):
     case = replace(calls_case([[("a", [["timers", "set", "one", T + 900_000]])]]))
     assert run(spark, [case], CALLS)[case.id].emissions == ()
+
+
+@pytest.mark.parametrize("plan", ["union-of-halves", "union-by-turns", "no-data-batch", "several-files", "sink-twice"])
+def test_a_plan_answers_as_the_plain_query_does(spark, plan):
+    planned = replace(COUNTED, schedule=renumbered([Plan(0, plan), *COUNTED.schedule.steps]))
+    right = spark.run(Pack((COUNTED,)), PROGRAMS).traces[COUNTED.id]
+    found = spark.run(Pack((planned,)), PROGRAMS).traces[planned.id]
+    assert [(e.key, e.value, e.step - 1) for e in found.emissions] == [
+        (e.key, e.value, e.step) for e in right.emissions
+    ]
+
+
+def test_a_query_of_a_plan_that_fails_is_an_answer(spark, monkeypatch):
+    def refuse(frame):
+        raise ValueError("no such plan")
+
+    monkeypatch.setitem(spark.plans, "columns-unused", SparkPlan(before=refuse))
+    planned = replace(COUNTED, schedule=renumbered([Plan(0, "columns-unused"), *COUNTED.schedule.steps]))
+    assert "no such plan" in spark.run(Pack((planned,)), PROGRAMS).traces[planned.id].error

@@ -35,6 +35,7 @@ def connect_server(tmp_path_factory):
     settings = {
         "spark.connect.grpc.binding.port": str(port),
         "spark.ui.enabled": "false",
+        "spark.python.authenticate.socketTimeout": "120s",  # as embedded: a busy machine starts workers slowly
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2,4]"]
@@ -68,12 +69,12 @@ def elsewhere(request, monkeypatch, tmp_path):
 
 def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp_path):
     """Those that need most: several bundles, a restart, a failed attempt, a failed query, other partitions."""
-    cases = [case for case in drawn(spark, 2) if case.scenario in FIVE]
+    cases = [case for case in drawn(spark) if case.scenario in FIVE]
     wanted = {"", "restart", "retry", "resume", "partitions"}
     packs = {}
     for pack in sorted(packs_of(cases, 2_000), key=lambda pack: -len({case.scenario for case in pack.cases})):
-        kinds = {case.perturbation for case in pack.cases} & wanted
-        packs |= {kind: _few(pack) for kind in kinds if kind not in packs}
+        if kinds := ({case.perturbation for case in pack.cases} & wanted) - packs.keys():
+            packs |= dict.fromkeys(kinds, _few(pack))
     assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):
@@ -83,7 +84,8 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
         engine = host.start(name)
         configure({})
         assert engine.environment["master"] == address
-        for pack in {id(pack): pack for pack in packs.values()}.values():
+        each = list({id(pack): pack for pack in packs.values()}.values())
+        for pack in each if name == "spark-tws" else each[:1]:
             assert engine.run(pack).traces == run(embedded, pack.cases), pack.timeline
         embedded.close()
 

@@ -1,7 +1,7 @@
 """The processor of spark-tws on PySpark's TwsTester: driven exactly, and as it is."""
 
 import pytest
-from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, drawn, run, specified, with_steps
+from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, beside, drawn, run, specified, with_steps
 
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, NotDriven
@@ -107,9 +107,10 @@ def test_state_lives_over_bundles(tester):
 
 
 def test_packed_and_alone_give_the_same_traces(tester):
-    cases = drawn(tester, 3)
-    packed = run(tester, cases)
-    for case in cases[::20]:
+    cases = drawn(tester)
+    few = cases[:: len(cases) // 8]
+    packed = run(tester, beside(few, cases))
+    for case in few:
         assert tester.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
 
 

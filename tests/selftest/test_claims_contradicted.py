@@ -7,12 +7,15 @@ import pytest
 
 from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.plugins.registry import load_scenarios, mutant_engine
+from conformance.judgement.reference import reference_traces
+from conformance.model.scenario import programs_of
+from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine
 from conformance.results import claims
 from conformance.results.claims import Answer
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 from conformance.run.selftest import judged
+from engines.reference import SPECIFIED
 
 CLAIMS = {claim.id: claim for claim in claims.catalogue()}
 
@@ -92,18 +95,20 @@ OTHERWISE = {
 @cache
 def cells(scenario, engine):
     """What an engine gives for some cases of a scenario."""
-    scenarios, cases = drawn(scenario)
-    return judged(scenarios, engine, cases)
+    scenarios, cases, reference = drawn(scenario)
+    mine = reference if load_engine(engine).capabilities.lateness == SPECIFIED else None
+    return judged(scenarios, engine, cases, mine)
 
 
 @cache
 def drawn(scenario):
-    """The scenario and cases of it, of the programs that guarantees of a claim speak of."""
+    """The scenario with the guarantees that claims speak of, cases of it for their programs, and the reference's traces."""
     scenarios = load_scenarios([scenario])
     rows = {condition.row for claim in CLAIMS.values() for condition in claim.conditions}
-    programs = {g.program for g in scenarios[0].guarantees if (scenario, g.id) in rows}
-    cases = draw_cases(scenarios, 5, 0, exercised_by_any_reading(scenarios))
-    return scenarios, [case for case in cases if case.program in programs]
+    asked = tuple(g for g in scenarios[0].guarantees if (scenario, g.id) in rows)
+    cases = draw_cases(scenarios, 8, 0, exercised_by_any_reading(scenarios))
+    mine = [case for case in cases if case.program in {g.program for g in asked}]
+    return [replace(scenarios[0], guarantees=asked)], mine, reference_traces(programs_of(scenarios))
 
 
 def answer(claim, engine, conditions):

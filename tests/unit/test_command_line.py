@@ -1,12 +1,15 @@
 """The command line's place: everything else in the core works without it, and without reports."""
 
 import ast
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
-from conformance.cli.main import main
+from conformance.cli.main import COMMANDS, main
 
 CORE = Path(__file__).parents[2] / "conformance"
 
@@ -30,8 +33,24 @@ def test_the_command_line_alone_imports_reports(path):
 
 def test_every_command_and_option_says_what_it_does():
     """All but an option whose default says it."""
-    for command in main.commands.values():
+    context = click.Context(main)
+    for command in (main.get_command(context, name) for name in main.list_commands(context)):
         assert command.help, command.name
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.help or option.show_default, f"{command.name} {option.name}"
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_a_command_is_found_by_its_name(module):
+    """The group knows each module's commands without importing the module."""
+    commands = import_module(f"conformance.cli.{module}").COMMANDS
+    assert [command.name for command in commands] == list(COMMANDS[module])
+
+
+def test_a_command_that_draws_nothing_imports_nothing_that_draws():
+    """So that it answers at once."""
+    asked = "import sys; from conformance.cli.main import main; main(['list'], standalone_mode=False); "
+    asked += "print([name for name in ('hypothesis', 'jsonschema', 'pyarrow', 'pandas') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -11,8 +11,18 @@ from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.perturbation import PERTURBATIONS
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
-from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, sentinels
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    NoData,
+    Partitions,
+    Restart,
+    Schedule,
+    renumbered,
+)
+from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, rows_of, sentinels, write_file
 
 SCHEDULE = Schedule(
     (
@@ -63,6 +73,40 @@ def test_the_plan_settles_every_advance():
         MicroBatch(5, True, 9_000, settled=3_000),
         MicroBatch(6, False, 9_000, settled=9_000),
     ]
+
+
+QUIET = Schedule((*SCHEDULE.steps[:4], NoData(10), Deliver(11), NoData(12), Advance(13, 3_000)))
+"""Without data: after an advance, and after a bundle."""
+
+
+def test_a_step_without_data_has_a_micro_batch_without_rows():
+    """What settles an advance right before it has none either, and the advance after it has a heartbeat of its own."""
+    assert plan(QUIET.timeline)[3:] == [
+        MicroBatch(2, True, 2_000, settled=1_000),
+        MicroBatch(3, False, 2_000, settled=2_000, without_rows=True),
+        MicroBatch(10, False, 2_000, settled=2_000, without_rows=True),
+        MicroBatch(11, True, 2_000, settled=2_000),
+        MicroBatch(12, False, 2_000, settled=2_000, without_rows=True),
+        MicroBatch(13, False, 3_000, settled=2_000),
+        MicroBatch(13, False, 3_000, settled=3_000),
+    ]
+
+
+def test_a_micro_batch_without_rows_is_a_file_without_rows(tmp_path):
+    batches = plan(QUIET.timeline)
+    for number, batch in enumerate(batches):
+        write_file(tmp_path / "input", number, rows_of(batch, []))
+    pq = pytest.importorskip("pyarrow.parquet")
+    rows = [pq.read_table(path).num_rows for path in sorted((tmp_path / "input").glob("*.parquet"))]
+    assert rows == [0 if batch.without_rows else 1 for batch in batches]
+
+
+def test_a_row_where_none_was_planned_is_not_driven():
+    batches, pack = plan(QUIET.timeline), Pack((Case("s", "p", QUIET),))
+    watermarks = (0, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000, 2_000, 2_000, 3_000)
+    prove(pack, batches, _progress((1, 1, 3, 1, 0, 0, 1, 0, 1, 1), watermarks))
+    with pytest.raises(NotDriven, match="read 1 rows, not 0"):
+        prove(pack, batches, _progress((1, 1, 3, 1, 0, 1, 1, 0, 1, 1), watermarks))
 
 
 def test_chains_of_timers_settle_longer():

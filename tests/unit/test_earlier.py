@@ -1,4 +1,4 @@
-"""Results that harness 0.1.0 wrote are read, in today's words."""
+"""Results of earlier schemas are read, in today's words and form."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,12 @@ import pytest
 from conformance.judgement.cell import Verdict
 from conformance.model.equivalence import Equivalence
 from conformance.results.baseline import Baseline
-from conformance.results.earlier import FIRST, upgraded
+from conformance.results.earlier import FIRST, SECOND, upgraded
 from conformance.results.results import SCHEMA, Results, UnreadableResults
 from reports import html, markdown
 
-STORED = Path(__file__).parents[1] / "stored" / "results-1.json"
+FOLDER = Path(__file__).parents[1] / "stored"
+STORED, STORED_2 = FOLDER / "results-1.json", FOLDER / "results-2.json"
 LATE = "mutant:late-at-the-watermark"
 ROW = ("late-data", "an-element-exactly-at-the-watermark-is-processed")
 
@@ -64,6 +65,20 @@ def test_a_results_file_of_the_first_schema_is_a_baseline_and_has_reports():
     results = Results.read(STORED)
     assert "an element exactly at the watermark is processed" in html.render([results])
     assert "on 2 timelines, seed 1, harness 0.1.0" in markdown.render([results])
+
+
+def test_results_of_the_second_schema_are_read_as_they_were_and_written_in_less_space(tmp_path):
+    data = json.loads(STORED_2.read_text(encoding="utf-8"))
+    assert data["schema"] == SECOND
+    results = Results.read(STORED_2)
+    assert [cell.to_json() for cell in results.cells] == data["cells"]
+    assert [found.to_json() for found in results.stability] == data["stability"]
+    assert [found.to_json() for found in results.agreements] == data["agreements"]
+    assert {name: found.to_json() for name, found in results.witnesses.items()} == data["witnesses"]
+    results.write(tmp_path / "r.json")
+    assert Results.read(tmp_path / "r.json") == results
+    assert 2 * (tmp_path / "r.json").stat().st_size < STORED_2.stat().st_size
+    assert Baseline.read(tmp_path / "r.json") == Baseline.read(STORED_2)
 
 
 def test_what_is_of_todays_form_or_of_none_is_left_as_it_is(data):

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from datetime import datetime, timezone
 from itertools import groupby
 
 import pytest
@@ -21,6 +22,7 @@ from conformance.model.perturbation import (
     FINER,
     INTERLEAVE,
     MERGE,
+    NO_DATA,
     PERTURBATIONS,
     REDELIVER,
     RENAME,
@@ -39,8 +41,18 @@ from conformance.model.perturbation import (
 )
 from conformance.model.program import FixedWindows
 from conformance.model.scenario import Domain
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
-from conformance.model.timeline_changes import PARTITIONS, SHIFT
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    NoData,
+    Partitions,
+    Restart,
+    Schedule,
+    renumbered,
+)
+from conformance.model.timeline_changes import PARTITIONS, SHIFTS
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_scenarios
 
@@ -128,8 +140,8 @@ def _from_file(case):
     return Case.from_json(json.loads(canonical(case.to_json())))
 
 
-def _shift(perturbation):
-    return SHIFT if perturbation is SHIFT_TIMES else 0
+def _shift(base, twin):
+    return twin.advances[0].watermark - base.advances[0].watermark
 
 
 def test_ids_are_unique():
@@ -169,13 +181,13 @@ def test_other_seeds_give_other_twins(perturbation):
     steps = [Advance(0, 10), bundle(), bundle(), *slots, Advance(0, 3_000), bundle(), bundle(), *slots]
     case = Case("s", "p", renumbered([*steps, Advance(0, 8_000), *slots, Advance(0, 99_000)]))
     found = {twin.digest for seed in range(200) if (twin := perturbation.twin(case, seed))}
-    assert (len(found) == 1) is (perturbation in {REVERSE, MERGE, SINGLES, SHIFT_TIMES, REPARTITION})
+    assert (len(found) == 1) is (perturbation in {REVERSE, MERGE, SINGLES, REPARTITION})
 
 
 @given_twins(*PERTURBATIONS)
 def test_no_event_becomes_late(perturbation, base, twin):
     """It meets the same watermark, or an earlier one where that is what is changed."""
-    shift = _shift(perturbation)
+    shift = _shift(base, twin)
     before = {arrival.event.id: arrival for arrival in base.arrivals}
     for after in twin.arrivals:
         arrival = before.get(after.event.id.removesuffix(".again"))
@@ -196,7 +208,7 @@ def test_no_event_is_lost_or_invented(perturbation, base, twin):
     assert before.keys() == after.keys() or perturbation in (REDELIVER, UNRELATED_KEY)
     for name, event in before.items():
         assert after[name].value == event.value
-        assert after[name].event_time == event.event_time + _shift(perturbation)
+        assert after[name].event_time == event.event_time + _shift(base, twin)
         assert after[name].key == event.key or perturbation is RENAME
 
 
@@ -273,6 +285,15 @@ def test_an_empty_bundle_is_all_that_is_added(perturbation, base, twin):
     assert replace(twin.steps[_inserted(base, twin)], id=0) == Deliver(0)
 
 
+@given_twins(NO_DATA)
+def test_bundles_without_any_element_are_all_that_is_added(perturbation, base, twin):
+    """After each advance but the last, and one anywhere."""
+    assert sum(isinstance(step, NoData) for step in twin.steps) == len(base.advances)
+    for before, after in itertools.pairwise(twin.steps):
+        assert isinstance(after, NoData) or not isinstance(before, Advance)
+    assert renumbered(step for step in twin.steps if not isinstance(step, NoData)) == base
+
+
 @given_twins(FINER)
 def test_finer_steps_have_one_watermark_more(perturbation, base, twin):
     """Right before that of the next advance."""
@@ -297,18 +318,27 @@ def test_coalescing_marks_one_advance_before_a_bundle(perturbation, base, twin):
 
 @given_twins(SHIFT_TIMES)
 def test_shifting_moves_every_time_and_watermark(perturbation, base, twin):
-    assert [a.watermark - SHIFT for a in twin.advances] == [a.watermark for a in base.advances]
+    by = _shift(base, twin)
+    assert by in SHIFTS
+    assert [a.watermark - by for a in twin.advances] == [a.watermark for a in base.advances]
     for before, after in zip(base.arrivals, twin.arrivals, strict=True):
-        assert after.event == replace(before.event, event_time=before.event.event_time + SHIFT)
+        assert after.event == replace(before.event, event_time=before.event.event_time + by)
         assert after.step == before.step
 
 
-def test_the_shift_moves_windows_onto_windows():
+def test_shifts_go_past_the_limits_of_32_bits_and_into_these_years():
+    years = {datetime.fromtimestamp(shift / 1000, timezone.utc).year for shift in SHIFTS}
+    assert years == {1970, 2026, 2038}
+    assert max(SHIFTS) >= 2**31 * 1000
+    assert any(2**32 <= shift < 2**33 for shift in SHIFTS)
+
+
+def test_the_shifts_move_windows_onto_windows():
     """Of every program that there is."""
     windowings = [p.windowing for s in load_scenarios() for p in s.programs.values()]
     sizes = {windowing.size for windowing in windowings if isinstance(windowing, FixedWindows)}
     assert sizes
-    assert {size for size in sizes if SHIFT % size} == set()
+    assert {size for size in sizes if any(shift % size for shift in SHIFTS)} == set()
 
 
 @given_twins(REPARTITION)

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from own_scenario import echo
 
 from conformance.model.engine import Configurable, Released, Resumable, Setting
 from conformance.plugins import points, settings
@@ -17,28 +18,7 @@ from conformance.plugins.registry import settings as declared
 
 ROOT = Path(__file__).parents[2]
 
-SCENARIO = """
-from conformance.model import Domain, Guarantee, Program, Scenario
-
-
-class Echo(Program):
-    def on_event(self, event, state, timers, emit):
-        emit({"heard": event.id})
-
-
-def comes_out(run):
-    for arrival in run.on_time:
-        yield arrival.event.id in {v["heard"] for v in run.values("heard")} or f"{arrival.event.id} is lost"
-
-
-SCENARIO = Scenario(
-    name="my scenario",
-    summary="Say it again.",
-    programs={"echo": Echo()},
-    domain={"echo": Domain(offsets=(1, 500))},
-    guarantees=(Guarantee("an element comes out again", "echo", comes_out),),
-)
-"""
+SCENARIO = echo("my scenario")
 
 
 @pytest.fixture
@@ -58,11 +38,23 @@ def checkout(tmp_path):
 def test_a_file_that_is_dropped_into_a_checkout_runs(checkout):
     folder, conformance = checkout
     (folder / "scenarios" / "my_scenario.py").write_text(SCENARIO)
-    asked = ("--scenario", "my-scenario", "--engine", "reference", "--cases", 3, "--seed", 1, "--out", "out")
+    asked = (
+        "--scenario",
+        "my-scenario",
+        "--engine",
+        "reference",
+        "--cases",
+        3,
+        "--seed",
+        1,
+        "--out",
+        "out",
+        "--verbose",
+    )
     done = conformance("run", *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "an element comes out again" in done.stdout
-    assert "reference: 2 in part" in done.stdout
+    assert "reference: 3 holds" in done.stdout
     (folder / "scenarios" / "broken.py").write_text("SCENARIO = 1 / 0\n")
     done = conformance("run", *asked)
     assert done.returncode == 2
@@ -122,6 +114,14 @@ def test_what_a_checkout_declares_counts_rather_than_its_last_installation(tmp_p
     assert "spark-tws" not in points.registered("engines")
     monkeypatch.setattr(points, "checkout", lambda: None)
     assert "mine" not in points.registered("engines")
+
+
+def test_where_it_is_installed_it_has_the_scenarios_of_a_checkout(monkeypatch):
+    """Whatever entry points the installation has."""
+    there = set(points.registered("scenarios"))
+    monkeypatch.setattr(points, "checkout", lambda: None)
+    monkeypatch.setattr(points, "_installed", lambda *_, **__: ())
+    assert set(points.registered("scenarios")) == there
 
 
 def test_an_interrupt_is_no_failure_of_an_import():

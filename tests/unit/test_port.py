@@ -127,6 +127,10 @@ FILES = [
     ),
     ('PORT = Port(name="p", scenario="index-assignment", beam=BEAM)', "program= is missing; index-assignment has:"),
     ('PORT = Port(name="p", scenario="late-data", program="x", beam=BEAM)', "unknown program 'x'; late-data has:"),
+    (
+        'PORT = Port(name="p", scenario="typed-keys", program="values", beam=BEAM)',
+        "typed-keys/values has typed keys, and a port's keys are texts",
+    ),
     ('PORT = Port(name="p", scenario=MINE)', "line 38: port p: nothing to run"),
     ('PORT = Port(name="p q", scenario=MINE, beam=BEAM)', "letters, digits and .-_ only"),
     ('PORTS = [Port(name="p", scenario=MINE, beam=BEAM)] * 2', "two ports are called 'p'; rename one"),

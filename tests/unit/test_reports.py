@@ -2,9 +2,11 @@
 
 import csv as commas
 import io
+import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 from hostile import EVIL, SCHEDULE, TRACE, agreement, hostile_results
 from rich.console import Console
@@ -15,8 +17,9 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.values import canonical, spelled
 from conformance.results.record import ReplayRecord
 from conformance.results.witness import Confirmation, Flip
-from reports import badge, csv, html, junit, markdown, terminal
+from reports import badge, csv, ctrf, ending, html, junit, markdown, terminal
 from reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
+from reports.notable import surprising
 from reports.witnesses import alone_lines, witness_lines
 from reports.words import coverage_line, labels
 
@@ -67,6 +70,85 @@ def test_junit_takes_what_xml_cannot_carry_out_of_every_text(results):
     )
 
 
+COUNT, TEXT, TEXTS = (
+    {"type": "integer", "minimum": 0},
+    {"type": "string"},
+    {"type": "array", "items": {"type": "string"}},
+)
+CTRF_TEST = {
+    "name": TEXT | {"minLength": 1},
+    "status": {"enum": ["passed", "failed", "skipped", "pending", "other"]},
+    "duration": COUNT,
+    "suite": TEXTS | {"minItems": 1},
+    "rawStatus": TEXT,
+    "tags": TEXTS,
+    "message": TEXT,
+    "trace": TEXT,
+    "stdout": TEXTS,
+    "flaky": {"type": "boolean"},
+    "extra": {"type": "object"},
+}
+CTRF_SUMMARY = ["tests", "passed", "failed", "skipped", "pending", "other", "start", "stop"]
+
+
+def closed(properties, required):
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+CTRF = closed(
+    {
+        "reportFormat": {"const": "CTRF"},
+        "specVersion": TEXT | {"pattern": r"^\d+\.\d+\.\d+$"},
+        "results": closed(
+            {
+                "tool": closed({"name": TEXT, "version": TEXT}, ["name"]),
+                "summary": closed(dict.fromkeys([*CTRF_SUMMARY, "flaky", "suites"], COUNT), CTRF_SUMMARY),
+                "tests": {"type": "array", "items": closed(CTRF_TEST, ["name", "status", "duration"])},
+                "extra": {"type": "object"},
+            },
+            ["tool", "summary", "tests"],
+        ),
+    },
+    ["results", "reportFormat", "specVersion"],
+)
+"""The part of the format that the report uses: what is required, and that nothing else may stand there."""
+
+
+def ctrf_of(results):
+    found = json.loads(ctrf.render([results]))
+    jsonschema.validate(found, CTRF)
+    return found["results"]
+
+
+def test_ctrf_has_a_test_for_each_guarantee_on_an_engine(results):
+    """And one for each engine that did not run to its end."""
+    found = ctrf_of(results)
+    assert [test["status"] for test in found["tests"]] == ["failed", "passed", "skipped", "failed", "other"] + [
+        "failed"
+    ] * 5
+    assert [test["rawStatus"] for test in found["tests"][:5]] == [
+        "violated",
+        "holds",
+        "unsupported",
+        "error",
+        "unknown",
+    ]
+    counts = {name: found["summary"][name] for name in ("tests", "passed", "failed", "skipped", "other", "flaky")}
+    assert counts == {"tests": 10, "passed": 1, "failed": 7, "skipped": 1, "other": 1, "flaky": 0}
+    first = found["tests"][0]
+    assert (first["name"], first["suite"]) == (EVIL, ["spark-tws", "s"])
+    assert f"conformance replay {results.cells[0].witness}" in first["trace"]
+    results.environment = without_failures(results)
+    assert ctrf_of(results)["summary"]["tests"] == 5
+
+
+def test_an_intermittent_violation_is_flaky_in_ctrf(results):
+    results.cells[0] = replace(results.cells[0], intermittent="1/3")
+    found = ctrf_of(results)
+    assert [test.get("flaky", False) for test in found["tests"]] == [True] + [False] * 9
+    assert (found["summary"]["flaky"], found["tests"][0]["extra"]["intermittent"]) == (1, "1/3")
+
+
 def test_markdown_keeps_its_shape(results):
     text = markdown.render([results])
     assert "<script>" not in text
@@ -92,6 +174,57 @@ def test_the_terminal_takes_no_markup_from_texts(results):
     assert "partial" in text
 
 
+def ended(results):
+    console = Console(record=True, width=300, file=io.StringIO())
+    ending.ending(results, console)
+    return console.export_text()
+
+
+def test_a_run_ends_on_a_screen_whatever_its_size(results):
+    """With what is violated, what is new and how to replay it, what surprises, and what did not run."""
+    text = ended(results)
+    assert "[red]*" in text
+    assert "Violated: spark-tws 1\n" in text
+    assert "New: 1 violation that no stored witness showed" in text
+    assert f"conformance replay {results.cells[0].witness}" in text
+    assert text.count("did not run to its end") == 5
+    assert "partial" in text
+    first, texts = results.cells[0], results.scenarios["s"]
+    many = [f"g{number}" for number in range(100)]
+    results.scenarios = {"s": replace(texts, guarantees=dict.fromkeys(many, texts.guarantees["g"]))}
+    witnesses = [replace(results.witnesses[first.witness], guarantee=name) for name in many]
+    results.witnesses = {witness.id: witness for witness in witnesses}
+    results.cells = [replace(first, guarantee=w.guarantee, witness=w.id) for w in witnesses]
+    for number in range(50):
+        results.environment[f"broken-{number}"] = results.environment["slow"]
+    told = ended(results).splitlines()
+    assert len(told) < 30
+    assert "  and 94 more" in told
+
+
+def test_a_violation_that_a_stored_witness_showed_is_not_new(results):
+    known = results.cells[0].witness
+    results.replays = [ReplayRecord(known, "spark-tws", "s", "g", "STILL FAILS")]
+    text = ended(results)
+    assert "New:" not in text
+    assert "Stored witnesses: 1 STILL FAILS" in text
+
+
+def test_a_violation_of_what_the_engines_own_document_claims_surprises_more(results):
+    first, texts = results.cells[0], results.scenarios["s"]
+    claims = {"g": "", "ours": "Spark guide", "theirs": "Beam guide"}
+    claimed = {
+        name: replace(texts.guarantees["g"], claim=name, source=source, quote=source) for name, source in claims.items()
+    }
+    results.scenarios = {"s": replace(texts, guarantees=claimed)}
+    witness = results.witnesses[first.witness]
+    witnesses = [replace(witness, guarantee=name) for name in claims]
+    results.witnesses = {witness.id: witness for witness in witnesses}
+    results.cells = [replace(first, guarantee=w.guarantee, witness=w.id) for w in witnesses]
+    results.environment["spark-tws"] = replace(results.environment["spark-tws"], versions={"spark": "4.3.0"})
+    assert [row.guarantee for row in surprising(results)] == ["ours", "theirs", "g"]
+
+
 def test_a_witness_says_what_is_known_of_it(results):
     """What flips it, how it was reduced; in every report that shows it."""
     known = replace(
@@ -114,6 +247,17 @@ def test_a_witness_says_what_is_known_of_it(results):
     assert "no single change that was tried flips it" in witness_lines(replace(known, flip=None))
     in_a_pack = replace(known, packed_seen=TRACE)
     assert any("in a pack" in line for line in witness_lines(in_a_pack))
+
+
+def test_an_engine_that_was_given_up_has_one_line_for_all_that_it_did_not_answer(results):
+    why = "given up, because its first runs failed in one way"
+    cells = [replace(c, verdict=Verdict.UNKNOWN, reason=f"3 cases without an answer: {why}") for c in results.cells]
+    environment = {name: replace(record, failure=why) for name, record in results.environment.items()}
+    console = Console(file=io.StringIO(), record=True, width=200)
+    terminal.summary(replace(results, cells=cells, environment=environment), console)
+    told = [line for line in console.export_text().splitlines() if why in line]
+    assert len(told) == len(environment)
+    assert all(line.endswith(f"did not run to its end: {why}") for line in told)
 
 
 def test_what_the_stored_witnesses_gave_is_told(results):
@@ -252,7 +396,7 @@ def test_a_promise_that_no_pair_refuted_does_not_read_like_one_that_was_missed()
     assert stable_up_to(kept) == "same multiset on the 6 that count"
     assert promise(kept) == "same multiset kept by the pairs that count"
     assert stable_up_to(missed) == "nothing that every pair shows"
-    assert promise(missed) == "✗ same multiset missed, nothing that every pair shows"
+    assert promise(missed) == "same multiset missed, nothing that every pair shows"
     assert promise(stability(SAME_MULTISET, IDENTICAL)) == "same multiset → identical"
     assert stable_up_to(stability(SAME_MULTISET, Equivalence.SAME_FINAL_VALUE)) == "same multiset on the 6 that count"
     assert stable_up_to(stability(None)) == "nothing that every pair shows"

@@ -166,30 +166,78 @@ def test_results_of_before_brevity_was_recorded_are_those_of_a_full_run():
     assert Results.from_json(data) == _results()
 
 
+def cell_of(data):
+    return data["rows"][0]["cells"]["as drawn"]
+
+
+def stable_of(data):
+    return data["stability"][0]["under"]["split"]
+
+
+def test_a_file_has_a_line_for_a_row_and_evidence_once(tmp_path):
+    """Whatever the order of the cells, and whatever the reason of a cell that holds: what is read is what was written."""
+    under = ["as drawn", "split", "merge", "restart"]
+    told = {
+        "reason": "another reason",
+        "notes": ("it is emulated", "it is emulated"),
+        "coverage": {"restart": 1, "new": 2},
+    }
+    cells = [replace(HOLDS, perturbation=name) for name in under] + [replace(VIOLATED, guarantee="h")]
+    cells += [replace(HOLDS, perturbation="finer", **told), replace(HOLDS, perturbation="merge", engine="f")]
+    cells.append(replace(HOLDS, perturbation="split", engine="f", verdict=Verdict.UNKNOWN, cases=0, reason=""))
+    found = _results()
+    texts = found.scenarios["s"].guarantees
+    found.scenarios = {"s": replace(found.scenarios["s"], guarantees={**texts, "h": texts["g"]})}
+    witness = replace(WITNESS, guarantee="h")
+    found.witnesses = {witness.id: witness, WITNESS.id: WITNESS}
+    cells = [replace(cell, witness=witness.id) if cell.witness else cell for cell in cells]
+    found = replace(found, cells=cells, environment={"e": ENGINE, "f": replace(ENGINE, shown_as="f")})
+    found.write(tmp_path / "r.json")
+    read = Results.read(tmp_path / "r.json")
+    assert read == found
+    assert [cell.coverage for cell in read.cells] == [cell.coverage for cell in cells]
+    data = json.loads((tmp_path / "r.json").read_text())
+    assert [list(row["cells"]) for row in data["rows"]] == [under, ["split"], ["finer"], ["merge", "split"]]
+    lines = [line.strip(",") for line in (tmp_path / "r.json").read_text().splitlines()]
+    assert all(_told(row) in lines for row in data["rows"])
+    assert "reason" in data["rows"][2]["cells"]["finer"]
+    for shared in data["shared"].values():
+        assert len({json.dumps(entry) for entry in shared}) == len(shared)
+
+
+def _told(row):
+    return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         (lambda data: data.update(schema="other/1"), "its schema is 'other/1'"),
-        (lambda data: data.pop("cells"), "'cells' is a required property"),
-        (lambda data: data["cells"][0].update(verdict="fine"), "at cells/0/verdict"),
-        (lambda data: data["cells"][0].update(cases=-1), "at cells/0/cases"),
-        (lambda data: data["cells"][0].update(coverage={"restart": 0}), "at cells/0/coverage/restart"),
-        (lambda data: data["agreements"][0].update(cases=-1), "at agreements/0/cases"),
+        (lambda data: data.pop("rows"), "'rows' is a required property"),
+        (lambda data: cell_of(data).update(verdict="fine"), "at rows/0/cells/as drawn/verdict"),
+        (lambda data: cell_of(data).update(cases=-1), "at rows/0/cells/as drawn/cases"),
+        (lambda data: cell_of(data).update(coverage=[-1]), "at rows/0/cells/as drawn/coverage/0"),
+        (lambda data: cell_of(data).update(coverage=[0] * 99 + [1]), "it speaks of entry 99 of circumstances"),
+        (lambda data: cell_of(data).update(reason=99), "it speaks of entry 99 of texts"),
+        (lambda data: data["shared"]["schedules"].clear(), "it speaks of entry 0 of schedules"),
+        (lambda data: data["agreements"][0]["pairs"][0].update(cases=-1), "at agreements/0/pairs/0/cases"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
-        (lambda data: data["stability"][0].update(observed=["alike"]), "at stability/0/observed/0"),
+        (lambda data: stable_of(data).update(observed=["alike"]), "at stability/0/under/split/observed/0"),
         (lambda data: data["stability"][0].update(scenario="x"), "it speaks of the scenario x"),
-        (lambda data: data["stability"][0]["grades"][0]["smallest"].update(twin=[]), "is not a valid results file: "),
-        (lambda data: data["stability"][0]["grades"][0]["smallest"].update(twin_seen=[["a"]]), "twin_seen/0"),
+        (lambda data: stable_of(data)["grades"].pop(), "it has 1 grades for 2 equivalences"),
+        (lambda data: stable_of(data)["grades"][0][3].update(twin=[]), "at stability/0/under/split/grades/0/3/twin"),
+        (lambda data: data["shared"]["schedules"].__setitem__(0, []), "is not a valid results file: "),
+        (lambda data: data["shared"]["traces"].append([["a"]]), "at shared/traces"),
         (lambda data: data["replays"][0].update(answer="GONE"), "at replays/0/answer"),
         (lambda data: data.update(extra=1), "at the top"),
         (lambda data: data["environment"].clear(), "it speaks of the engine e"),
         (lambda data: data["witnesses"].clear(), f"it speaks of the witness {WITNESS.id}"),
         (lambda data: data["witnesses"][WITNESS.id].update(sentence="other"), f"witness {WITNESS.id}: it was edited"),
         (lambda data: data["witnesses"][WITNESS.id].update(guarantee="other"), "is not of the cell"),
-        (lambda data: data["cells"].append(data["cells"][0]), "has the cell e/s/g/as drawn twice"),
-        (lambda data: data["cells"][0].update(cases=0), "holds without a case"),
+        (lambda data: data["rows"].append(data["rows"][0]), "has the cell e/s/g/as drawn twice"),
+        (lambda data: cell_of(data).pop("cases"), "holds without a case"),
         (lambda data: data["environment"]["e"].update(lateness={}), "'global window' is a required property"),
-        (lambda data: data["agreements"][0].update(agreed=["alike"]), "at agreements/0/agreed/0"),
+        (lambda data: data["agreements"][0]["pairs"][0].update(agreed=["alike"]), "at agreements/0/pairs/0/agreed/0"),
         (lambda data: data["scenarios"]["s"]["guarantees"].clear(), "it speaks of the guarantee s/g"),
         (lambda data: data["agreements"][0].update(scenario="x"), "it speaks of the scenario x"),
     ],

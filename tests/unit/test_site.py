@@ -23,11 +23,12 @@ from conformance.results.witness import Witness
 REPOSITORY = Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY / "docs"))
 try:
-    from site_pages.advice import Advice, UnusableAdvice, read_advice
     from site_pages.measured import Measured, baselines_in, measured_by, measured_in
     from site_pages.pages import pages as generated
     from site_pages.pages import places as placed
     from site_pages.source import excerpt
+
+    from reports.advice import Advice, UnusableAdvice, read_advice
 finally:
     sys.path.remove(str(REPOSITORY / "docs"))
 

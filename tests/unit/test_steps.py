@@ -21,7 +21,9 @@ from conformance.model.steps import (
     Event,
     FailOnce,
     InvalidSchedule,
+    NoData,
     Partitions,
+    Plan,
     Restart,
     Step,
     Wait,
@@ -51,6 +53,7 @@ STORED = [
         "initial state of 0",
     ),
     (Restart(4), {"restart": True, "id": 4}, {Feature.RESTART}, "the job stops and resumes from its checkpoint"),
+    (NoData(4), {"no_data": True, "id": 4}, {Feature.NO_DATA}, "bundle without any element"),
     (
         FailOnce(4),
         {"fail_once": "retry", "id": 4},
@@ -63,6 +66,7 @@ STORED = [
         {Feature.RESUME},
         "the first attempt at the next bundle fails after state was written; the job resumes from its checkpoint",
     ),
+    (Plan(4, "empty-union"), {"plan": "empty-union", "id": 4}, set(), "the job runs the query empty-union"),
     (Partitions(4, 3), {"partitions": 3, "id": 4}, {Feature.PARTITIONS}, "the job starts with 3 partitions"),
     (Wait(4, 8_000), {"wait": 8_000, "id": 4}, {Feature.PROCESSING_TIME}, "8000 ms of processing time pass"),
 ]

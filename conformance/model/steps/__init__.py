@@ -7,7 +7,7 @@ Adapters map each kind to a construct of their engine. An engine that lacks one 
 All times are integers, milliseconds since the epoch, UTC.
 """
 
-from conformance.model.steps.kinds import SLACK, Advance, Deliver, FailOnce, Partitions, Restart, Wait
+from conformance.model.steps.kinds import SLACK, Advance, Deliver, FailOnce, NoData, Partitions, Plan, Restart, Wait
 from conformance.model.steps.step import Event, InvalidSchedule, Place, Step
 
 __all__ = [
@@ -17,8 +17,10 @@ __all__ = [
     "Event",
     "FailOnce",
     "InvalidSchedule",
+    "NoData",
     "Partitions",
     "Place",
+    "Plan",
     "Restart",
     "Step",
     "Wait",

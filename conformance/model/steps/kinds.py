@@ -70,7 +70,7 @@ class Advance(Step):
 @dataclass(frozen=True, slots=True)
 class Deliver(Step):
     """One bundle, in order: a Spark micro-batch, a Beam bundle. An ``initial`` step is the state that the job starts with, one
-    element a key. Only ``Partitions`` may come before it."""
+    element a key. Only ``Plan`` and ``Partitions`` may come before it."""
 
     key: ClassVar[str] = "deliver"
 
@@ -92,7 +92,7 @@ class Deliver(Step):
 
     @property
     def setup(self) -> int:
-        return 1 if self.initial else -1
+        return 2 if self.initial else -1
 
     @property
     def skeleton(self) -> Deliver:
@@ -121,6 +121,29 @@ class Deliver(Step):
     @classmethod
     def read(cls, data: Mapping[str, Json]) -> Deliver:
         return cls(data["id"], tuple(Event(*event) for event in data["deliver"]), data.get("initial", False))
+
+
+@dataclass(frozen=True, slots=True)
+class NoData(Step):
+    """A bundle without any element, not even one that the adapter adds for itself: a micro-batch without rows. An advance right
+    before it settles without an element, too. An empty ``Deliver`` says only that no case has an element in it."""
+
+    key: ClassVar[str] = "no_data"
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.NO_DATA})
+
+    @property
+    def label(self) -> str:
+        return "no data"
+
+    def told(self, origin: int) -> str:
+        return "bundle without any element"
+
+    @property
+    def circumstance(self) -> str:
+        return "bundle without data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +207,43 @@ class FailOnce(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Plan(Step):
+    """The job runs another query, which the engine knows by ``name``. Only the first step may be of this kind."""
+
+    key: ClassVar[str] = "plan"
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        return f"plan {self.name}"
+
+    def told(self, origin: int) -> str:
+        return f"the job runs the query {self.name}"
+
+    @property
+    def circumstance(self) -> str:
+        return "another plan"
+
+    @property
+    def setup(self) -> int:
+        return 0
+
+    def validate(self, place: Place) -> None:
+        if place.begun or not isinstance(self.name, str) or not self.name:
+            raise self.refused(f"a plan is a name and comes first: {self.name!r}")
+
+    def to_json(self) -> Json:
+        return {"plan": self.name, "id": self.id}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Json]) -> Plan:
+        return cls(data["id"], data["plan"])
+
+
+@dataclass(frozen=True, slots=True)
 class Partitions(Step):
-    """The job keeps its state in ``count`` partitions. Only the first step may be of this kind."""
+    """The job keeps its state in ``count`` partitions. Only ``Plan`` may come before it."""
 
     key: ClassVar[str] = "partitions"
 
@@ -208,7 +266,7 @@ class Partitions(Step):
 
     @property
     def setup(self) -> int:
-        return 0
+        return 1
 
     def validate(self, place: Place) -> None:
         if place.begun or type(self.count) is not int or self.count < 1:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from conformance.testing.calls import T
 from conformance.testing.trials import elements, jobs, times
+from conformance.testing.trials.jobs import plan
 from conformance.testing.trials.times import ROWS_AND_TIMER
 from conformance.testing.trials.trial import CELLS, ONE, PROGRAMS, Trial, case_of
 
-__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial"]
+__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial", "plan"]
 
 TRIALS: tuple[Trial, ...] = (
     elements.state(),
@@ -16,16 +17,22 @@ TRIALS: tuple[Trial, ...] = (
     elements.exceptions(),
     elements.exceptions_over_bundles(),
     elements.bundles(),
+    elements.typed(),
+    elements.misfits(),
+    elements.typed_keys(),
+    elements.null_keys(),
     times.watermark(),
     times.windows(),
     times.lateness(),
     *jobs.recoveries(),
+    jobs.no_data(),
     jobs.partitions(1, "one partition"),
     jobs.partitions(5, "five partitions"),
     times.coalesced(),
     times.processing_time(),
     jobs.initial_state(),
     jobs.inspection(),
+    plan("another"),
 )
 
 CHAIN = case_of("chain", ONE, [("a", [["timers", "set", "one", T + 5_000]])])

@@ -33,6 +33,52 @@ def state() -> Trial:
     return Trial("state in a bundle", found, STATE_MEND)
 
 
+def typed() -> Trial:
+    read: Calls = [["value", "get"]]
+    numbers: list[Calls] = [[*read, ["value", "set", number], *read] for number in (0, 2**63 - 1, -(2**63))]
+    return Trial(
+        "typed state",
+        {
+            "numbers in typed state": case_of("typed", SEVERAL, *([("a", calls)] for calls in numbers)),
+            "typed state that is cleared": case_of(
+                "typed", ONE, [("a", [["value", "set", 1], ["value", "clear"], *read])]
+            ),
+        },
+        "keep a typed cell in the engine's own state of its type",
+    )
+
+
+KEY_MEND = "group by the engine's own key of the type, and hand the program the key that the engine hands over"
+
+
+def null_keys() -> Trial:
+    rows: list[Row] = [(name, write("bag", 1)) for name in ("null", "empty")]
+    return Trial("null keys", {"a null as a key": case_of("null-keys", SEVERAL, rows, rows)}, KEY_MEND)
+
+
+def typed_keys() -> Trial:
+    calls = write("bag", 1)
+    rows: list[Row] = [(name, calls) for name in ("1", "2**40", "a", "A", "1")]
+    return Trial(
+        "typed keys",
+        {
+            "keys of two types": case_of("typed-keys", SEVERAL, rows, rows[1:3], rows[:1]),
+            "typed keys of another case": case_of("typed-keys", SEVERAL, rows[:2]),
+        },
+        KEY_MEND,
+    )
+
+
+def misfits() -> Trial:
+    """What an engine keeps of a value that does not fit is a scenario's question. The program goes on in any event."""
+    calls: list[Calls] = [[["value", "set", 1]], [["value", "set", "word"]], [["value", "set", 2], ["value", "get"]]]
+    return Trial(
+        "misfits",
+        {"a word in a number's state": case_of("misfits", SEVERAL, *([("a", made)] for made in calls))},
+        "raise Refused where the engine refuses a write, and let the program go on",
+    )
+
+
 def events() -> Trial:
     """Keys and values of every kind, and times of many digits."""
     keys = ["", "a", "é 漢", "null", "1", "a/b", '"', "A"]

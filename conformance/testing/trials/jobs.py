@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, Event, FailOnce, Partitions, Restart
+from conformance.model.steps import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart
 from conformance.testing.calls import Calls, T
 from conformance.testing.trials.trial import (
     BUNDLE,
@@ -86,6 +86,17 @@ def partitions(count: int, words: str) -> Trial:
     return Trial(words, found, "keep each key's state in one of as many partitions as the first step says")
 
 
+def plan(name: str) -> Trial:
+    """Another query around the operator, which an engine lists by that name."""
+    timeline = renumbered([Plan(0, name), *timeline_of(BUNDLE, BUNDLE).steps])
+    found = {
+        f"{cell} state in the plan {name}": case_of(cell, timeline, *[[("a", write(cell, n))] for n in (1, 2)])
+        for cell in CELLS
+    }
+    found[f"elements in the plan {name}"] = case_of("plain", timeline, [(key, [["event", "seen"]]) for key in "abc"])
+    return Trial(name, found, "build a query that hands the operator the same elements, and passes on its output")
+
+
 def initial_state() -> Trial:
     timeline = renumbered([Deliver(0, initial=True), Advance(0, T), BUNDLE, BUNDLE, Advance(0, END)])
     read: Calls = [["value", "get"]]
@@ -94,6 +105,13 @@ def initial_state() -> Trial:
         "initial state",
         {"initial state": case_of("begun", timeline, rows, [("a", read), ("c", read)], [("b", read)])},
         "hand each element of the initial state to on_initial before the first element of its key, and put nothing out for it",
+    )
+
+
+def no_data() -> Trial:
+    timeline = timeline_of(BUNDLE, NoData(0), BUNDLE, Advance(0, T + 6_000), NoData(0), BUNDLE)
+    return _over(
+        timeline, "a bundle without data", "let what is due act in a bundle without any element, and nothing else"
     )
 
 

@@ -17,6 +17,10 @@ KIT = "adapter-kit"
 
 _PROGRAMS: dict[str, Program] = {
     "value": calls.OnValue(),
+    "typed": calls.OnTypedValue(),
+    "misfits": calls.OnMisfits(),
+    "typed-keys": calls.OnTypedKeys(),
+    "null-keys": calls.OnNullKeys(),
     "bag": calls.OnBag(),
     "map": calls.OnMap(),
     "set": calls.OnSet(),

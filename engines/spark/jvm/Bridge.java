@@ -49,14 +49,16 @@ public final class Bridge implements java.io.Serializable {
   final byte[] code;
   final String output;
   final long patience;
+  final transient Encoder encoder;
   transient StructType outputType;
 
-  /** `patience` is how many ms a call may take. `output` is the schema of output rows, as JSON. */
-  public Bridge(String job, String python, byte[] code, String output, long patience) {
+  /** `output` is the schema of output rows, as JSON, and `encoder` theirs. `patience` is how many ms a call may take. */
+  public Bridge(String job, String python, byte[] code, String output, Encoder encoder, long patience) {
     this.job = job;
     this.python = python;
     this.code = code;
     this.output = output;
+    this.encoder = encoder;
     this.patience = patience;
   }
 
@@ -294,10 +296,6 @@ public final class Bridge implements java.io.Serializable {
     return rows.groupByKey((MapFunction) new First(), Encoders.STRING());
   }
 
-  Encoder outputEncoder() {
-    return Encoders.row((StructType) DataType.fromJson(output));
-  }
-
   static GroupStateTimeout timeout(String name) {
     return name.equals("EventTimeTimeout")
         ? GroupStateTimeout.EventTimeTimeout()
@@ -314,8 +312,8 @@ public final class Bridge implements java.io.Serializable {
     MapGroupsWithStateFunction function = (MapGroupsWithStateFunction) new One(this);
     KeyValueGroupedDataset groups = grouped(rows);
     return initial == null
-        ? groups.mapGroupsWithState(function, Encoders.STRING(), outputEncoder(), timeout(timeout))
-        : groups.mapGroupsWithState(function, Encoders.STRING(), outputEncoder(), timeout(timeout), states(initial));
+        ? groups.mapGroupsWithState(function, Encoders.STRING(), encoder, timeout(timeout))
+        : groups.mapGroupsWithState(function, Encoders.STRING(), encoder, timeout(timeout), states(initial));
   }
 
   /** `initial` is what groups start with, or null. */
@@ -324,8 +322,8 @@ public final class Bridge implements java.io.Serializable {
     KeyValueGroupedDataset groups = grouped(rows);
     OutputMode mode = OutputMode.Append();
     return initial == null
-        ? groups.flatMapGroupsWithState(function, mode, Encoders.STRING(), outputEncoder(), timeout(timeout))
+        ? groups.flatMapGroupsWithState(function, mode, Encoders.STRING(), encoder, timeout(timeout))
         : groups.flatMapGroupsWithState(
-            function, mode, Encoders.STRING(), outputEncoder(), timeout(timeout), states(initial));
+            function, mode, Encoders.STRING(), encoder, timeout(timeout), states(initial));
   }
 }

@@ -204,11 +204,11 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
               processor.time(),
               OutputMode.Append(),
               Bridge.grouped(initial),
-              processor.bridge.outputEncoder(),
+              processor.bridge.encoder,
               initial.encoder());
     }
     return Bridge.grouped(rows)
         .transformWithState(
-            (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.outputEncoder());
+            (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.encoder);
   }
 }

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.program import Program
+from engines.spark import releases
 from engines.spark.groups_operator import initial_state
 from engines.spark.operator import GROUP, OUTPUT, Failure, OperatorInput
 from engines.spark.tws_operator import variables
@@ -28,8 +29,9 @@ def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failur
 
     code = cloudpickle.dumps((dict(programs), failure))
     schema = spark.createDataFrame([], OUTPUT).schema.json()  # 3.5.9 has no StructType.fromDDL
-    package: Any = spark.sparkContext._jvm
-    return package.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, PATIENCE)
+    jvm: Any = spark.sparkContext._jvm
+    rows = releases.row_encoder(jvm, jvm.org.apache.spark.sql.types.DataType.fromJson(schema))
+    return jvm.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, rows, PATIENCE)
 
 
 def _group(f: Any) -> Any:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from engines.spark.groups_operator import GroupsOperator
-from engines.spark.operator import In, Out, nonce
+from engines.spark.operator import NO_EMISSION, In, Out, nonce
 from engines.spark.tws_operator import TwsOperator
 
 KEPT = 8
@@ -190,7 +190,7 @@ def _one(outputs: Iterable[Out]) -> Out:
             receipt = out
     if emission and receipt:
         return emission._replace(received=receipt.received, partitions=receipt.partitions)
-    return emission or receipt or Out("", "", "", None, nonce=nonce())
+    return emission or receipt or Out(NO_EMISSION, "", "", "", None, nonce=nonce())
 
 
 def _end_with_parent() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, emulated
-from engines.budgets import SPARK_JVM
+from engines.budgets import SPARK_GROUPS_JVM
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 
@@ -27,7 +27,7 @@ LAST = emulated(
 class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
-    capabilities = capabilities(STATE, SPARK_JVM, quick=True)
+    capabilities = capabilities(STATE, SPARK_GROUPS_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -40,7 +40,7 @@ class SparkFmgwsJvm(GroupsEngine):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, SPARK_JVM)
+    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, SPARK_GROUPS_JVM)
     method = "mapGroupsWithState"
     mode = "update"
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
-from engines.budgets import SPARK_JVM
+from conformance.model.feature import Feature, unsupported
+from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
+from engines.spark.groups import TEXT_KEYS
 from engines.spark.releases import released
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
@@ -17,10 +19,15 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 
+TEXTS = unsupported(
+    "the adapter's pipe to the JVM carries JSON text alone, so Spark's encoders meet no other type (Spark 4.3.0)"
+)
+
+
 class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities(STATE, SPARK_JVM)
+    capabilities = capabilities({**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS, **TEXT_KEYS}, SPARK_TWS_JVM)
     classic = True
 
     def lacks(self) -> str:

@@ -1,14 +1,16 @@
-"""Advice on violated guarantees, from a file."""
+"""Advice on violated guarantees, from a file: what causes a violation, and what a user can do."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
+from conformance.model.engine import bare
 from conformance.model.reading import text_of
-from site_pages.measured import Row
+from reports.grid import Row
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,7 +32,7 @@ class Advice:
     text: str
 
     def about(self, row: Row, engine: str) -> bool:
-        return "/".join(row) in self.guarantees and any(fnmatchcase(engine, pattern) for pattern in self.engines)
+        return "/".join(row) in self.guarantees and any(fnmatchcase(bare(engine), pattern) for pattern in self.engines)
 
 
 def read_advice(path: Path) -> list[Advice]:
@@ -43,3 +45,10 @@ def read_advice(path: Path) -> list[Advice]:
         ]
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
         raise UnusableAdvice(f"{path} is no file of advice: {error!r}") from None
+
+
+@cache
+def known_advice() -> tuple[Advice, ...]:
+    """The project's own advice: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
+    places = (Path(__file__).parent / "advice.toml", Path(__file__).parents[1] / "docs" / "advice.toml")
+    return next((tuple(read_advice(place)) for place in places if place.exists()), ())

@@ -1,0 +1,20 @@
+"""What one release of an engine refuses and another one accepts, or refuses in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.comparison.gate import Outcome, Ruled, Ruling
+from conformance.model.engine import ACCEPTED, bare
+from conformance.results.results import Results
+
+
+def refusals_changed(old: Results, new: Results) -> Iterator[Ruled]:
+    """The rulings on questions whose answers differ: what was accepted and is refused now blocks, other changes are told."""
+    after = {bare(engine): record.answers for engine, record in new.environment.items()}
+    for engine, record in old.environment.items():
+        for question, answer in record.answers.items():
+            now = after.get(bare(engine), {}).get(question, answer)
+            if now != answer:
+                outcome = Outcome.BLOCKS if answer == ACCEPTED else Outcome.TOLD
+                yield Ruled(Ruling(outcome, f"{question}: {answer} → {now}"), bare(engine), "", "", ())

@@ -1,0 +1,208 @@
+"""Choosing: which packs of a batch, and which of their cases, a slow engine runs within its budget.
+
+A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
+the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import zip_longest
+from math import inf
+
+from conformance.model.case import Case
+from conformance.model.engine import Budget
+from conformance.model.runs import Pack
+
+Tested = Callable[[list[Case]], list[frozenset[str]]]
+"""Cases -> for each, the guarantees (ids) of its program that it puts to the test."""
+
+Aim = tuple[str, str, str]
+"""(scenario, guarantee, perturbation), or one of these kinds in the perturbation's place."""
+
+TOTAL, CLOCKS = "total", "clocks"
+
+SEVERAL_CLOCKS = 4
+"""The number of timelines on which a guarantee is to be put to the test."""
+
+
+Promised = Mapping[tuple[str, str], Collection[str]]
+"""(scenario, guarantee) -> the perturbations (ids, "" for cases as drawn) under which the guarantee is to be put to the test."""
+
+
+def chosen(packs: list[Pack], budget: Budget, tested: Tested, promised: Promised, share: float = 1.0) -> list[Pack]:
+    """The packs that an engine runs, in the order of ``packs``, each with the cases that the engine runs of it.
+
+    A twin is left out where its base is. If the cases exceed the budget, those that serve no target come last. At least one pack is run.
+
+    Args:
+        share: fraction of the budget's seconds.
+    """
+    if budget.seconds == inf:
+        return packs
+    found = _Content(packs, budget, tested, promised)
+    kept = _cover(packs, budget, found, budget.seconds * share)
+    there = [
+        Pack(tuple(case for case in packs[number].cases if found.home[case.base or case.id] in kept))
+        for number in sorted(kept)
+    ]
+    left = budget.seconds * share - sum(cost_of(pack, budget) for pack in there)
+    return _thinned(there, budget, found, int(left / budget.case) if budget.case else len(found.home))
+
+
+def cost_of(pack: Pack, budget: Budget) -> float:
+    """The expected seconds of a pack without its cases. A query of its own begins at each restart. While a pack waits, others run."""
+    steps = pack.timeline
+    return (
+        budget.pack
+        + budget.step * len(steps)
+        + budget.pack * sum(step.circumstance in ("restart", "job resumed") for step in steps)
+    )
+
+
+class _Content:
+    """What the cases of packs put to the test, by pack and by the pack of their bases.
+
+    Attributes:
+        home: case (id) -> the number of its pack.
+        parts: for each pack, the pack that its cases need -> how many of them serve each aim.
+        least: aim -> the number of cases from which on more bring nothing.
+    """
+
+    def __init__(self, packs: list[Pack], budget: Budget, tested: Tested, promised: Promised) -> None:
+        self.home = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
+        cases = [case for pack in packs for case in pack.cases]
+        self._tested = dict(zip((case.id for case in cases), tested(cases), strict=True))
+        self._budget, self._promised = budget, promised
+        self.parts: list[dict[int, Counter[Aim]]] = []
+        for pack in packs:
+            found: dict[int, Counter[Aim]] = {}
+            for case in pack.cases:
+                found.setdefault(self.home.get(case.base or case.id, -1), Counter()).update(self.aims(case))
+            for counts in found.values():
+                counts.update({(s, g, CLOCKS): 1 for s, g, about in list(counts) if about == TOTAL})
+            self.parts.append(found)
+
+    def aims(self, case: Case) -> Iterator[Aim]:
+        for guarantee in self._tested[case.id]:
+            yield case.scenario, guarantee, case.perturbation
+            yield case.scenario, guarantee, TOTAL
+
+    def least(self, aim: Aim) -> int:
+        about = aim[2]
+        if about == TOTAL:
+            return self._budget.cases
+        if about == CLOCKS:
+            return SEVERAL_CLOCKS
+        return self._budget.each if about in self._promised.get((aim[0], aim[1]), ()) else 1
+
+    def leans(self, offer: Collection[int], new: Collection[int]) -> bool:
+        """Whether an offer has one of the new packs, or twins of their cases."""
+        return any(number in new or not self.parts[number].keys().isdisjoint(new) for number in offer)
+
+    def of(self, offer: Collection[int], kept: Collection[int]) -> Counter[Aim]:
+        """What an offer brings beside the packs that are kept."""
+        both = {*offer, *kept}
+        brought: Counter[Aim] = Counter()
+        for number in both:
+            for needed, counts in self.parts[number].items():
+                if needed in both and not (number in kept and needed in kept):
+                    brought.update(counts)
+        return brought
+
+
+def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -> set[int]:
+    kept: set[int] = set()
+    have: Counter[Aim] = Counter()
+    spent = 0.0
+    late: list[tuple[float, tuple[int, ...]]] = []
+
+    def worth(offer: frozenset[int]) -> tuple[float, float]:
+        """(gain per second, seconds)."""
+        new = offer - kept
+        cost = sum(cost_of(packs[number], budget) for number in new)
+        gain = sum(
+            _value(have[aim] + more, found.least(aim)) - _value(have[aim], found.least(aim))
+            for aim, more in found.of(new, kept).items()
+        )
+        return gain / max(cost, 1e-9), cost
+
+    # What an offer brings only falls while packs are kept, except where one of them holds the bases of twins in it, or is in it.
+    queue: list[tuple[float, tuple[int, ...]]] = [
+        (-inf, offer) for offer in {tuple(sorted(o)) for n in range(len(packs)) for o in _offers(n, found.parts)}
+    ]
+    heapq.heapify(queue)
+    while queue:
+        _, numbers = heapq.heappop(queue)
+        offer = frozenset(numbers)
+        if offer <= kept:
+            continue
+        gain, cost = worth(offer)
+        if queue and -gain > queue[0][0]:
+            heapq.heappush(queue, (-gain, numbers))
+        elif gain > 0 and (not kept or spent + cost <= seconds):
+            new = offer - kept
+            have.update(found.of(offer, kept))
+            kept |= offer
+            spent += cost
+            queue = [(-inf if found.leans(other, new) else bound, other) for bound, other in (*queue, *late)]
+            late = []
+            heapq.heapify(queue)
+        elif gain <= 0:
+            late.append((0.0, numbers))
+    return kept or ({0} if packs else set())
+
+
+def _value(number: int, least: int) -> float:
+    """What cases are worth: the first one as much as all others up to the target together."""
+    return (1.0 if number else 0.0) + min(number, least) / least
+
+
+def _offers(number: int, parts: list[dict[int, Counter[Aim]]]) -> Iterator[frozenset[int]]:
+    """A pack by itself, the pack with each one of the packs that it needs, and the pack with all of them."""
+    needed = {n for n in parts[number] if n >= 0}
+    yield frozenset({number})
+    yield from (frozenset({number, n}) for n in needed)
+    yield frozenset({number, *needed})
+
+
+def _thinned(packs: list[Pack], budget: Budget, found: _Content, room: int) -> list[Pack]:
+    """The packs with no more than ``room`` cases, but with all that serve a target that those before them do not meet. Packs and programs
+    take turns."""
+    if sum(len(pack.cases) for pack in packs) <= room:
+        return packs
+    families: list[dict[tuple[str, str], list[list[Case]]]] = []
+    for pack in packs:
+        of_pack: dict[str, list[Case]] = {}
+        for case in pack.cases:
+            of_pack.setdefault(case.base or case.id, []).append(case)
+        by_program: dict[tuple[str, str], list[list[Case]]] = {}
+        for family in of_pack.values():
+            by_program.setdefault((family[0].scenario, family[0].program), []).append(family)
+        families.append(by_program)
+    in_turn = [
+        case
+        for turn in zip_longest(*(mine for by_program in families for mine in by_program.values()))
+        for family in turn
+        for case in family or ()
+    ]
+    by_id = {case.id: case for case in in_turn}
+    have: Counter[Aim] = Counter()
+    kept: dict[str, None] = {}
+
+    def keep(case: Case) -> None:
+        for member in (by_id[case.base or case.id], case):
+            if member.id not in kept:
+                kept[member.id] = None
+                have.update(found.aims(member))
+
+    for case in in_turn:
+        if any(have[aim] < found.least(aim) for aim in found.aims(case)):
+            keep(case)
+    for case in in_turn:
+        if len(kept) >= room:
+            break
+        keep(case)
+    return [Pack(mine) for pack in packs if (mine := tuple(case for case in pack.cases if case.id in kept))]

@@ -1,0 +1,101 @@
+"""Exports: a witness as one file that runs on its engine's framework alone, without this project.
+
+The entry points ``conformance.exports`` register formats: a name -> a function from ``Exportable`` to the text of a Python file. The
+function raises ``CannotExport`` where the format does not fit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conformance.model.case import Case
+from conformance.model.program import Program
+from conformance.model.steps import Advance, Deliver
+from conformance.model.trace import Trace
+from conformance.model.values import Json, canonical
+
+
+class CannotExport(ValueError):
+    """A format does not fit a witness. The message says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Exportable:
+    """A witness, as a format sees it.
+
+    Attributes:
+        witness: its id.
+        scenario, claim: what is claimed, in words.
+        message: how the engine's output speaks against the claim.
+        program: the program of ``case``.
+        engine, versions: where it was found.
+        seen, specified: what the engine put out, and what the reference put out.
+    """
+
+    witness: str
+    scenario: str
+    claim: str
+    message: str
+    program: Program
+    case: Case
+    engine: str
+    versions: Mapping[str, str]
+    seen: Trace
+    specified: Trace
+
+    @property
+    def test_name(self) -> str:
+        """The name of its test function."""
+        return f"test_witness_{self.witness}"
+
+    @property
+    def compared_in_order(self) -> bool:
+        """Whether only the order of a key's output tells the engine from the reference.
+
+        Raises:
+            CannotExport: nothing that was put out does.
+        """
+        seen, specified = rows(self.seen), rows(self.specified)
+        if Counter(map(canonical, seen)) != Counter(map(canonical, specified)):
+            return False
+        if _by_key(seen) != _by_key(specified):
+            return True
+        raise CannotExport(
+            f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can show them differ"
+        )
+
+    def check_steps(self) -> None:
+        """Raises CannotExport for a schedule with other steps than bundles and advances that settle, and for a program that an export
+        has no cells or no clock for."""
+        for step in self.case.schedule.steps:
+            plain = isinstance(step, Deliver) and not step.initial
+            if not plain and not (isinstance(step, Advance) and not step.coalesced):
+                raise CannotExport(
+                    f"witness {self.witness} needs a step that exports do not have: {type(step).__name__}, step {step.id}"
+                )
+        lacks = {
+            "typed cells": self.program.types,
+            "processing time": self.program.waits,
+            "initial state": self.program.initial,
+            "reading stored state": self.program.inspected,
+        }
+        if lacking := [words for words, used in lacks.items() if used]:
+            raise CannotExport(f"witness {self.witness}: its program needs {lacking[0]}, which exports do not have")
+        if any(e.error for e in (*self.seen.emissions, *self.specified.emissions)):
+            raise CannotExport(
+                f"witness {self.witness}: its program stops with an exception, which exports do not show"
+            )
+
+
+def rows(trace: Trace) -> list[list[Json]]:
+    """What was put out in a schedule's steps, as rows: key, value, and the event time (ms) where one was given."""
+    return [[e.key, e.value, *([] if e.event_time is None else [e.event_time])] for e in trace.judged]
+
+
+def _by_key(found: list[list[Json]]) -> dict[str, list[Json]]:
+    keys: dict[str, list[Json]] = {}
+    for key, *rest in found:
+        keys.setdefault(str(key), []).append(rest)
+    return keys

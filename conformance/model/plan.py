@@ -1,0 +1,87 @@
+"""Plan twins: the same cases through another query around the operator, which must answer alike.
+
+An engine lists the plans that it can build (``Capabilities.plans``). Each one is a perturbation of that engine alone: it puts a step
+``Plan`` before a schedule. The reference ignores the step, so a pair of twins is kept alike if the plan changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from random import Random
+
+from conformance.model import timeline_changes
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BY_ID, Perturbation
+from conformance.model.schedule import Schedule, renumbered
+from conformance.model.steps import Plan
+
+PREFIX = "plan:"
+"""How the ids of these perturbations begin."""
+
+ANY_PLAN = Perturbation("plan", "another query around the operator", lambda schedule, random: None)
+"""Stands in a guarantee for every plan that an engine has. No twin is made with it."""
+
+
+@dataclass(frozen=True)
+class PlanTwin:
+    """Another query around an operator.
+
+    Attributes:
+        id: the name that the step has in files.
+        title: what is different, in words.
+        text: the query, or the part of it that differs.
+        plain: the same part of the engine's plain query.
+        restarts: whether the job is restarted, too, after its first bundle.
+        scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases with at most one
+            element of a key in a bundle.
+        always: whether each run asks it. A run of an engine with many plans has a choice of the others.
+    """
+
+    id: str
+    title: str
+    text: str = ""
+    plain: str = ""
+    restarts: bool = False
+    always: bool = False
+    scrambles: bool = False
+
+    @cached_property
+    def perturbation(self) -> Perturbation:
+        needs = frozenset({Feature.RESTART} if self.restarts else ())
+        apply = partial(_planned, self)
+        return Perturbation(PREFIX + self.id, f"plan: {self.title}", apply, needs, keeps_timeline=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The two queries as text, for the cells of this plan."""
+        return (f"plain: {self.plain}", f"{self.id}: {self.text}") if self.text else ()
+
+
+def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | None:
+    if schedule.plan or (plan.scrambles and _crowded(schedule)):
+        return None
+    changed = timeline_changes.restart(schedule, random) if plan.restarts else schedule
+    return renumbered([Plan(0, plan.id), *changed.steps])
+
+
+def _crowded(schedule: Schedule) -> bool:
+    """Whether a bundle has several elements of a key."""
+    return any(len({event.key for event in b.events}) < len(b.events) for b in schedule.bundles)
+
+
+def is_plan(perturbation: str) -> bool:
+    """Whether a perturbation, by its id, is a plan."""
+    return perturbation.startswith(PREFIX)
+
+
+def is_sparse(perturbation: str) -> bool:
+    """Whether neighbours would hide the effect of a perturbation, by its id."""
+    return perturbation in BY_ID and BY_ID[perturbation].sparse
+
+
+def titled(perturbation: str) -> str:
+    """The title of a perturbation by its id. A plan's own title is the engine's."""
+    if perturbation in BY_ID:
+        return BY_ID[perturbation].title
+    return f"plan {perturbation.removeprefix(PREFIX)}" if is_plan(perturbation) else perturbation

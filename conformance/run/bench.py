@@ -1,0 +1,177 @@
+"""The cases of one seed for the self-test: which guarantees an engine breaks on them, by what differs from the reference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+
+from conformance.execution.packing import packs_of
+from conformance.judgement.cell import MatrixCell
+from conformance.judgement.evidence import Evidence, Runs, Tally, Traces, gather, perturbations_of
+from conformance.judgement.reference import reference_traces
+from conformance.judgement.verdict import conclude
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import Engine, EngineInfo
+from conformance.model.perturbation import Perturbation
+from conformance.model.runs import StepCount
+from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.plugins.registry import load_engine
+
+Row = tuple[str, str]
+"""(scenario, guarantee)."""
+
+FEW = 4
+"""The number of cases, with their twins, of each timeline that a mutant runs on first. Most are caught by these."""
+
+
+class Bench:
+    """The cases of one seed, with the reference's results for them, which are the same for every engine."""
+
+    def __init__(self, scenarios: list[Scenario], cases: list[Case]) -> None:
+        self._scenarios = scenarios
+        self._programs = programs_of(scenarios)
+        self._cases: dict[str, list[Case]] = {ref: [] for ref in self._programs}
+        for case in cases:
+            self._cases[program_ref(case.scenario, case.program)].append(case)
+        self._first = {ref: list(_first_families(mine)) for ref, mine in self._cases.items()}
+        self._specified = reference_traces(self._programs)(cases)
+
+    def broken(self, name: str, likely: Collection[Row] = (), only: Collection[Row] | None = None) -> Iterator[Row]:
+        """The guarantees, of all or ``only`` some, that an engine breaks, one after the other, those of ``likely`` first; a program is
+        run when the first of its guarantees is asked for. What the engine does as the reference does it breaks nothing, because
+        nothing accuses the reference: only the other cases are judged."""
+        engine = load_engine(name)
+        asked = [
+            (scenario, guarantee)
+            for scenario in self._scenarios
+            for guarantee in scenario.guarantees
+            if only is None or (scenario.id, guarantee.id) in only
+        ]
+        runs: dict[str, Runs] = {}
+        suspects: dict[str, list[Case]] = {}
+        for scenario, guarantee in sorted(asked, key=lambda row: (row[0].id, row[1].id) not in likely):
+            ref = program_ref(scenario.id, guarantee.program)
+            if ref not in runs:
+                runs[ref] = self._run(engine, self._cases[ref])
+                suspects[ref] = self._suspects(self._cases[ref], runs[ref].traces)
+            cases = self._cases[ref] if guarantee.accounting else suspects[ref]
+            if self._against(guarantee, ref, cases, runs[ref]):
+                yield scenario.id, guarantee.id
+
+    def kills(self, name: str, whole: bool) -> frozenset[Row]:
+        """The guarantees that an engine breaks: all of them, or those of the program that catches it first."""
+        if whole:
+            return frozenset(self.broken(name))
+        engine = load_engine(name)
+        for cases in (self._first, self._cases):
+            for ref, mine in cases.items():
+                if rows := self._broken_in(engine, ref, mine):
+                    return rows
+        return frozenset()
+
+    def first(self, name: str, likely: Collection[Row]) -> Row | None:
+        """A guarantee that an engine breaks, None if it breaks none. The programs of the likely ones come first."""
+        engine = load_engine(name)
+        refs = {
+            program_ref(s.id, g.program): None for s in self._scenarios for g in s.guarantees if (s.id, g.id) in likely
+        }
+        for cases in (self._first, self._cases):
+            for ref in refs:
+                if rows := self._broken_in(engine, ref, cases[ref]):
+                    return min(rows)
+        return next(self.broken(name, likely), None)
+
+    def _broken_in(self, engine: Engine, ref: str, cases: list[Case]) -> frozenset[Row]:
+        """The guarantees of a program that an engine breaks on these of its cases."""
+        runs = self._run(engine, cases)
+        suspects = self._suspects(cases, runs.traces)
+        return frozenset(
+            (scenario.id, guarantee.id)
+            for scenario in self._scenarios
+            for guarantee in scenario.guarantees
+            if program_ref(scenario.id, guarantee.program) == ref
+            and (suspects or guarantee.accounting)
+            and self._against(guarantee, ref, cases if guarantee.accounting else suspects, runs)
+        )
+
+    def _against(self, guarantee: Guarantee, ref: str, cases: list[Case], runs: Runs) -> bool:
+        return any(evidence.against for _, evidence in self._evidence(guarantee, ref, cases, runs))
+
+    def sees(self, name: str) -> bool:
+        """Whether an engine's answer to a case differs from the reference's: by the trace, or by the row counts of a
+        pack if a guarantee is about row counts."""
+        engine = load_engine(name)
+        for ref, cases in self._cases.items():
+            runs = self._run(engine, cases)
+            if any(runs.traces[case.id] != self._specified[case.id] for case in cases):
+                return True
+            if ref in self._counts and _counts(runs) != self._counts[ref]:
+                return True
+        return False
+
+    @cached_property
+    def _counts(self) -> dict[str, list[tuple[StepCount, ...]]]:
+        """The reference's row counts, for the programs with a guarantee about row counts."""
+        refs = {program_ref(s.id, g.program) for s in self._scenarios for g in s.guarantees if g.accounting}
+        return {ref: _counts(self._run(load_engine("reference"), self._cases[ref])) for ref in refs}
+
+    def accusations(self, name: str) -> Iterator[MatrixCell]:
+        """The cells of an engine that are violated or in error, unconfirmed."""
+        engine = load_engine(name)
+        info = EngineInfo(engine.id, engine.title, engine.capabilities)
+        for scenario in self._scenarios:
+            runs = {
+                program: self._run(engine, self._cases[program_ref(scenario.id, program)])
+                for program in scenario.programs
+            }
+            for guarantee in scenario.guarantees:
+                ref = program_ref(scenario.id, guarantee.program)
+                found = self._evidence(guarantee, ref, self._cases[ref], runs[guarantee.program])
+                for perturbation, evidence in found:
+                    if evidence.against or evidence.faults:
+                        tally = Tally()
+                        tally.add(evidence, scenario.programs[guarantee.program])
+                        yield conclude(scenario, guarantee, perturbation, info, tally)
+
+    def _run(self, engine: Engine, cases: list[Case]) -> Runs:
+        runs = Runs()
+        for pack in packs_of(cases, engine.capabilities.largest_pack):
+            runs.add(pack, engine.run(pack, self._programs))
+        return runs
+
+    def _suspects(self, cases: list[Case], traces: Traces) -> list[Case]:
+        """The cases whose results differ from the reference's, with their twins and their bases."""
+        others = {case.id for case in cases if traces[case.id] != self._specified[case.id]}
+        twins = [case for case in cases if case.base and not others.isdisjoint((case.id, case.base))]
+        wanted = others.union(*((case.id, case.base) for case in twins))
+        return [case for case in cases if case.id in wanted]
+
+    def _evidence(
+        self, guarantee: Guarantee, ref: str, cases: list[Case], runs: Runs
+    ) -> Iterator[tuple[Perturbation | None, Evidence]]:
+        """The evidence under each perturbation that these cases were made with."""
+        made = {case.perturbation for case in cases}
+        for perturbation in perturbations_of(guarantee, load_engine("reference").capabilities.plans):
+            if not perturbation or perturbation.id in made:
+                evidence = gather(
+                    self._programs[ref], guarantee, perturbation, cases, runs, lambda cases: self._specified
+                )
+                yield perturbation, evidence
+
+
+def _first_families(cases: Iterable[Case]) -> Iterator[Case]:
+    """The first cases as drawn of each timeline, with their twins."""
+    number: Counter[object] = Counter()
+    kept: set[str] = set()
+    for case in cases:
+        if not case.base:
+            number[case.schedule.timeline] += 1
+            if number[case.schedule.timeline] <= FEW:
+                kept.add(case.id)
+        if (case.base or case.id) in kept:
+            yield case
+
+
+def _counts(runs: Runs) -> list[tuple[StepCount, ...]]:
+    return [run.counts for _, run in runs.packs]

@@ -1,0 +1,237 @@
+"""Plans: what can stand around the transform of a pipeline without changing what the pipeline says.
+
+A plan that may hand out the elements of a bundle in another order serves only cases with at most one element of a key in a bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from conformance.model.case import Case
+from conformance.model.plan import PlanTwin
+from conformance.model.runs import Pack, PackRun
+from conformance.model.trace import Emission, Trace
+
+Change = Callable[[Any], Any]
+
+
+def same(collection: Any) -> Any:
+    return collection
+
+
+@dataclass(frozen=True)
+class BeamPlan:
+    """What stands around the transform: ``before`` and ``behind`` map a collection to another one; ``options`` are the pipeline's.
+    ``title``, ``text``, ``scrambles`` and ``always`` are as ``PlanTwin`` says."""
+
+    title: str = ""
+    text: str = ""
+    before: Change = same
+    behind: Change = same
+    options: tuple[str, ...] = ()
+    scrambles: bool = False
+    always: bool = False
+
+
+PLAIN = BeamPlan()
+
+PLAIN_TEXT = "elements | transform"
+
+
+def twins(plans: Mapping[str, BeamPlan]) -> tuple[PlanTwin, ...]:
+    """The plans as the capabilities list them."""
+    return tuple(
+        PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, always=plan.always, scrambles=plan.scrambles)
+        for name, plan in plans.items()
+    )
+
+
+def failed(pack: Pack, error: Exception) -> PackRun:
+    """The run of a pack whose pipeline the runner refused, or could not finish: each case ends with that."""
+    said = (
+        f"the pipeline failed: {type(error).__name__}: {str(error).strip().splitlines()[0][:300] if str(error) else ''}"
+    )
+
+    def trace(case: Case) -> Trace:
+        return Trace.collect([Emission("", None, case.schedule.steps[-1].id, error=said)])
+
+    return PackRun({case.id: trace(case) for case in pack.cases})
+
+
+def _half(element: Any, parts: int = 2) -> int:
+    (program, case, key), _ = element
+    return crc32(f"{program}/{case}/{key}".encode()) % parts
+
+
+def _none(element: Any) -> bool:
+    return len(element) < 0
+
+
+def _identity(element: Any) -> Any:
+    return element
+
+
+def _one(element: Any) -> Iterable[Any]:
+    return [element]
+
+
+def _with_side(element: Any, side: Any) -> Any:
+    return element
+
+
+def _pair(element: Any) -> tuple[str, int]:
+    return "all", 1
+
+
+def _reshuffled(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import typed
+
+    return elements | "reshuffled" >> beam.Reshuffle() | "typed again" >> typed()
+
+
+def _with_empty(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import ELEMENT
+
+    nothing = elements.pipeline | "nothing" >> beam.Create([], reshuffle=False).with_output_types(ELEMENT)
+    return (elements, nothing) | "with nothing" >> beam.Flatten()
+
+
+def _with_false(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import ELEMENT
+
+    nothing = elements | "none of them" >> beam.Filter(_none).with_output_types(ELEMENT)
+    return (elements, nothing) | "with none of them" >> beam.Flatten()
+
+
+def _halves(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import ELEMENT
+
+    def half(number: int) -> Any:
+        mine = beam.Filter(lambda element: _half(element) == number).with_output_types(ELEMENT)
+        return elements | f"half {number}" >> mine
+
+    return (half(0), half(1)) | "both halves" >> beam.Flatten()
+
+
+def _parted(elements: Any) -> Any:
+    import apache_beam as beam
+
+    parts = elements | "parted" >> beam.Partition(lambda element, count: _half(element, count), 3)
+    return tuple(parts) | "together" >> beam.Flatten()
+
+
+def _beside_side_input(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import typed
+
+    side = elements.pipeline | "one" >> beam.Create([1], reshuffle=False)
+    beside = elements | "beside one" >> beam.Map(_with_side, beam.pvalue.AsSingleton(side))
+    return beside | "typed again" >> typed()
+
+
+def _exploded(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import typed
+
+    return elements | "each" >> beam.FlatMap(_one) | "typed again" >> typed()
+
+
+def _windowed(elements: Any) -> Any:
+    import apache_beam as beam
+    from apache_beam.transforms import window
+
+    return elements | "windowed globally" >> beam.WindowInto(window.GlobalWindows())
+
+
+def _read_twice(elements: Any) -> Any:
+    _counted(elements)
+    return elements
+
+
+def _mapped(outputs: Any) -> Any:
+    import apache_beam as beam
+
+    return outputs | f"mapped behind {outputs.producer.full_label}" >> beam.Map(_identity)
+
+
+def _grouped_beside(outputs: Any) -> Any:
+    _counted(outputs)
+    return outputs
+
+
+def _counted(collection: Any) -> None:
+    """A second consumer, which groups all that it gets."""
+    import apache_beam as beam
+    from apache_beam.transforms import trigger, window
+
+    label = f"beside {collection.producer.full_label}"
+    each = beam.WindowInto(
+        window.GlobalWindows(),
+        trigger=trigger.Repeatedly(trigger.AfterCount(1)),
+        accumulation_mode=trigger.AccumulationMode.DISCARDING,
+    )
+    pairs = collection | f"pairs {label}" >> beam.Map(_pair).with_output_types(tuple[str, int])
+    pairs | f"each {label}" >> each | f"grouped {label}" >> beam.GroupByKey()
+
+
+PLANS: Mapping[str, BeamPlan] = {
+    "flatten-empty": BeamPlan(
+        "a Flatten with an empty collection", "(elements, Create([])) | Flatten() | transform", _with_empty, always=True
+    ),
+    "flatten-false": BeamPlan(
+        "a Flatten with a branch that a filter empties",
+        "(elements, elements | Filter(never)) | Flatten() | transform",
+        _with_false,
+        always=True,
+    ),
+    "diamond": BeamPlan(
+        "a diamond: two filtered halves, put together",
+        "(elements | Filter(half), elements | Filter(other half)) | Flatten() | transform",
+        _halves,
+        always=True,
+    ),
+    "partition": BeamPlan(
+        "three parts of a Partition, put together", "elements | Partition(by_key, 3) | Flatten() | transform", _parted
+    ),
+    "reshuffle": BeamPlan(
+        "a Reshuffle before", "elements | Reshuffle() | transform", _reshuffled, scrambles=True, always=True
+    ),
+    "side-input": BeamPlan(
+        "a Map with a side input before", "elements | Map(same, AsSingleton(one)) | transform", _beside_side_input
+    ),
+    "explode": BeamPlan("a FlatMap of one element before", "elements | FlatMap(each) | transform", _exploded),
+    "window-global": BeamPlan(
+        "put into the global window once more", "elements | WindowInto(GlobalWindows()) | transform", _windowed
+    ),
+    "read-twice": BeamPlan(
+        "another consumer of the elements, which groups them",
+        "elements | GroupByKey(); elements | transform",
+        _read_twice,
+    ),
+    "map-behind": BeamPlan("a Map behind", "elements | transform | Map(same)", behind=_mapped),
+    "grouped-beside": BeamPlan(
+        "another consumer of the output, which groups it",
+        "out = elements | transform; out | GroupByKey()",
+        behind=_grouped_beside,
+    ),
+    "runtime-types": BeamPlan(
+        "types checked at run time", "elements | transform # --runtime_type_check", options=("--runtime_type_check",)
+    ),
+    "no-type-check": BeamPlan(
+        "types not checked", "elements | transform # --no_pipeline_type_check", options=("--no_pipeline_type_check",)
+    ),
+}
+"""The plans of beam-direct, and of Beam's own transforms on the same runner."""

@@ -1,0 +1,17 @@
+"""The export "pytest": a witness as a test file in the idiom of the engine that it was found on."""
+
+from __future__ import annotations
+
+from conformance.model.export import CannotExport, Exportable
+from engines.beam import export as beam
+from engines.spark import export as spark
+
+OF_ENGINE = {beam.ENGINE: beam.teststream, spark.TESTER: spark.twstester, spark.SPARK: spark.spark}
+
+
+def pytest(asked: Exportable) -> str:
+    """The file. Raises CannotExport where no format fits the engine or the witness."""
+    if asked.engine not in OF_ENGINE:
+        there = ", ".join(OF_ENGINE)
+        raise CannotExport(f"pytest exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
+    return OF_ENGINE[asked.engine](asked)

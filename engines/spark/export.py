@@ -1,0 +1,177 @@
+"""The exports "twstester" and "spark": a witness as a StatefulProcessor, on PySpark's TwsTester and on Spark itself."""
+
+from __future__ import annotations
+
+from conformance.model.export import CannotExport, Exportable
+from conformance.model.program import Cell, FixedWindows
+from engines import exporting
+from engines.spark import export_cells
+
+TESTER, SPARK = "spark-tws-tester", "spark-tws"
+
+CELLS = {
+    Cell.VALUE: export_cells.ValueCell,
+    Cell.BAG: export_cells.BagCell,
+    Cell.MAP: export_cells.MapCell,
+    Cell.SET: export_cells.SetCell,
+    Cell.COMBINING: export_cells.CombiningCell,
+}
+
+IMPORTS = (
+    "from types import SimpleNamespace",
+    "from pyspark.sql import Row",
+    "from pyspark.sql.streaming import StatefulProcessor",
+)
+TESTER_IMPORTS = (
+    "from pyspark.errors import IllegalArgumentException",
+    "from pyspark.sql.streaming.tws_tester import TwsTester",
+)
+SPARK_IMPORTS = (
+    "import tempfile",
+    "from pathlib import Path",
+    "from pyspark.sql import SparkSession",
+    "from pyspark.sql import functions as F",
+)
+
+PROCESSOR = '''
+class Processor(StatefulProcessor):
+    """Runs the program."""
+
+    def init(self, handle):
+        self.state = SimpleNamespace({state})
+        self.timers = {timers}
+
+    def handleInputRows(self, key, rows, timerValues):
+        for row in rows:
+            if not row.id:  # it moves the watermark
+                continue
+            event = Event(row.id, row.key, json.loads(row.value), row.ms)
+            yield from self.rows(PROGRAM.on_event, event)
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        key = {key}
+        time = expiredTimerInfo.getExpiryTimeInMs()
+        due = self.timers.due(time)
+        if not due:  # the program has cleared it, and gets to see that it fires
+            yield from self.rows(PROGRAM.on_timer, Timer({first!r}, "", key, time))
+        for name, tag in due:
+            if self.timers.take(name, tag, time):
+                yield from self.rows(PROGRAM.on_timer, Timer(name, tag, key, time))
+
+    def rows(self, callback, subject):
+        for row in outputs(callback, subject, self.state, self.timers):
+            yield Row(row=json.dumps(row))
+'''
+
+TESTER_RUN = '''
+def called(method, *given):
+    """The rows that a call of the tester returns. Where it raises, it returns none."""
+    try:
+        return [json.loads(row.row) for row in method(*given)]
+    except IllegalArgumentException as error:
+        print(f"{method.__name__} raised {error}")
+        return []
+
+
+def run():
+    """The rows that come out, in order. The rows of a key that arrive together are one call of the tester."""
+    tester = TwsTester(Processor(), timeMode="EventTime", eventTimeExtractor=lambda row: row.ms)
+    found = []
+    for kind, given in STEPS:
+        if kind == "watermark":
+            found += called(tester.setWatermark, given)
+            continue
+        calls = {}
+        for id, key, value, time in given:
+            row = Row(id=id, key=key, value=json.dumps(value), ms=time)
+            calls.setdefault({grouped}, []).append(row)
+        for key, rows in calls.items():
+            found += called(tester.test, key, rows)
+    return found
+'''
+
+
+SPARK_RUN = '''
+DELAY = 86400000
+
+
+def run():
+    """The rows that come out, in order. Each file is a micro-batch. A row DELAY ahead moves the watermark, and no other."""
+    store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.sql.streaming.stateStore.providerClass", store)
+        .config("spark.ui.enabled", False)
+        .getOrCreate()
+    )
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "in").mkdir()
+        rows = spark.readStream.schema("id string, key string, value string, ms long").json(f"{folder}/in")
+        rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", f"{DELAY} milliseconds")
+        out = rows.{window}groupBy({columns}).transformWithState(
+            statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
+        )
+
+        def keep(batch, number):
+            found.extend(json.loads(row.row) for row in batch.collect())
+
+        query = out.writeStream.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint").start()
+        batches = []
+        for kind, given in STEPS:  # the second micro-batch of a watermark sees what the first one has set
+            batches += [[("", "", None, given + DELAY)]] * 2 if kind == "watermark" else [given]
+        for number, given in enumerate(batches):
+            lines = [json.dumps(dict(id=id, key=key, value=json.dumps(value), ms=time)) for id, key, value, time in given]
+            Path(folder, "next").write_text("\\n".join(lines), encoding="utf-8")
+            Path(folder, "next").rename(Path(folder, "in", f"{number}.json"))
+            query.processAllAvailable()
+        query.stop()
+    return found
+'''
+
+
+def twstester(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    if asked.engine != TESTER:
+        raise CannotExport(f"twstester exports witnesses of {TESTER}; witness {asked.witness} is of {asked.engine}")
+    size = _window(asked)
+    run = TESTER_RUN.replace("{grouped}", f"(key, time - time % {size})" if size else "key")
+    return _file(asked, TESTER_IMPORTS, _processor(asked, "key[0][0]" if size else "key[0]") + run)
+
+
+def spark(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    if asked.engine != SPARK:
+        raise CannotExport(f"spark exports witnesses of {SPARK}; witness {asked.witness} is of {asked.engine}")
+    if asked.compared_in_order:
+        raise CannotExport(
+            f"witness {asked.witness}: its output is wrong by its order alone, which depends on the partitions that keys fall into"
+        )
+    size = _window(asked)
+    window = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
+    run = SPARK_RUN.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
+    return _file(asked, SPARK_IMPORTS, _processor(asked, "key[0]") + run)
+
+
+def _window(asked: Exportable) -> int:
+    """The size (ms) of the program's windows, which are part of the grouping key; 0 for the global window."""
+    windowing = asked.program.windowing
+    return windowing.size if isinstance(windowing, FixedWindows) else 0
+
+
+def _processor(asked: Exportable, key: str) -> str:
+    program = asked.program
+    return PROCESSOR.format(
+        state=", ".join(f"{name}={CELLS[kind].__name__}(handle, {name!r})" for name, kind in program.cells.items()),
+        timers="NamedTimers(handle)" if program.timers else "None",
+        first=program.timers[0] if program.timers else "",
+        key=key,
+    )
+
+
+def _file(asked: Exportable, imports: tuple[str, ...], operator: str) -> str:
+    used: list[type] = [CELLS[kind] for kind in asked.program.cells.values()]
+    used += [export_cells.NamedTimers] if asked.program.timers else []
+    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
+    return exporting.file_of(asked, needs, (*IMPORTS, *imports), dict.fromkeys(used), operator)

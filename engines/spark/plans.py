@@ -1,0 +1,289 @@
+"""Plans: what can stand around the operator of a query without changing what the query says.
+
+Each plan differs from the plain query, ``read.withWatermark(…)`` and the operator, in the part that its text shows. Nothing here drops,
+adds or reorders the rows of a key.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from conformance.model.plan import PlanTwin
+from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
+from engines.spark.layouts import Layout
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Change = Callable[["DataFrame"], "DataFrame"]
+
+
+def same(frame: DataFrame) -> DataFrame:
+    return frame
+
+
+@dataclass(frozen=True)
+class SparkPlan:
+    """What stands around the operator.
+
+    Attributes:
+        title: what is different, in words.
+        text: the query of this plan; ``rows`` is what is read, ``operator`` is the operator under test.
+        early, before, behind: done before the watermark is declared, between the watermark and the operator, and behind the operator.
+        sink: done to a micro-batch in ``foreachBatch`` before its rows are taken.
+        layout: where the rows lie.
+        evaluations: how often a row is read.
+        tagged: the rows of each source have a literal of their own in the column ``tag``.
+        settings: of the session.
+        restarts, always: as ``PlanTwin`` says.
+    """
+
+    title: str = ""
+    text: str = ""
+    early: Change = same
+    before: Change = same
+    behind: Change = same
+    sink: Change = same
+    layout: Layout = PLAIN_LAYOUT
+    tagged: bool = False
+    evaluations: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict)
+    restarts: bool = False
+    always: bool = False
+
+
+PLAIN = SparkPlan()
+
+PLAIN_TEXT = "operator(rows.withWatermark('event_time', delay))"
+
+
+def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
+    """The plans as the capabilities list them."""
+    return tuple(
+        PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, plan.restarts, plan.always) for name, plan in plans.items()
+    )
+
+
+WATERMARKED = "rows.withWatermark('event_time', delay)"
+
+
+def _before(title: str, code: str, change: Change, *, evaluations: int = 1) -> SparkPlan:
+    return SparkPlan(title, f"operator({WATERMARKED}{code})", before=change, evaluations=evaluations)
+
+
+def _early(title: str, code: str, change: Change) -> SparkPlan:
+    return SparkPlan(title, f"operator(rows{code}.withWatermark('event_time', delay))", early=change)
+
+
+def _behind(title: str, code: str, change: Change) -> SparkPlan:
+    return SparkPlan(title, f"{PLAIN_TEXT}{code}", behind=change)
+
+
+def _with_settings(title: str, settings: Mapping[str, str]) -> SparkPlan:
+    told = "; ".join(f"SET {name.removeprefix('spark.sql.')}={value}" for name, value in settings.items())
+    return SparkPlan(title, f"{told}; {PLAIN_TEXT}", settings=settings)
+
+
+def _without_rule(rule: str) -> SparkPlan:
+    name = "spark.sql.optimizer.excludedRules"
+    return _with_settings(
+        f"without the optimizer's rule {rule}", {name: f"org.apache.spark.sql.catalyst.optimizer.{rule}"}
+    )
+
+
+def _reversed(frame: DataFrame) -> DataFrame:
+    return frame.select(*reversed(frame.columns))
+
+
+def _unused(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.withColumn("unused", f.concat("key", "value")).withColumn("more", f.array("step", "partition"))
+
+
+def _renamed(frame: DataFrame) -> DataFrame:
+    return frame.withColumnRenamed("event_time", "time").withColumnRenamed("time", "event_time")
+
+
+def _derived(frame: DataFrame) -> DataFrame:
+    return frame.selectExpr(*_others(frame), "timestamp_micros(unix_micros(event_time)) AS event_time")
+
+
+def _nested(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.select(f.struct(*frame.columns).alias("row")).select("row.*")
+
+
+def _others(frame: DataFrame) -> list[str]:
+    return [f"`{name}`" for name in frame.columns if name != "event_time"]
+
+
+def _cast(frame: DataFrame) -> DataFrame:
+    return frame.withColumn("key", frame.key.cast("string")).withColumn("step", frame.step.cast("long"))
+
+
+def _not_null(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.withColumn("key", f.coalesce("key", f.lit(""))).withColumn("case", f.coalesce("case", f.lit("")))
+
+
+def _nullable(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.withColumn("key", f.when(f.length("key") >= 0, f.col("key")))
+
+
+def _always_true(frame: DataFrame) -> DataFrame:
+    return frame.where("length(`key`) >= 0 AND step + 1 > step")
+
+
+def _with_false_branch(frame: DataFrame) -> DataFrame:
+    return frame.union(frame.where("length(`key`) < 0"))
+
+
+def _halves(frame: DataFrame) -> DataFrame:
+    half = "pmod(hash(program, `case`, `key`), 2)"
+    return frame.where(f"{half} = 0").union(frame.where(f"{half} = 1"))
+
+
+def _exploded(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.withColumn("one", f.explode(f.array(f.lit(1)))).drop("one")
+
+
+def _by_key(frame: DataFrame) -> DataFrame:
+    return frame.repartition(3, "program", "case", "key")
+
+
+def _one_partition(frame: DataFrame) -> DataFrame:
+    return frame.coalesce(1)
+
+
+def _joined(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
+    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one").drop("one")
+
+
+def _in_sql(frame: DataFrame) -> DataFrame:
+    view = f"rows_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(view)
+    return frame.sparkSession.sql(f"WITH mine AS (SELECT * FROM {view}) SELECT * FROM mine")
+
+
+def _cached(frame: DataFrame) -> DataFrame:
+    frame = frame.persist()
+    frame.count()
+    return frame
+
+
+def _counted(frame: DataFrame) -> DataFrame:
+    frame.select("case").collect()
+    return frame
+
+
+TWO = "operator(one.union(two).withWatermark('event_time', delay))"
+
+PLANS: Mapping[str, SparkPlan] = {
+    "union-empty": SparkPlan(
+        "a union with a stream that never has rows", TWO, layout=Layout(sources=2, idle=True), always=True
+    ),
+    "union-by-turns": SparkPlan(
+        "a union of two streams that are empty by turns", TWO, layout=Layout(sources=2, fed=True)
+    ),
+    "union-later": SparkPlan(
+        "a union with a stream that has no rows before a restart",
+        TWO + " # restarted",
+        layout=Layout(sources=2, later=True),
+        restarts=True,
+    ),
+    "union-of-halves": _before(
+        "a union of two halves of the stream", ".where(half).union(….where(other half))", _halves, evaluations=2
+    ),
+    "union-false": _before(
+        "a union with a branch that a filter empties",
+        ".union(….where('length(key) < 0'))",
+        _with_false_branch,
+        evaluations=2,
+    ),
+    "columns-unused": _before("columns that nothing uses", ".withColumn('unused', …).withColumn('more', …)", _unused),
+    "columns-reversed": _before("the columns in another order", ".select(*reversed(columns))", _reversed),
+    "columns-behind-reversed": _behind(
+        "the output's columns in another order", ".select(*reversed(columns))", _reversed
+    ),
+    "time-renamed": _before(
+        "the event time renamed and back",
+        ".withColumnRenamed('event_time', 'time').withColumnRenamed('time', 'event_time')",
+        _renamed,
+    ),
+    "time-derived": _early(
+        "the event time computed", ".selectExpr(…, 'timestamp_micros(unix_micros(event_time)) AS event_time')", _derived
+    ),
+    "time-nested": _before(
+        "the event time in a struct and out of it", ".select(struct(*columns).alias('row')).select('row.*')", _nested
+    ),
+    "cast": _before(
+        "casts that change nothing",
+        ".withColumn('key', key.cast('string')).withColumn('step', step.cast('long'))",
+        _cast,
+    ),
+    "not-null": _before("keys that cannot be null", ".withColumn('key', coalesce('key', lit('')))", _not_null),
+    "nullable": _before("keys that could be null", ".withColumn('key', when(length('key') >= 0, key))", _nullable),
+    "filter-true": _before(
+        "a filter that is always true", ".where('length(key) >= 0 AND step + 1 > step')", _always_true
+    ),
+    "filter-behind": _behind(
+        "a filter behind that is always true", ".where('length(case) >= 0')", lambda f: f.where("length(`case`) >= 0")
+    ),
+    "explode": _before(
+        "an explode of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", _exploded
+    ),
+    "explode-behind": _behind(
+        "an explode behind of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", _exploded
+    ),
+    "repartition": _before("repartitioned by key before", ".repartition(3, 'program', 'case', 'key')", _by_key),
+    "coalesce": _before("coalesced before", ".coalesce(1)", _one_partition),
+    "coalesce-behind": _behind("coalesced behind", ".coalesce(1)", _one_partition),
+    "static-join": _before("a join with a static table of one row", ".join(broadcast(one row), 'one')", _joined),
+    "sql-cte": SparkPlan(
+        "a common table expression in SQL text",
+        "operator(spark.sql('WITH mine AS (SELECT * FROM rows_with_watermark) SELECT * FROM mine'))",
+        before=_in_sql,
+    ),
+    "sink-cached": SparkPlan(
+        "foreachBatch caches its rows",
+        f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.persist() …)",
+        sink=_cached,
+    ),
+    "sink-twice": SparkPlan(
+        "foreachBatch evaluates its rows twice",
+        f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.select('case').collect(); rows.collect())",
+        sink=_counted,
+        evaluations=2,
+    ),
+    "several-files": SparkPlan(
+        "several files a micro-batch",
+        "rows = readStream.option('maxFilesPerTrigger', 3)…; " + PLAIN_TEXT,
+        layout=Layout(files=3),
+    ),
+    "no-data-batch": SparkPlan(
+        "an advance acts in a micro-batch without rows",
+        f"{PLAIN_TEXT} # trigger(processingTime='0 seconds')",
+        layout=Layout(fed=True, settles_without_data=True),
+    ),
+    "no-codegen": _with_settings("whole-stage code generation off", {"spark.sql.codegen.wholeStage": "false"}),
+    "no-adaptive": _with_settings("adaptive execution off", {"spark.sql.adaptive.enabled": "false"}),
+    "rule-column-pruning": _without_rule("ColumnPruning"),
+    "rule-foldable": _without_rule("FoldablePropagation"),
+    "rule-empty-relation": _without_rule("PropagateEmptyRelation"),
+    "rule-collapse-project": _without_rule("CollapseProject"),
+    "rule-push-down": _without_rule("PushDownPredicates"),
+}
+"""The plans of every Spark engine."""

@@ -1,0 +1,134 @@
+"""Queries that Spark's documents say are refused, or that a release refuses and another one does not. Each is asked for with the
+smallest query, in a session of its own; the answer is the condition of Spark's own error, not its text."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.model.engine import ACCEPTED
+from engines.spark import driving
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A query that may be refused: in words, as a function from a stream, and in an output mode."""
+
+    words: str
+    query: Callable[[DataFrame], DataFrame]
+    mode: str = "append"
+    settings: Mapping[str, str] | None = None
+
+
+def _late(stream: DataFrame) -> DataFrame:
+    return stream.withWatermark("event_time", "1 second")
+
+
+def _inner(stream: DataFrame) -> DataFrame:
+    return stream.alias("one").join(stream.alias("two"), "key").select("key", "one.id")
+
+
+def _outer(stream: DataFrame) -> DataFrame:
+    return stream.join(stream.withColumnRenamed("id", "other").select("key", "other"), "key", "left_outer")
+
+
+def _nested(stream: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return stream.select(f.struct("event_time").alias("row")).withWatermark("row.event_time", "1 second")
+
+
+def _session(stream: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return _late(stream).groupBy(f.session_window("event_time", "5 seconds"), "key").count()
+
+
+def _processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], DataFrame]:
+    def query(stream: DataFrame) -> DataFrame:
+        from engines.spark.refused_processor import SetsATimer
+
+        return stream.groupBy("key").transformWithState(SetsATimer(times), "key string", "Append", time_mode)
+
+    return query
+
+
+REFUSALS: Mapping[str, Refusal] = {
+    "inner-join-update": Refusal("an inner join of two streams, in update mode", _inner, "update"),
+    "inner-join-complete": Refusal("an inner join of two streams, in complete mode", _inner, "complete"),
+    "outer-join-no-watermark": Refusal("a left outer join of two streams without a watermark", _outer),
+    "count-append": Refusal(
+        "groupBy().count() without a watermark, in append mode", lambda s: s.groupBy("key").count()
+    ),
+    "duplicates-no-watermark": Refusal(
+        "dropDuplicatesWithinWatermark() without a watermark", lambda s: s.dropDuplicatesWithinWatermark(["key"])
+    ),
+    "duplicates-complete": Refusal(
+        "dropDuplicates() in complete mode", lambda s: s.dropDuplicates(["key"]).select("key"), "complete"
+    ),
+    "watermark-nested": Refusal("withWatermark() on a field of a struct", _nested),
+    "session-window-update": Refusal("session_window() in update mode", _session, "update"),
+    "event-time-no-watermark": Refusal("transformWithState by event time without a watermark", _processed("EventTime")),
+    "timer-without-time": Refusal("a timer in transformWithState without a time mode", _processed("None", times=True)),
+    "state-in-hdfs-store": Refusal(
+        "transformWithState in the HDFS-backed store",
+        _processed("None"),
+        settings={
+            "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
+            "HDFSBackedStateStoreProvider"
+        },
+    ),
+}
+"""By name."""
+
+
+def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSession]) -> dict[str, str]:
+    """What Spark says to these queries. ``session`` gives a session with some settings."""
+    found = {}
+    for name in names:
+        refusal = REFUSALS[name]
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            try:
+                _run(refusal, session(refusal.settings or {}), Path(folder))
+                found[name] = ACCEPTED
+            except Exception as error:
+                found[name] = f"refused: {condition(error)}"
+    return found
+
+
+def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
+    driving.write_rows(folder / "input" / "0.parquet", [("", "", "a", 0, 0, "e1", "null", 1_000)])
+    stream = spark.readStream.schema(driving.DDL).parquet(str(folder / "input"))
+    output = refusal.query(stream)
+    sink = output.writeStream.outputMode(refusal.mode).format("noop").trigger(availableNow=True)
+    query = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+
+
+def innermost(error: Exception) -> str:
+    """What an error says, without the ids of its query and of objects, which are others in each run."""
+    return re.sub(r"\bo\d+\.", "", str(error).rpartition("terminated with exception: ")[2])
+
+
+def condition(error: Any) -> str:
+    """The condition of Spark's error where it names one, else the class of the innermost error."""
+    text = str(error)
+    named = re.findall(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]", text)
+    own = [name for name in named if name not in ("STREAM_FAILED", "PYTHON_EXCEPTION")]
+    if own:
+        return own[-1]
+    for ask in ("getCondition", "getErrorClass"):
+        if hasattr(error, ask) and (found := getattr(error, ask)()) and found != "STREAM_FAILED":
+            return str(found)
+    classes = re.findall(r"\b(\w+(?:Error|Exception))\b", text)
+    return classes[-1] if classes else type(error).__name__

@@ -1,0 +1,26 @@
+"""A processor for ``refusals``. Imported where Spark's Python workers run, and in releases that have transformWithState alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+
+class SetsATimer(StatefulProcessor):
+    """Puts its keys out, and sets a timer if ``times`` says so."""
+
+    def __init__(self, times: bool) -> None:
+        self._times = times
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        if self._times:
+            self._handle.registerTimer(1_000_000)
+        yield Row(key=key[0])
+
+    def close(self) -> None: ...

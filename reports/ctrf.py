@@ -1,0 +1,108 @@
+"""ctrf.json: a test for each guarantee on an engine, over all perturbations, in the Common Test Report Format (https://ctrf.io)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from conformance.judgement.cell import Folded, MatrixCell, Verdict
+from conformance.judgement.verdict import fold
+from conformance.model.values import Json
+from conformance.results.report import Report
+from conformance.results.results import Results
+from reports.perturbations import told
+from reports.words import claim, not_run, replay_command, standing
+
+VERSION = "0.1.0"
+"""The version of the format."""
+
+STATUSES = {
+    Verdict.HOLDS: "passed",
+    Verdict.VIOLATED: "failed",
+    Verdict.ERROR: "failed",
+    Verdict.UNSUPPORTED: "skipped",
+    Verdict.UNKNOWN: "other",
+}
+"""A test that fails by an error of the harness has the raw status ``error``."""
+
+COUNTED = ("passed", "failed", "skipped", "pending", "other")
+
+
+def render(runs: Sequence[Results]) -> str:
+    """The tests of the last run, engine by engine, and one for each engine that did not run to its end. The format asks for times; a
+    row has none of its own, so they are 0."""
+    results = runs[-1]
+    groups: dict[tuple[str, str, str], list[MatrixCell]] = {}
+    for engine in results.engines:
+        for cell in results.cells:
+            if cell.engine == engine:
+                groups.setdefault((engine, *cell.row), []).append(cell)
+    tests = [_test(results, fold(cells), cells) for cells in groups.values()]
+    tests += [_not_run(engine, why) for engine, why in not_run(results)]
+    found = Counter(str(test["status"]) for test in tests)
+    summary = {
+        "tests": len(tests),
+        **{status: found[status] for status in COUNTED},
+        "flaky": sum("flaky" in test for test in tests),
+        "suites": len({tuple(test["suite"]) for test in tests}),
+        "start": 0,
+        "stop": 0,
+    }
+    tool: Json = {"name": "conformance"} | ({"version": results.run.harness} if results.run.harness else {})
+    versions = {engine: dict(results.environment[engine].versions) for engine in results.engines}
+    document = {
+        "reportFormat": "CTRF",
+        "specVersion": VERSION,
+        "results": {
+            "tool": tool,
+            "summary": summary,
+            "tests": tests,
+            "extra": {"engines": versions, "partial": results.run.partial, "cases": results.run.cases_digest},
+        },
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _test(results: Results, row: Folded, cells: Sequence[MatrixCell]) -> Json:
+    """The test of a row. An intermittent row fails in only some of its runs alone: the test is flaky."""
+    witnesses = list(dict.fromkeys(cell.witness for cell in cells if cell.witness))
+    lines = [*map(replay_command, witnesses), *(part.line for part in told(cells))]
+    found: Json = {
+        "name": claim(results, row.row) or "/".join(row.row),
+        "status": STATUSES[row.verdict],
+        "duration": 0,
+        "suite": [row.engine, row.scenario],
+        "rawStatus": standing(row),
+        "tags": [row.engine, row.scenario],
+        "extra": {
+            "engine": row.engine,
+            "guarantee": "/".join(row.row),
+            "cases": row.cases,
+            "violations": row.violations,
+            "witnesses": witnesses,
+        },
+    }
+    if row.verdict is Verdict.HOLDS:
+        return found | {"stdout": [row.words, *lines]}
+    found |= {"message": row.reason, "trace": "\n".join(lines)}
+    if row.intermittent:
+        found |= {"flaky": True}
+        found["extra"]["intermittent"] = row.intermittent
+    return found
+
+
+def _not_run(engine: str, why: str) -> Json:
+    return {
+        "name": f"{engine} runs to its end",
+        "status": "failed",
+        "duration": 0,
+        "suite": [engine],
+        "rawStatus": "error",
+        "tags": [engine],
+        "message": why,
+        "extra": {"engine": engine},
+    }
+
+
+REPORT = Report(render, "ctrf.json")

@@ -1,0 +1,135 @@
+"""Where a cell leads: what to do about a violation, the findings that it shows and their upstream tickets, and the source of what was
+asked. Each text stands on the page once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from conformance.judgement.cell import Verdict
+from conformance.plugins.points import InvalidPlugin
+from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.results.claims import catalogue
+from reports.advice import Advice, known_advice
+from reports.excerpts import source_of
+from reports.grid import Grid, Row
+
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
+FINDING = re.compile(r"findings\.md#finding-(\d+)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of docs/findings.md. ``upstream``: (name, address) of tickets and changes of the framework."""
+
+    number: int
+    engine: str
+    text: str
+    upstream: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of a scenario's programs and predicates."""
+
+    scenario: str
+    anchor: str
+    text: str
+
+
+class Leads:
+    """What the cells of a page lead to.
+
+    Attributes:
+        advice: the advice on cells that are violated, as the page shows it: (cause, paragraphs, numbers of findings).
+        findings: those that cells or advice of the page are about, by number.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._known = known_advice()
+        self._findings = known_findings()
+        violated = {
+            (row, engine)
+            for folded in grid.folded
+            for (row, engine), cell in folded.items()
+            if cell.verdict is Verdict.VIOLATED
+        }
+        self._advised = {place: found for place in violated if (found := self._first(*place))}
+        shown = [advice for advice in self._known if advice in self._advised.values()]
+        self._numbers = {advice: number for number, advice in enumerate(shown)}
+        self._claimed = _claimed()
+        self._about = {place: self._numbers_of(*place) for place in violated}
+        self.advice = [(a.cause, _paragraphs(a.text), self._linked(a)) for a in shown]
+        self.findings = [
+            self._findings[n]
+            for n in sorted({n for about in self._about.values() for n in about})
+            if n in self._findings
+        ]
+        self.sources = _sources(grid)
+
+    def _first(self, row: Row, engine: str) -> Advice | None:
+        return next((advice for advice in self._known if advice.about(row, engine)), None)
+
+    def _linked(self, advice: Advice) -> list[int]:
+        return [number for number in map(int, FINDING.findall(advice.text)) if number in self._findings]
+
+    def _numbers_of(self, row: Row, engine: str) -> tuple[int, ...]:
+        advice = self._advised.get((row, engine))
+        found = {*(self._linked(advice) if advice else ()), *self._claimed.get((row, engine), ())}
+        return tuple(sorted(number for number in found if number in self._findings))
+
+    def advice_on(self, row: Row, engine: str) -> int | None:
+        """The number of the advice on a violated cell, in ``advice``."""
+        found = self._advised.get((row, engine))
+        return self._numbers[found] if found else None
+
+    def findings_of(self, row: Row, engine: str) -> tuple[int, ...]:
+        """The numbers of the findings that a violated cell shows."""
+        return self._about.get((row, engine), ())
+
+
+def _claimed() -> dict[tuple[Row, str], set[int]]:
+    """(row, engine) -> the numbers of findings, by the claims that a violation there contradicts."""
+    found: dict[tuple[Row, str], set[int]] = {}
+    for claim in catalogue():
+        if str(claim.finding).isdigit():
+            for condition in claim.conditions:
+                for engine in claim.engines:
+                    found.setdefault((condition.row, engine), set()).add(int(claim.finding))
+    return found
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Advice without its markup, a line each; what it links to is left out where the link is all."""
+    return [_plain(line) for line in text.splitlines() if line.strip() and not line.startswith("[More]")]
+
+
+def _plain(text: str) -> str:
+    return LINK.sub(r"\1", text).replace("`", "").replace("*", "")
+
+
+@cache
+def known_findings() -> dict[int, Finding]:
+    """The project's findings by number: of the file beside this module where it is installed, of docs/ in a checkout; none elsewhere."""
+    places = (Path(__file__).parent / "findings.md", Path(__file__).parents[1] / "docs" / "findings.md")
+    text = next((place.read_text(encoding="utf-8") for place in places if place.exists()), "")
+    found = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if re.match(r"\| \d+ \| ", line) and len(cells) >= 3:
+            upstream = tuple((name, address) for name, address in LINK.findall(line) if address.startswith("https://"))
+            found[int(cells[0])] = Finding(int(cells[0]), _plain(cells[1]), _plain(cells[2]), upstream)
+    return found
+
+
+def _sources(grid: Grid) -> list[Source]:
+    """The sources of the page's scenarios, as they stand here; none of scenarios that are not here."""
+    try:
+        there = {scenario.id: scenario for scenario in (*load_scenarios(), *users().scenarios)}
+    except (UnknownName, InvalidPlugin):
+        return []
+    asked = dict.fromkeys(row[0] for row in grid.rows)
+    found = ((name, source_of(there[name])) for name in asked if name in there)
+    return [Source(name, f"source-{name}", text) for name, text in found if text]

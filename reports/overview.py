@@ -1,0 +1,246 @@
+"""What a reader came for, first: what differs for whoever ports, upgrades or tests, and where each scenario stands."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.judgement.cell import Folded, Verdict
+from conformance.model.engine import bare
+from conformance.results.record import EngineRecord
+from reports.advice import Advice
+from reports.grid import FRAMEWORKS, Column, Grid, Row
+from reports.words import amount, change_in_words, changed_claim
+
+SHOWN = 10
+"""How many differences the overview tells."""
+
+TESTER = "-tester"
+"""The end of the name of an engine that is there to test programs of another one: NAME-tester of NAME."""
+
+Cells = Mapping[Row, Mapping[str, Folded]]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Something on the page, with its name in links."""
+
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Guarantees that are violated for one reason.
+
+    Attributes:
+        cause: the reason in words, or the guarantee itself.
+        engines: those that violate one of them, each with a cell that shows it.
+        rest: how many more guarantees there are, in words.
+        guarantee: one of them, the cell of which shows most; named by its scenario where ``cause`` has its words.
+    """
+
+    cause: str
+    engines: tuple[Link, ...]
+    guarantee: Link
+    rest: str
+    weight: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What a reader does, the differences that matter then, and how many more there are."""
+
+    title: str
+    differences: tuple[Difference, ...]
+    more: int
+
+
+@dataclass(frozen=True)
+class Square:
+    """A scenario on the engines of a column: ``shade`` 0 to 4 is the share of its guarantees that hold; "" where none was
+    asked. ``in_part``: at least half of those that hold do so in part. ``told`` says it in words."""
+
+    shade: str
+    violated: bool
+    in_part: bool
+    told: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """Engines of one framework, for the head of the page. ``versions`` are those of the framework in the runs."""
+
+    name: str
+    versions: str
+    engines: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class MapLine:
+    scenario: str
+    name: str
+    squares: tuple[Square, ...]
+
+
+def doings(grid: Grid, advice: Sequence[Advice]) -> list[Doing]:
+    """What differs in the last run, by what a reader does: port from one framework to another, upgrade, test. At most
+    ``SHOWN`` differences, from each group in turn; the weightiest of a group come first."""
+    last = len(grid.runs) - 1
+    run = grid.runs[last].environment
+    cells: dict[Row, dict[str, Folded]] = {}
+    for (row, engine), cell in grid.folded[last].items():
+        cells.setdefault(row, {})[engine] = cell
+    groups = {
+        title: _differences(grid, advice, rows)
+        for title, rows in itertools.chain(_ports(run, cells), _upgrades(run, cells), _tests(run, cells))
+    }
+    groups |= dict(_changes(grid))
+    groups = {title: found for title, found in groups.items() if found}
+    if not groups:
+        alone = {row: {e: c for e, c in found.items() if c.verdict is Verdict.VIOLATED} for row, found in cells.items()}
+        groups = {"Use": found} if (found := _differences(grid, advice, alone)) else {}
+    shown = dict.fromkeys(groups, 0)
+    for _ in range(SHOWN):
+        if left := [title for title in groups if shown[title] < len(groups[title])]:
+            shown[min(left, key=lambda title: shown[title])] += 1
+    return [
+        Doing(title, tuple(found[: shown[title]]), len(found) - shown[title])
+        for title, found in groups.items()
+        if shown[title]
+    ]
+
+
+def _apis(run: Mapping[str, EngineRecord]) -> dict[str, list[str]]:
+    """Framework -> the engines that run users' programs in production on it."""
+    found: dict[str, list[str]] = {name: [] for name in FRAMEWORKS}
+    for engine, record in run.items():
+        if record.framework and not (record.native_operator or bare(engine).endswith(TESTER) or "+" in engine):
+            found.setdefault(record.framework[0], []).append(engine)
+    return {framework: engines for framework, engines in found.items() if engines}
+
+
+def _ports(run: Mapping[str, EngineRecord], cells: Cells) -> Iterator[tuple[str, Cells]]:
+    """What holds on some engine of one framework, and is violated on engines of another one."""
+    apis = _apis(run)
+    for target, source in itertools.permutations(apis, 2):
+        rows = {
+            row: {e: found[e] for e in apis[target] if e in found and found[e].verdict is Verdict.VIOLATED}
+            for row, found in cells.items()
+            if any(e in found and found[e].verdict is Verdict.HOLDS for e in apis[source])
+        }
+        yield f"Port {source.capitalize()} → {target.capitalize()}", rows
+
+
+def _upgrades(run: Mapping[str, EngineRecord], cells: Cells) -> Iterator[tuple[str, Cells]]:
+    """What is violated by jobs that went from one release to another (ID@OLD+NEW)."""
+    carried = [engine for engine in run if "+" in engine.partition("@")[2]]
+    for versions in dict.fromkeys(engine.partition("@")[2] for engine in carried):
+        mine = [engine for engine in carried if engine.endswith(f"@{versions}")]
+        rows = {
+            row: {e: found[e] for e in mine if e in found and found[e].verdict is Verdict.VIOLATED}
+            for row, found in cells.items()
+        }
+        yield f"Upgrade {versions.replace('+', ' → ')} with its checkpoints", rows
+
+
+def _tests(run: Mapping[str, EngineRecord], cells: Cells) -> Iterator[tuple[str, Cells]]:
+    """What an engine for tests answers otherwise than the engine that it stands for."""
+    by_name = {bare(engine): engine for engine in run}
+    for name, tester in by_name.items():
+        real = by_name.get(name.removesuffix(TESTER))
+        if not name.endswith(TESTER) or real is None:
+            continue
+        decided = {Verdict.HOLDS, Verdict.VIOLATED}
+        rows = {
+            row: {e: found[e] for e in (tester, real) if found[e].verdict is Verdict.VIOLATED}
+            for row, found in cells.items()
+            if tester in found and real in found and {found[tester].verdict, found[real].verdict} == decided
+        }
+        yield f"Test with {tester}", rows
+
+
+def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
+    """What changed between the runs of a page, of several versions: an upgrade."""
+    for number, between in grid.changes:
+        found = []
+        for change in between:
+            row = (change.scenario, change.about)
+            there = [n for n in range(number + 1) if (row, change.engine) in grid.folded[n]]
+            if not change.of_program and there:
+                link = Link(change.engine, grid.anchor(there[-1], row, change.engine))
+                claim = Link(change_in_words(change), link.anchor)
+                found.append(Difference(changed_claim(grid.runs, change), (link,), claim, "", (1, 1)))
+        yield f"Upgrade {grid.labels[number - 1]} → {grid.labels[number]}", found
+
+
+def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells) -> list[Difference]:
+    """Violated rows by their cause, which the advice tells; what has no advice is a difference of its own."""
+    groups: dict[str, list[tuple[Row, Folded]]] = {}
+    for row, found in rows.items():
+        for engine, cell in found.items():
+            cause = next((a.cause for a in advice if a.about(row, engine)), grid.texts[row[0]].guarantees[row[1]].claim)
+            groups.setdefault(cause, []).append((row, cell))
+    made = [_difference(grid, cause, found) for cause, found in groups.items()]
+    return sorted(made, key=lambda difference: difference.weight, reverse=True)
+
+
+def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]]) -> Difference:
+    last = len(grid.runs) - 1
+    first: dict[str, Link] = {}
+    most: dict[Row, int] = {}
+    for row, cell in found:
+        first.setdefault(cell.engine, Link(cell.engine, grid.anchor(last, row, cell.engine)))
+        most[row] = max(most.get(row, 0), cell.violations)
+    row = max(most, key=lambda row: most[row])
+    claim = grid.texts[row[0]].guarantees[row[1]].claim
+    rest = f" and {amount(len(most) - 1, 'other')}" if len(most) > 1 else ""
+    return Difference(
+        cause if cause != claim else f"not so: {claim}",
+        tuple(first.values()),
+        Link(grid.texts[row[0]].name if cause == claim else claim, grid.row_anchor(row)),
+        rest,
+        (len(first), len(most)),
+    )
+
+
+def families(grid: Grid) -> list[Family]:
+    """The engines of all runs, a line for each family of columns."""
+    found: dict[str, tuple[dict[str, None], dict[str, str]]] = {}
+    for column in grid.columns:
+        versions, engines = found.setdefault(column.family, ({}, {}))
+        for engine in column.engines:
+            framework = grid.runs[column.run].environment[engine].framework
+            versions |= {" ".join(framework): None} if framework else {}
+            engines[bare(engine)] = grid.engine_anchor(column.run, engine)
+    return [
+        Family(name, ", ".join(versions), tuple(Link(engine, anchor) for engine, anchor in engines.items()))
+        for name, (versions, engines) in found.items()
+    ]
+
+
+def squares(grid: Grid) -> list[MapLine]:
+    """A line for each scenario that was asked, a square for each column."""
+    asked = dict.fromkeys(row[0] for row in grid.rows)
+    return [
+        MapLine(scenario, grid.texts[scenario].name, tuple(_square(grid, scenario, column) for column in grid.columns))
+        for scenario in asked
+    ]
+
+
+def _square(grid: Grid, scenario: str, column: Column) -> Square:
+    rows = [grid.folded[column.run].get((row, e)) for row in grid.rows if row[0] == scenario for e in column.engines]
+    found = [row for row in rows if row and row.verdict is not Verdict.UNSUPPORTED]
+    name = f"{grid.texts[scenario].name} on {column.name}{f' {column.label}' if column.label else ''}"
+    if not found:
+        return Square("", False, False, f"{name}: not asked")
+    holding = [row for row in found if row.verdict is Verdict.HOLDS]
+    violated = sum(row.verdict is Verdict.VIOLATED for row in found)
+    in_part = sum(row.in_part for row in holding)
+    words = [f"{len(holding)} of {len(found)} hold", f"{in_part} of them in part" * bool(in_part)]
+    words += [f"{violated} violated" * bool(violated)]
+    shade = str(4 * len(holding) // len(found))
+    return Square(
+        shade, bool(violated), 2 * in_part >= max(1, len(holding)), f"{name}: {', '.join(filter(None, words))}"
+    )

@@ -1,0 +1,150 @@
+"""The pages of the site, and its feed. They are plain HTML with one style beside them, which a browser shows without JavaScript."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from itertools import groupby
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import SubElement
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from conformance.comparison.history import Course, History, Point, Stage
+from conformance.judgement.cell import Verdict
+from reports.site.places import WORDS, Texts, of_engine, of_guarantee, place, since, standing
+from reports.words import STANDINGS, legal
+
+ATOM = "http://www.w3.org/2005/Atom"
+
+TITLE = "Guarantees over releases"
+
+
+def _templates(history: History, texts: Texts) -> Environment:
+    found = Environment(
+        loader=PackageLoader("reports.site", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals |= {
+        "history": history,
+        "texts": texts,
+        "words": WORDS,
+        "place": place,
+        "of_engine": of_engine,
+        "of_guarantee": of_guarantee,
+        "since": since,
+        "standing": standing,
+        "score": score,
+        "by_version": by_version,
+        "document": "",
+    }
+    return found
+
+
+def by_version(course: Course) -> dict[str, Point]:
+    return {point.version: point for point in course.points}
+
+
+def score(counts: Counter[Verdict] | None) -> str:
+    """How many guarantees hold, of those that were decided; in words where none was."""
+    if counts is None:
+        return "not measured"
+    decided = counts[Verdict.HOLDS] + counts[Verdict.VIOLATED]
+    return f"{counts[Verdict.HOLDS]} of {decided}" if decided else "none decided"
+
+
+def pages(history: History, texts: Texts) -> dict[str, str]:
+    """Address -> text, of all pages and the style."""
+    templates = _templates(history, texts)
+    source = templates.loader.get_source(templates, "style.css")[0] if templates.loader else ""
+    found = {"index.html": _index(templates, history), "style.css": source}
+    for engine, framework in history.engines.items():
+        courses = history.of_engine(engine)
+        found[of_engine(engine, "html")] = templates.get_template("engine.html.j2").render(
+            title=f"{engine} over releases",
+            root="../",
+            document=f"../{of_engine(engine)}",
+            engine=engine,
+            framework=framework,
+            scores=history.scores(engine),
+            by_scenario={name: list(mine) for name, mine in groupby(courses, key=lambda course: course.scenario)},
+        )
+    for (scenario, guarantee), courses in _by_guarantee(history).items():
+        about = texts.guarantee(scenario, guarantee)
+        courses = sorted(courses, key=lambda course: (course.framework, course.engine))
+        found[of_guarantee(scenario, guarantee, "html")] = templates.get_template("guarantee.html.j2").render(
+            title=about.claim,
+            root="../../",
+            document=f"../../{of_guarantee(scenario, guarantee)}",
+            scenario=scenario,
+            about=about,
+            by_framework={name: list(mine) for name, mine in groupby(courses, key=lambda course: course.framework)},
+        )
+    return found
+
+
+def _index(templates: Environment, history: History) -> str:
+    by_scenario: dict[str, dict[str, str]] = {}
+    for (scenario, guarantee), courses in sorted(_by_guarantee(history).items()):
+        counts = Counter(course.now.verdict for course in courses)
+        told = ", ".join(f"{WORDS[verdict]} on {counts[verdict]}" for verdict in Verdict if counts[verdict])
+        by_scenario.setdefault(scenario, {})[guarantee] = told
+    cases = {name: {digest for r in history.releases(name) for digest in r.cases} for name in history.stages}
+    return templates.get_template("index.html.j2").render(
+        title=TITLE,
+        root="",
+        legend=list(STANDINGS.values()),
+        other_cases={name: len(digests) > 1 for name, digests in cases.items()},
+        by_scenario=by_scenario,
+    )
+
+
+def _by_guarantee(history: History) -> dict[tuple[str, str], list[Course]]:
+    found: dict[tuple[str, str], list[Course]] = {}
+    for course in history.courses.values():
+        found.setdefault((course.scenario, course.guarantee), []).append(course)
+    return found
+
+
+def feed(history: History, texts: Texts, url: str = "") -> str:
+    """The Atom feed: an entry for each row of the timeline, newest first. Its time is that of the files that were read.
+
+    Args:
+        url: the address of the site, which ends with a slash; relative links if empty.
+    """
+    changes: Any = _templates(history, texts).get_template("stage.html.j2").module
+    stages = [stage for found in history.stages.values() for stage in reversed(found)]
+    stages.sort(key=_changed, reverse=True)
+    oldest = {found[0] for found in history.stages.values()}
+    root = ElementTree.Element("feed", {"xmlns": ATOM, **({"xml:base": url} if url else {})})
+    SubElement(root, "id").text = url or "urn:conformance:site"
+    SubElement(root, "title").text = TITLE
+    SubElement(root, "updated").text = _time(max(map(_changed, stages), default=0))
+    SubElement(SubElement(root, "author"), "name").text = "conformance"
+    SubElement(root, "link", {"href": f"{url}feed.xml", "rel": "self"})
+    SubElement(root, "link", {"href": f"{url}index.html"})
+    for stage in stages:
+        first = stage.releases[0].number
+        entry = SubElement(root, "entry")
+        SubElement(entry, "id").text = f"urn:conformance:site:{place(stage.framework)}:{first}"
+        told = f"{len(stage.broken)} broken, {len(stage.mended)} mended, {len(stage.otherwise)} changed otherwise"
+        told = "the first release that was measured" if stage in oldest else told
+        SubElement(entry, "title").text = legal(f"{stage.framework.capitalize()} {stage.name}: {told}")
+        SubElement(entry, "updated").text = _time(_changed(stage))
+        SubElement(entry, "link", {"href": f"{url}index.html#{place(f'{stage.framework}-{first}')}"})
+        html = str(changes.changes(stage, url))
+        SubElement(entry, "content", {"type": "html"}).text = legal(html)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _changed(stage: Stage) -> int:
+    return max(release.changed for release in stage.releases)
+
+
+def _time(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,133 @@
+"""Five questions that people come with, each answered from the page alone.
+
+The page has a run on real engines, and beside it a column spark-tws that is made by hand: the reference's cells, but for the cell of a stored
+witness. The tests ask where the page has an answer, not whether it is right.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from conformance.judgement.cell import Verdict
+from conformance.results.witness import Witness
+from reports import html
+from reports.words import standing
+
+ROOT = Path(__file__).parents[2]
+WITNESS = Witness.read(ROOT / "witnesses" / "late-data" / "0dc6731aada9.json")
+ENGINE = WITNESS.engine
+
+
+@pytest.fixture(scope="module")
+def with_spark(results):
+    """The results, with the column made by hand."""
+    made = [replace(cell, engine=ENGINE) for cell in results.cells if cell.engine == "reference"]
+    row = ("late-data", WITNESS.guarantee)
+    told = {"verdict": Verdict.VIOLATED, "violations": 1, "witness": WITNESS.id, "reason": WITNESS.message}
+    made = [replace(c, **told) if c.row == row and c.perturbation == "as drawn" else c for c in made]
+    record = replace(results.environment["beam-direct"], versions=WITNESS.versions, shown_as=ENGINE)
+    return replace(
+        results,
+        environment={ENGINE: record, **results.environment},
+        cells=[*results.cells, *made],
+        witnesses={**results.witnesses, WITNESS.id: WITNESS},
+    )
+
+
+@pytest.fixture
+def page(open_page, with_spark, tmp_path):
+    path = tmp_path / "matrix.html"
+    path.write_text(html.render([with_spark]), encoding="utf-8")
+    return open_page(path)
+
+
+def rows(page):
+    return page.locator("#matrix tbody tr:not(.scenario):visible")
+
+
+def test_does_a_late_row_reach_my_processor_on_spark(page):
+    """By words, and by a verdict: each row that is left says it in the engine's column."""
+    page.get_by_label("Find").fill(f'"behind the watermark" ({ENGINE}:holds or {ENGINE}:violated)')
+    expect(rows(page).first).to_be_visible()
+    answers = rows(page).locator(f'a.v[data-e="{ENGINE}"]')
+    assert answers.count() == rows(page).count()
+    row = rows(page).filter(has_text="an element behind the watermark is not processed (late by row, global window)")
+    expect(row.locator(f'a.v[data-e="{ENGINE}"]')).to_have_class("v holds")
+
+
+def test_what_changes_if_i_move_from_beam_to_spark(page, with_spark):
+    """What differs, why, and what to do; the address keeps the move."""
+    page.get_by_label("I run").select_option("beam-direct")
+    page.get_by_label("and want to move to").select_option(ENGINE)
+    expect(page.locator("#matrix thead th[data-column]:visible")).to_have_count(2)
+    expect(page.locator("#move li")).to_have_count(rows(page).count())
+    line = page.locator("#move li").filter(has_text=WITNESS.sentence)
+    expect(line).to_contain_text(f"{ENGINE} violated")
+    expect(line).to_contain_text("Why: late by row, not by window")
+    expect(line).to_contain_text("What to do: ")
+    page.get_by_label("Scenario").select_option("index-assignment")
+    there = [cells for (scenario, _), cells in with_spark.folded().items() if scenario == "index-assignment"]
+    differ = sum(standing(cells["beam-direct"]) != standing(cells[ENGINE]) for cells in there)
+    expect(page.locator("#move h3")).to_have_text(f"From beam-direct to {ENGINE}: {differ} guarantees stand otherwise")
+    page.reload()
+    expect(page.get_by_label("and want to move to")).to_have_value(ENGINE)
+    expect(page.locator("#matrix thead th[data-column]:visible")).to_have_count(2)
+
+
+def test_since_when_does_the_direct_runner_do_that(open_page, results, violated, tmp_path):
+    """Two releases beside each other; the older one, made by hand, kept the guarantee."""
+    engine, row = violated
+    held = [
+        replace(c, verdict=Verdict.HOLDS, witness="") if (c.engine, c.row) == (engine, row) else c
+        for c in results.cells
+    ]
+    record = results.environment[engine]
+    old = {**results.environment, engine: replace(record, versions={**record.versions, "beam": "2.65.0"})}
+    path = tmp_path / "two.html"
+    path.write_text(html.render([replace(results, environment=old, cells=held), results]), encoding="utf-8")
+    page = open_page(path)
+    version = record.framework[1]
+    for text in (f"since:{version.rpartition('.')[0]}", "was:holds now:violated", f"since:{version} now:violated"):
+        page.get_by_label("Find").fill(text)
+        expect(rows(page)).to_have_count(1)
+        expect(rows(page)).to_contain_text(results.scenarios[row[0]].guarantees[row[1]].claim)
+    page.get_by_label("Find").fill("was:violated now:holds")
+    expect(rows(page)).to_have_count(0)
+    page.get_by_label("Find").fill("since:9.9")
+    expect(page.locator("output")).to_contain_text("no column has the version 9.9")
+
+
+def test_how_sure_is_this_cell(page):
+    """One that holds says on how many cases, and the bound; one that is violated says how often it failed alone."""
+    page.get_by_label("Find").fill(f"{ENGINE}:holds")
+    rows(page).locator(f'a.v.holds[data-e="{ENGINE}"]').first.click()
+    expect(page.locator("section.row.open tr.open")).to_contain_text("cases")
+    expect(page.locator("section.row.open tr.open")).to_contain_text("bound")
+    page.keyboard.press("Escape")
+    page.get_by_label("Find").fill(f"{ENGINE}:violated")
+    rows(page).locator(f'a.v.violated[data-e="{ENGINE}"]').first.click()
+    expect(page.locator("article.open")).to_contain_text("failed alone")
+
+
+def test_what_do_i_tell_upstream(page):
+    """The finding with its ticket, or that none is named, and the witness as a file."""
+    page.get_by_label("Find").fill(f"{ENGINE}:violated")
+    rows(page).locator(f'a.v.violated[data-e="{ENGINE}"]').first.click()
+    expect(page.locator("article.open")).to_contain_text(f"conformance replay {WITNESS.id}")
+    expect(page.locator("article.open")).to_contain_text("with --export pytest, the replay writes")
+    page.keyboard.press("Escape")
+    page.get_by_label("Find").fill("beam-direct:violated finding:2")
+    rows(page).locator('a.v.violated[data-e="beam-direct"]').first.click()
+    page.locator("article.open").get_by_role("link", name="finding 2", exact=True).click()
+    finding = page.locator("#finding-2")
+    expect(finding).to_have_attribute("open", "")
+    expect(finding).to_contain_text("Upstream: " if finding.get_by_text("Upstream: ").count() else "No upstream ticket")
+
+
+def test_a_cell_leads_to_the_source_of_what_was_asked(page):
+    page.get_by_label("Find").fill(f"{ENGINE}:violated")
+    rows(page).locator(f'a.v.violated[data-e="{ENGINE}"]').first.click()
+    page.locator("section.row.open").get_by_role("link", name="its source, and the predicates").click()
+    expect(page.locator("#source-late-data pre")).to_contain_text("class CountPerWindow(Program)")

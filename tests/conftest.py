@@ -1,0 +1,50 @@
+"""The order of the tests. With two processes, a file at a time each, what takes long begins first.
+
+Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from drawn import FOLDER
+
+os.environ["CONFORMANCE_FRESH"] = "1"
+SHARED = "" if FOLDER in os.environ else tempfile.mkdtemp(prefix="conformance-tests-")
+"""The folder of ``drawn``, in the process that makes the others."""
+os.environ.setdefault(FOLDER, SHARED)
+os.environ["CONFORMANCE_TRACES"] = tempfile.mkdtemp(prefix="conformance-traces-")
+
+HERE = Path(__file__).parent
+
+LONGEST_FIRST = (
+    "engines/test_spark_apis.py",
+    "selftest/test_mutants.py",
+    "engines/test_native.py",
+    "e2e/test_contributor.py",
+    "engines/test_releases.py",
+    "engines/test_isolation.py",
+    "engines",
+    "e2e",
+    "selftest",
+    "kit",
+    "unit/test_capabilities.py",
+    "unit",
+)
+"""Files and folders; what is not named comes last."""
+
+
+def _rank(item):
+    name = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
+    return next((n for n, begin in enumerate(LONGEST_FIRST) if name.startswith(begin)), len(LONGEST_FIRST))
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=_rank)
+
+
+def pytest_unconfigure():
+    if SHARED:
+        shutil.rmtree(SHARED, ignore_errors=True)
+    shutil.rmtree(os.environ["CONFORMANCE_TRACES"], ignore_errors=True)

@@ -1,0 +1,105 @@
+"""Which packs, and which of their cases, a slow engine runs within its budget."""
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.execution.choosing import chosen, cost_of
+from conformance.execution.packing import packs_of
+from conformance.generation.cases import draw_cases
+from conformance.generation.goals import promised
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.model.case import Case
+from conformance.model.engine import ALL, Budget
+from conformance.model.runs import Pack
+from conformance.model.schedule import Advance, Deliver, Event, Restart, Schedule, renumbered
+from conformance.plugins.registry import load_scenarios
+
+BUDGET = Budget(seconds=100, pack=10, cases=3, each=2)
+PROMISED = {("s", "g"): ("", "shift", "restart"), ("s", "rare"): ("",)}
+
+
+def case(time, perturbation="", base=None, event="e1"):
+    events = (Event(event, "a", None, time + 1),)
+    made = Case("s", "p", Schedule((Advance(0, time), Deliver(1, events), Advance(2, time + 9))))
+    return replace(made, perturbation=perturbation, base=base.id) if base else made
+
+
+def several(time, number):
+    return [case(time, event=f"e{n}") for n in range(number)]
+
+
+def answering(rare):
+    """Each case puts g to the test, some of them a rare guarantee, too."""
+    return lambda cases: [frozenset({"g", "rare"} if case in rare else {"g"}) for case in cases]
+
+
+def choice(packs, budget=BUDGET, rare=(), share=1.0):
+    return chosen(packs, budget, answering(rare), PROMISED, share)
+
+
+def test_a_fast_engine_runs_all_packs():
+    packs = [Pack((case(1_000),)), Pack((case(2_000),))]
+    assert choice(packs, ALL) == packs
+
+
+def test_what_the_first_packs_put_to_the_test_often_enough_is_not_run_again():
+    packs = [Pack(tuple(several(time, 4))) for time in range(1_000, 9_000, 1_000)]
+    assert len(choice(packs)) == 4, "on four clocks"
+    assert len(choice(packs, replace(BUDGET, seconds=20))) == 2
+    assert len(choice(packs, share=0.2)) == 2
+    assert len(choice(packs, share=0.01)) == 1, "never none"
+
+
+def test_a_guarantee_that_nothing_else_puts_to_the_test_comes_before_more_cases():
+    rare = case(2_000)
+    packs = [Pack(tuple(several(1_000, 4))), Pack(tuple(several(3_000, 4))), Pack((rare,))]
+    assert choice(packs, replace(BUDGET, seconds=10), [rare]) == [Pack((rare,))]
+    assert packs[2] in choice(packs, replace(BUDGET, seconds=20), [rare])
+
+
+def test_a_twin_comes_with_its_base_or_not_at_all():
+    base = case(1_000)
+    packs = [Pack((base,)), Pack((case(4_000, "shift", base),))]
+    assert choice(packs) == packs
+    assert choice(packs, replace(BUDGET, seconds=10)) == packs[:1]
+
+
+def test_of_packs_that_bring_as_much_the_cheaper_one_is_run():
+    long = case(1_000)
+    long = replace(long, schedule=Schedule((*long.schedule.steps, Advance(3, 9_000))))
+    restarted = case(2_000)
+    steps = restarted.schedule.steps
+    restarted = replace(restarted, schedule=renumbered([*steps[:2], Restart(0), steps[2]]))
+    plain = Pack((case(3_000),))
+    budget = Budget(seconds=12, pack=5, step=1)
+    assert choice([Pack((long,)), Pack((restarted,)), plain], budget) == [plain]
+    assert cost_of(Pack((restarted,)), budget) > cost_of(Pack((long,)), budget) > cost_of(plain, budget)
+
+
+def test_cases_beyond_the_budget_are_those_that_serve_nothing_more():
+    rare = case(1_000, event="last")
+    pack = Pack((*several(1_000, 9), rare))
+    [run] = choice([pack], Budget(seconds=4, pack=0, case=1, cases=3, each=2), [rare])
+    assert len(run.cases) == 4
+    assert rare in run.cases
+    assert choice([pack], Budget(seconds=40, case=1), [rare]) == [pack]
+
+
+@pytest.mark.parametrize("seconds", [1, 20, 60, 1_000])
+def test_drawn_cases(seconds):
+    """The choice is the same each time, has no twin without its base, and a larger budget puts no less to the test."""
+    scenarios = load_scenarios(["index-assignment"])
+    exercised = exercised_by_any_reading(scenarios)
+    cases = draw_cases(scenarios, 10, 1, exercised)
+    promises = {(s.id, g.id): promised(s, g) for s in scenarios for g in s.guarantees}
+    budget = Budget(seconds=seconds, pack=1, step=0.3, case=0.02, cases=10, each=1)
+    packs = packs_of(cases, 100)
+    run = chosen(packs, budget, exercised, promises)
+    assert run == chosen(packs, budget, exercised, promises)
+    ids = {case.id for pack in run for case in pack.cases}
+    assert {case.base for pack in run for case in pack.cases if case.base} <= ids
+    if seconds == 1_000:
+        asked = {(g, c.perturbation) for c, found in zip(cases, exercised(cases), strict=True) for g in found}
+        mine = [case for pack in run for case in pack.cases]
+        assert asked == {(g, c.perturbation) for c, found in zip(mine, exercised(mine), strict=True) for g in found}

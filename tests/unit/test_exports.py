@@ -1,0 +1,93 @@
+"""Exports: which witnesses can be one file without this project, and what a file holds."""
+
+import ast
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.cli.replay import exportable
+from conformance.model.export import CannotExport
+from conformance.model.schedule import NoData, renumbered
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.inlined import Inlined
+from conformance.plugins.registry import UnknownName, export_names, load_export, load_scenarios
+from conformance.results.witness import Witness
+from scenarios.windowed_counting import CountPerWindow
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
+
+
+def asked(name):
+    """A stored witness, as a format sees it."""
+    found = Witness.read(ROOT / "witnesses" / f"{name}.json")
+    scenario = SCENARIOS[found.case.scenario]
+    return exportable(found, scenario, scenario.askable[found.guarantee])
+
+
+BEAM, TESTER, SPARK = "late-data/de43f08c32c5", "timer-firing/c7417487fb0b", "event-time-timers/45bff12a76ef"
+
+
+@pytest.mark.parametrize(("form", "name"), [("teststream", BEAM), ("twstester", TESTER), ("spark", SPARK)])
+def test_a_file_imports_nothing_of_ours_and_defines_nothing_twice(form, name):
+    text = load_export(form)(asked(name))
+    assert text == load_export("pytest")(asked(name))
+    tree = ast.parse(text)
+    froms = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert not [module for module in froms if re.match("conformance|engines|scenarios", module)]
+    defined = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    assert len(set(defined)) == len(defined)
+    assert defined[-1].startswith("test_witness_")
+
+
+def test_a_program_brings_what_it_needs_and_leaves_out_what_it_declares():
+    found = Inlined()
+    found.add(CountPerWindow)
+    scope = {}
+    exec("\n".join(["from __future__ import annotations", *sorted(found.imports), *found.definitions]), scope)
+    assert not hasattr(scope["CountPerWindow"], "cells")
+    assert scope["CountPerWindow"].__mro__[1:] == (object,)
+    assert scope["CountPerWindow"].on_event.__annotations__ == {}
+
+
+def test_a_format_is_for_witnesses_of_its_engine():
+    for form, name in (("teststream", TESTER), ("twstester", SPARK), ("spark", BEAM)):
+        with pytest.raises(CannotExport, match=rf"{form} exports witnesses of .*; witness \w+ is of "):
+            load_export(form)(asked(name))
+    with pytest.raises(CannotExport, match=r"pytest exports witnesses of beam-direct, .* is of beam-prism"):
+        load_export("pytest")(replace(asked(BEAM), engine="beam-prism"))
+
+
+def test_what_a_file_cannot_hold_is_said():
+    found = asked(BEAM)
+    case = found.case
+    steps = renumbered([*case.schedule.steps[:-1], NoData(98), *case.schedule.steps[-1:]])
+    with pytest.raises(CannotExport, match="needs a step that exports do not have: NoData"):
+        load_export("teststream")(replace(found, case=replace(case, schedule=steps)))
+    with pytest.raises(CannotExport, match="put out the rows that the reference put out"):
+        load_export("teststream")(replace(found, seen=found.specified))
+    stopped = Trace((Emission("a", None, 1, None, "ValueError: no"),))
+    with pytest.raises(CannotExport, match="stops with an exception"):
+        load_export("teststream")(replace(found, seen=stopped))
+    for name, lacks in (("typed-state", "typed cells"), ("state-ttl", "processing time"), ("stored-state", "stored")):
+        program = next(iter(SCENARIOS[name].programs.values()))
+        with pytest.raises(CannotExport, match=f"its program needs .*{lacks}"):
+            load_export("teststream")(replace(found, program=program))
+
+
+def test_a_case_that_needs_another_one_cannot_be_exported():
+    found = Witness.read(ROOT / "witnesses" / f"{BEAM}.json")
+    scenario = SCENARIOS["late-data"]
+    guarantee = scenario.askable[found.guarantee]
+    with pytest.raises(CannotExport, match="is a case and its twin, and an export is one case alone"):
+        exportable(replace(found, base=found.case), scenario, guarantee)
+    with pytest.raises(CannotExport, match="a case among its neighbours"):
+        exportable(replace(found, neighbours=(found.case,)), scenario, guarantee)
+
+
+def test_an_unknown_format_names_the_nearest():
+    assert export_names() == ["pytest", "spark", "teststream", "twstester"]
+    with pytest.raises(UnknownName, match="unknown format 'testream'; did you mean teststream"):
+        load_export("testream")

@@ -1,0 +1,306 @@
+"""Kept traces: what answers in an engine's place, and what never does."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from inprocess import InProcess
+
+from conformance.execution.cached import ANSWERS, Cached, shelf_of
+from conformance.execution.host import EngineDown
+from conformance.execution.kept import Kept
+from conformance.execution.packing import packs_of
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
+from conformance.model.engine import CannotRun
+from conformance.model.runs import PackRun
+from conformance.model.scenario import programs_of
+from conformance.model.trace import Emission, Trace
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.plugins.source import Untold, program_digest
+
+PROGRAM = """
+from conformance.model import Cell, Program
+
+GAP = 10
+SINCE = {"a": (1, 2)}
+
+def longer(ms):
+    "Says nothing of what it does."
+    return ms + GAP
+
+class Timeout(Program):
+    cells = {"last": Cell.VALUE}
+
+    def on_event(self, event, state, timers, emit):
+        state.last.set(longer(event.event_time))
+        emit([state.last.get(), SINCE["a"]])
+
+def predicate(run):
+    yield 1
+"""
+
+
+def module(tmp_path, text):
+    path = tmp_path / f"own_{abs(hash(text))}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("own_scenario", path)
+    found = importlib.util.module_from_spec(spec)
+    sys.modules["own_scenario"] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("GAP = 10", "GAP = 11", False),
+        ("ms + GAP", "ms - GAP", False),
+        ("(1, 2)", "(1, 3)", False),
+        ("Cell.VALUE", "Cell.BAG", False),
+        ("emit([", "emit([0, ", False),
+        ("yield 1", "yield 2", True),
+        ("GAP = 10", "# the gap\nGAP = 10", True),
+        ("def predicate", "OTHER = 1\n\ndef predicate", True),
+    ],
+)
+def test_the_digest_of_a_program_covers_what_it_does_and_no_more(tmp_path, old, new, same):
+    before = program_digest(module(tmp_path, PROGRAM).Timeout())
+    assert old in PROGRAM
+    assert (program_digest(module(tmp_path, PROGRAM.replace(old, new, 1)).Timeout()) == before) is same
+
+
+def test_a_program_that_holds_what_cannot_be_read_has_no_digest(tmp_path):
+    text = PROGRAM.replace('SINCE = {"a": (1, 2)}', "import threading\nSINCE = {'a': threading.Lock()}")
+    with pytest.raises(Untold, match="lock"):
+        program_digest(module(tmp_path, text).Timeout())
+
+
+def test_the_digests_of_programs_are_the_same_in_every_process():
+    script = (
+        "from conformance.plugins.registry import load_scenarios\n"
+        "from conformance.plugins.source import program_digest\n"
+        "print([program_digest(p) for s in load_scenarios() for p in s.programs.values()])"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, *flags, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed, flags in (("0", []), ("1", ["-B"]))
+    }
+    assert len(told) == 1
+
+
+class Asked(InProcess):
+    """An engine in this process, with what ``AnyEngine`` tells."""
+
+    def __init__(self, spoil=lambda pack, run: run):
+        super().__init__(load_engine("reference"), spoil)
+        self.environment, self.evidence, self.lacks, self.answers = {"python": "3"}, {}, "", {}
+
+
+@pytest.fixture(scope="module")
+def packs():
+    scenarios = load_scenarios(["per-key-counting"])
+    return packs_of(draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios)), 20)
+
+
+@pytest.fixture
+def pack(packs):
+    return packs[0]
+
+
+def shelf(folder, programs=None, fresh=False, report=lambda line: None):
+    engine = load_engine("reference")
+    kept = Kept(folder, report=report)
+    return shelf_of(engine, "adapter", kept, programs or programs_of(load_scenarios()), fresh)
+
+
+def not_started():
+    raise AssertionError("the engine was started")
+
+
+def answers(folder):
+    return list((folder / ANSWERS).glob("*.arrow"))
+
+
+def test_what_was_answered_is_not_asked_again_and_the_engine_not_started(tmp_path, pack):
+    run = Cached(shelf(tmp_path), Asked).run(pack)
+    later = shelf(tmp_path)
+    engine = Cached(later, not_started)
+    assert engine.run(pack) == run
+    assert (engine.environment, engine.alive) == ({"python": "3"}, True)
+    assert later.age[0] == 1
+    assert len(later.age[1]) == len("2026-11-20")
+
+
+def test_another_pack_order_seed_or_adapter_is_asked(tmp_path, pack):
+    Cached(shelf(tmp_path), Asked).run(pack)
+    asked = Asked()
+    Cached(shelf(tmp_path), lambda: asked, hash_seed=1).run(pack)
+    Cached(shelf(tmp_path), lambda: asked).run(replace(pack, cases=pack.cases[::-1]))
+    other = replace(shelf(tmp_path), name="another")
+    Cached(other, lambda: asked).run(pack)
+    assert len(asked.packs) == 3
+
+
+def test_a_changed_program_is_asked_again(tmp_path, pack):
+    programs = programs_of(load_scenarios())
+    Cached(shelf(tmp_path, programs), Asked).run(pack)
+    mine = f"{pack.cases[0].scenario}/{pack.cases[0].program}"
+    changed = type("Changed", (type(programs[mine]),), {"on_event": lambda *_: None, "__module__": "scenarios.changed"})
+    asked = Asked()
+    Cached(shelf(tmp_path, {**programs, mine: changed()}), lambda: asked).run(pack)
+    assert asked.packs == [pack]
+
+
+def test_fresh_asks_and_keeps(tmp_path, pack):
+    Cached(shelf(tmp_path), Asked).run(pack)
+    asked = Asked()
+    Cached(shelf(tmp_path, fresh=True), lambda: asked).run(pack)
+    assert asked.packs == [pack]
+    Cached(shelf(tmp_path), not_started).run(pack)
+
+
+def test_so_many_runs_are_answered_as_there_were(tmp_path, pack):
+    first = Cached(shelf(tmp_path), Asked)
+    first.run(pack)
+    first.run(pack)
+    asked = Asked()
+    later = Cached(shelf(tmp_path), lambda: asked)
+    for _ in range(3):
+        later.run(pack)
+    assert len(asked.packs) == 1
+
+
+def test_an_answer_that_differs_between_runs_never_stands_for_the_engine(tmp_path, pack):
+    number = iter(range(100))
+
+    def another(pack, run):
+        traces = {case: Trace.collect([Emission("a", next(number), 1)]) for case in run.traces}
+        return replace(run, traces=traces)
+
+    Cached(shelf(tmp_path), lambda: Asked(another)).run(pack)
+    Cached(shelf(tmp_path, fresh=True), lambda: Asked(another)).run(pack)
+    for _ in range(2):
+        asked = Asked(another)
+        Cached(shelf(tmp_path), lambda asked=asked: asked).run(pack)
+        assert len(asked.packs) == 1
+
+
+def test_an_answer_in_doubt_is_asked_once_more(tmp_path, pack):
+    first = Cached(shelf(tmp_path), Asked)
+    first.run(pack)
+    first.doubt(pack)
+    asked = Asked()
+    Cached(shelf(tmp_path), lambda: asked).run(pack)
+    assert len(asked.packs) == 1
+    confirmed = Cached(shelf(tmp_path), not_started)
+    confirmed.run(pack)
+    confirmed.doubt(pack)
+    Cached(shelf(tmp_path), not_started).run(pack)
+
+
+def test_what_is_lost_is_not_kept(tmp_path, pack):
+    def fails(pack, run):
+        raise EngineDown("it ended")
+
+    with pytest.raises(EngineDown):
+        Cached(shelf(tmp_path), lambda: Asked(fails)).run(pack)
+    assert answers(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda raw: raw[: len(raw) // 2], lambda raw: raw[:-9] + b"x" + raw[-8:], lambda raw: b""]
+)
+def test_a_corrupt_file_is_one_line_and_asked_again(tmp_path, pack, spoil):
+    Cached(shelf(tmp_path), Asked).run(pack)
+    (file,) = answers(tmp_path)
+    file.write_bytes(spoil(file.read_bytes()))
+    asked, said = Asked(), []
+    Cached(shelf(tmp_path, report=said.append), lambda: asked).run(pack)
+    assert len(asked.packs) == len(said) == 1
+    assert file.name in said[0]
+    assert "\n" not in said[0]
+    Cached(shelf(tmp_path), not_started).run(pack)
+
+
+def test_runs_at_the_same_time_leave_whole_files(tmp_path, pack):
+    with ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(lambda: Cached(shelf(tmp_path, fresh=True), Asked).run(pack)) for _ in range(16)]
+        runs = [job.result() for job in jobs]
+    assert all(run == runs[0] for run in runs)
+    assert len(answers(tmp_path)) == 1
+    assert list(tmp_path.rglob("part-*")) == []
+    said = []
+    Cached(shelf(tmp_path, report=said.append), not_started).run(pack)
+    assert said == []
+
+
+def test_an_engine_that_is_not_what_it_was_is_no_evidence(tmp_path, pack, packs):
+    """The engine names another version once it is started: kept answers of the first version were given already."""
+    Cached(shelf(tmp_path), Asked).run(pack)
+    other = Asked()
+    other.environment = {"python": "4"}
+    engine = Cached(shelf(tmp_path), lambda: other)
+    engine.run(pack)
+    with pytest.raises(EngineDown, match="python is '4' and was '3'"):
+        engine.run(packs[1])
+    assert not engine.alive
+    assert Cached(shelf(tmp_path), lambda: other).environment == {"python": "4"}
+
+
+def test_an_engine_that_cannot_start_any_more_is_down(tmp_path, pack, packs):
+    def cannot():
+        raise CannotRun("no Java")
+
+    with pytest.raises(CannotRun):
+        Cached(shelf(tmp_path), cannot)
+    Cached(shelf(tmp_path), Asked).run(pack)
+    engine = Cached(shelf(tmp_path), cannot)
+    with pytest.raises(EngineDown, match="no Java"):
+        engine.run(packs[1])
+    assert not engine.alive
+
+
+def test_what_is_old_or_too_much_goes(tmp_path):
+    kept = Kept(tmp_path)
+    for number in range(4):
+        kept.keep_data(f"engines/{number}", list(range(10_000)))
+    assert kept.prune() == 0
+    size = sum(size for _, size, _ in kept.files())
+    assert kept.prune(megabytes=size * 0.6 / 2**20) == 2
+    assert kept.prune(days=0) == 2
+    assert list(kept.files()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_costs_a_line(tmp_path, pack):
+    (tmp_path / "file").write_text("no folder")
+    said = []
+    run = Cached(shelf(tmp_path / "file", report=said.append), Asked).run(pack)
+    assert isinstance(run, PackRun)
+    assert said
+    assert all("cannot be written" in line or "is left out" in line for line in said)
+
+
+def test_what_is_kept_is_read_from_folders_beside(tmp_path, pack):
+    Cached(shelf(tmp_path / "one"), Asked).run(pack)
+    there = replace(shelf(tmp_path / "two"), kept=Kept(tmp_path / "two", [tmp_path / "one"]))
+    Cached(there, not_started).run(pack)
+    assert json.dumps(there.age)
+
+
+def test_a_program_that_is_not_known_here_is_asked_each_time(tmp_path, pack):
+    """A stored witness may have neighbours of a scenario that is not installed."""
+    asked = Asked()
+    for _ in range(2):
+        Cached(replace(shelf(tmp_path), programs={}), lambda: asked).run(pack)
+    assert len(asked.packs) == 2

@@ -1,0 +1,71 @@
+"""Where a cell of the page leads: advice, findings with their upstream tickets, and source."""
+
+import ast
+from dataclasses import replace
+from inspect import getsourcefile, isfunction
+from pathlib import Path
+
+import pytest
+from hostile import hostile_results
+
+from conformance.plugins.registry import load_scenarios
+from conformance.results.record import GuaranteeRecord, ScenarioRecord
+from reports import html
+from reports.excerpts import source_of
+from reports.grid import Grid
+from reports.leads import Leads, known_findings
+
+SCENARIO_FILES = {s.id: getsourcefile(type(next(iter(s.programs.values())))) for s in load_scenarios()}
+
+ROW = ("event-time-timers", "a-timer-cleared-from-a-timer-does-not-fire")
+
+
+@pytest.fixture
+def results():
+    """One violated cell of spark-tws and one of beam-direct that holds, of a guarantee that there is."""
+    found = hostile_results()
+    cells = [replace(c, scenario=ROW[0], guarantee=ROW[1], program="chain") for c in found.cells[:2]]
+    texts = ScenarioRecord("event-time timers", "", {ROW[1]: GuaranteeRecord("chain", "a claim", "", "", "")})
+    return replace(found, cells=cells, scenarios={ROW[0]: texts}, agreements=[])
+
+
+def test_a_violated_cell_leads_to_its_advice_and_its_findings(results):
+    leads = Leads(Grid([results]))
+    (advice,) = leads.advice
+    assert advice[0] == "a callback's clear comes too late"
+    assert leads.advice_on(ROW, "spark-tws") == 0
+    assert leads.findings_of(ROW, "spark-tws") == (5,)
+    assert leads.advice_on(ROW, "beam-direct") is None
+    assert leads.findings_of(ROW, "beam-direct") == ()
+    assert [finding.number for finding in leads.findings] == [5]
+
+
+def test_each_text_is_on_the_page_once(results):
+    page = html.render([results, results])
+    assert page.count('id="finding-5"') == 1
+    assert page.count(f'id="source-{ROW[0]}"') == 1
+    assert page.count("class Chain(Program)") == 1
+    assert 'data-a="0" data-f="5"' in page
+    assert "--export pytest" in page
+
+
+def test_every_finding_is_read_with_what_it_names_upstream():
+    found = known_findings()
+    assert list(found) == list(range(1, len(found) + 1))
+    assert len(found) >= 41
+    assert ("apache/beam#34612", "https://github.com/apache/beam/pull/34612") in found[21].upstream
+    assert "](" not in "".join(finding.text for finding in found.values())
+
+
+@pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda scenario: scenario.id)
+def test_the_source_of_a_scenario_has_its_programs_and_predicates(scenario):
+    text = source_of(scenario)
+    defined = {node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    assert {type(program).__name__ for program in scenario.programs.values()} <= defined
+    made = {g.predicate.__qualname__.partition(".")[0] for g in scenario.guarantees if isfunction(g.predicate)}
+    own = {name for name in made if f"def {name}(" in Path(SCENARIO_FILES[scenario.id]).read_text(encoding="utf-8")}
+    assert own <= defined
+
+
+def test_the_sources_of_all_scenarios_fit_into_a_page():
+    assert sum(len(source_of(scenario)) for scenario in load_scenarios()) < 300_000

@@ -1,0 +1,134 @@
+"""The overview of the page is computed from the cells: what differs for whom, and where each scenario stands."""
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
+from conformance.results.results import Results
+from reports.advice import Advice, known_advice
+from reports.grid import Grid
+from reports.overview import SHOWN, doings, families, squares
+
+H, V, U = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED
+
+
+def run(verdicts, native=()):
+    """Results of guarantees g0, g1, … of one scenario: engine -> a verdict for each."""
+    number = max(map(len, verdicts.values()))
+    versions = {"spark": "4.3.0", "beam": "2.77.0"}
+    environment = {}
+    for engine in verdicts:
+        name = engine.partition("-")[0]
+        of = {name: versions[name]} if name in versions else {"python": "3"}
+        environment[engine] = EngineRecord(shown_as=engine, versions=of, native_operator="op" * (engine in native))
+    cells = [
+        MatrixCell("s", "p", f"g{n}", "as drawn", engine, verdict, "why", cases=5, violations=int(verdict is V))
+        for engine, found in verdicts.items()
+        for n, verdict in enumerate(found)
+    ]
+    texts = {f"g{n}": GuaranteeRecord(f"claim {n}", "p") for n in range(number)}
+    return Results(RunRecord(), environment, {"s": ScenarioRecord("a scenario", "", texts)}, cells)
+
+
+def told(results, advice=()):
+    found = doings(Grid([results]), advice)
+    return {d.title: [(x.cause, [e.title for e in x.engines]) for x in d.differences] for d in found}
+
+
+def test_what_holds_on_one_framework_and_not_on_the_other_matters_to_who_ports():
+    results = run({"beam-direct": [H, V, V], "spark-tws": [V, H, V], "reference": [H, H, H]})
+    assert told(results) == {
+        "Port Beam → Spark": [("not so: claim 0", ["spark-tws"])],
+        "Port Spark → Beam": [("not so: claim 1", ["beam-direct"])],
+    }
+
+
+def test_a_native_operator_is_nobodys_port():
+    results = run({"beam-direct": [H, H], "spark-tws": [H, V], "spark-native:x": [V, H]}, native=("spark-native:x",))
+    assert told(results) == {"Port Beam → Spark": [("not so: claim 1", ["spark-tws"])]}
+
+
+def test_violations_of_one_cause_are_one_difference_and_the_widest_comes_first():
+    advice = Advice("a cause", ("spark-*",), ("s/g0", "s/g2"), "")
+    results = run({"beam-direct": [H, H, H], "spark-a": [V, V, V], "spark-b": [V, H, V]})
+    assert told(results, [advice]) == {
+        "Port Beam → Spark": [("a cause", ["spark-a", "spark-b"]), ("not so: claim 1", ["spark-a"])]
+    }
+    (doing,) = doings(Grid([results]), [advice])
+    assert doing.differences[0].rest == " and 1 other"
+
+
+def test_a_tester_matters_where_it_answers_otherwise_than_its_engine():
+    results = run({"spark-tws": [H, V, V, H], "spark-tws-tester": [V, H, V, U]})
+    assert told(results) == {
+        "Test with spark-tws-tester": [
+            ("not so: claim 0", ["spark-tws-tester"]),
+            ("not so: claim 1", ["spark-tws"]),
+        ]
+    }
+
+
+def test_a_job_that_went_from_release_to_release_is_an_upgrade():
+    results = run({"spark-tws@1.0+2.0": [V, H], "spark-tws@2.0": [H, H]})
+    assert told(results) == {"Upgrade 1.0 → 2.0 with its checkpoints": [("not so: claim 0", ["spark-tws@1.0+2.0"])]}
+
+
+def test_several_versions_side_by_side_are_an_upgrade():
+    old = run({"spark-tws": [H, V]})
+    environment = {"spark-tws": replace(old.environment["spark-tws"], versions={"spark": "5.0"})}
+    new = replace(run({"spark-tws": [V, V]}), environment=environment)
+    (doing,) = doings(Grid([old, new]), ())
+    assert doing.title == "Upgrade spark 4.3.0 → spark 5.0"
+    assert [d.cause for d in doing.differences] == ["claim 0"]
+
+
+def test_no_more_than_ten_are_told_and_the_rest_is_counted():
+    results = run({"beam-direct": [H] * 12 + [V] * 3, "spark-tws": [V] * 12 + [H] * 3})
+    found = doings(Grid([results]), ())
+    assert sum(len(doing.differences) for doing in found) == SHOWN
+    assert sum(doing.more for doing in found) == 15 - SHOWN
+    assert [len(doing.differences) for doing in found] == [7, 3]
+
+
+def test_where_nothing_can_be_ported_violations_are_told_all_the_same():
+    assert told(run({"mutant:x": [V, H], "reference": [H, H]})) == {"Use": [("not so: claim 0", ["mutant:x"])]}
+    assert told(run({"reference": [H, H]})) == {}
+
+
+def test_columns_are_in_the_order_of_frameworks_then_natives_then_the_reference():
+    engines = ["reference", "beam-direct", "beam-native:x", "mutant:y", "spark-native:x", "spark-tws"]
+    grid = Grid([run({engine: [H] for engine in engines}, native=("beam-native:x", "spark-native:x"))])
+    ordered = ["spark-tws", "beam-direct", "spark-native:x", "beam-native:x", "mutant:y", "reference"]
+    assert [column.name for column in grid.columns] == ordered
+    assert grid.families == [("spark", 1), ("beam", 1), ("native operators", 2), ("mutant", 1), ("reference", 1)]
+    assert [family.versions for family in families(grid)][:2] == ["spark 4.3.0", "beam 2.77.0"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "shade", "violated", "words"),
+    [
+        ([H, H, H, H], "4", False, "4 of 4 hold"),
+        ([H, V, V, V], "1", True, "1 of 4 hold, 3 violated"),
+        ([V, V, U, U], "0", True, "0 of 2 hold, 2 violated"),
+        ([U, U, U, U], "", False, "not asked"),
+    ],
+)
+def test_a_square_shows_the_share_that_holds(verdicts, shade, violated, words):
+    ((square,),) = [line.squares for line in squares(Grid([run({"spark-tws": verdicts})]))]
+    assert (square.shade, square.violated, square.in_part) == (shade, violated, False)
+    assert square.told == f"a scenario on spark-tws: {words}"
+
+
+def test_a_square_is_hatched_where_half_of_what_holds_does_so_in_part():
+    results = run({"spark-tws": [H, H, V]})
+    unexercised = replace(results.cells[0], perturbation="split", verdict=Verdict.UNKNOWN, cases=0)
+    results.cells.append(unexercised)
+    ((square,),) = [line.squares for line in squares(Grid([results]))]
+    assert square.in_part
+    assert "1 of them in part" in square.told
+
+
+def test_the_projects_own_advice_is_at_hand():
+    assert known_advice()

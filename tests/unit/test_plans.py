@@ -1,0 +1,211 @@
+"""Plan twins: which an engine is given, how they are judged, stored and named."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from conformance.generation.plans import plan_bases, plan_twins
+from conformance.judgement.batches import cells_asked
+from conformance.judgement.cell import Verdict
+from conformance.judgement.verdict import not_expressible
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import EngineInfo
+from conformance.model.plan import PlanTwin, is_plan, titled
+from conformance.model.runs import Pack
+from conformance.model.scenario import programs_of
+from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Partitions, Plan, Restart, Schedule
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.results.store import Store
+from conformance.run.packs import choice_of
+from conformance.run.selftest import judged
+from engines.beam.plans import PLANS as BEAM_PLANS
+from engines.spark.driving import MicroBatch
+from engines.spark.layouts import Layout, part_of
+from engines.spark.native import QUERIES
+from engines.spark.plans import PLANS as SPARK_PLANS
+
+PAGE = Path(__file__).parents[2] / "docs" / "plans.md"
+
+T = 1_000_000
+DEDUP = next(s for s in load_scenarios() if s.id == "dedup-within-watermark")
+PROGRAMS = programs_of([DEDUP])
+
+
+def case(*bundles):
+    steps = [Advance(0, T)]
+    for events in bundles:
+        steps += [Deliver(len(steps), tuple(events)), Advance(len(steps) + 1, T + 20_000 * len(steps))]
+    return Case(DEDUP.id, "dedup", Schedule(tuple(steps)))
+
+
+FIRST, LATE = Event("e1", "a", None, T + 1), Event("e2", "b", None, T - 1)
+DRAWN = case([FIRST], [LATE])
+CROWDED = case([FIRST, replace(FIRST, id="e3")])
+
+
+def test_a_plan_is_the_first_step_of_its_twins():
+    twin = PlanTwin("x", "another").perturbation.twin(DRAWN, 0)
+    assert twin.schedule.plan == "x"
+    assert [type(step) for step in twin.schedule.steps[1:]] == [type(step) for step in DRAWN.schedule.steps]
+    assert (twin.base, twin.perturbation, is_plan(twin.perturbation)) == (DRAWN.id, "plan:x", True)
+    assert Case.from_json(twin.to_json()) == twin
+    assert DRAWN.schedule.plan == ""
+
+
+def test_a_plan_that_restarts_needs_a_restart_too():
+    plan = PlanTwin("x", "another", restarts=True).perturbation
+    assert any(isinstance(step, Restart) for step in plan.twin(DRAWN, 0).schedule.steps)
+    assert {feature.name for feature in plan.needs} == {"RESTART"}
+
+
+def test_a_plan_that_scrambles_bundles_has_no_twin_of_a_case_whose_order_counts():
+    plan = PlanTwin("x", "another", scrambles=True).perturbation
+    assert plan.twin(DRAWN, 0)
+    assert plan.twin(CROWDED, 0) is None
+
+
+def test_plans_come_before_everything_else():
+    Schedule((Plan(0, "x"), Partitions(1, 3), Deliver(2, initial=True), Advance(3, T), Advance(4, T + 1)))
+    for steps in ((Partitions(0, 3), Plan(1, "x")), (Plan(0, "x"), Plan(1, "y")), (Plan(0, ""),)):
+        with pytest.raises(InvalidSchedule):
+            Schedule((*steps, Advance(7, T), Advance(8, T + 1)))
+
+
+def test_an_engine_takes_its_own_plans_alone():
+    can = load_engine("reference").capabilities
+    mine, other = (PlanTwin(name, "").perturbation.twin(DRAWN, 0) for name in ("another", "union-empty"))
+    program = PROGRAMS[program_ref(DEDUP.id, "dedup")]
+    assert can.takes(mine, program)
+    assert not can.takes(other, program)
+    assert can.no_plan(other.schedule) == "it has no plan 'union-empty'"
+
+
+def test_bases_prefer_late_elements_and_are_cases_as_drawn():
+    restarted = Case(DEDUP.id, "dedup", DRAWN.schedule, "restart", DRAWN.id)
+    packs = [Pack((CROWDED,)), Pack((DRAWN, restarted))]
+    assert plan_bases(packs, PROGRAMS) == [DRAWN, CROWDED]
+
+
+def test_a_run_has_the_plans_of_each_run_and_a_choice_of_the_others():
+    plans = (PlanTwin("core", "", always=True), *(PlanTwin(f"p{n}", "") for n in range(9)))
+    can = replace(load_engine("reference").capabilities, plans=plans, plans_of_a_run=2)
+    asked = {twin.schedule.plan for twin in plan_twins([Pack((DRAWN,))], can, PROGRAMS, every=False)}
+    assert len(asked) == 3
+    assert "core" in asked
+    assert len({t.schedule.plan for t in plan_twins([Pack((DRAWN,))], can, PROGRAMS, every=True)}) == 10
+
+
+def test_the_twins_of_an_engine_run_in_packs_of_their_own_and_are_stored_with_its_traces(tmp_path):
+    can = load_engine("reference").capabilities
+    choice = choice_of([DRAWN], can, (DEDUP,), 1.0, False)
+    assert [[c.schedule.plan for c in pack.cases] for pack in choice.packs] == [[""], ["another"]]
+    store = Store(tmp_path)
+    assert store.handed("reference", 0) == store.cases(0)
+    store.write_handed("reference", 0, choice.cases)
+    assert store.handed("reference", 0) != store.cases(0)
+
+
+def twins_on(name):
+    cases = choice_of([DRAWN, CROWDED], load_engine(name).capabilities, (DEDUP,), 1.0, False).cases
+    return [c for c in judged([DEDUP], name, cases) if is_plan(c.perturbation)]
+
+
+def test_the_reference_answers_alike_whatever_the_plan():
+    assert [cell.verdict for cell in twins_on("reference")] == [Verdict.HOLDS]
+
+
+@pytest.mark.parametrize("mutant", ["plan-drops-output", "plan-drops-state", "plan-lets-late-elements-in"])
+def test_a_bug_of_a_plan_alone_is_caught(mutant):
+    (cell,) = twins_on(f"mutant:{mutant}")
+    assert cell.verdict is Verdict.VIOLATED
+    assert cell.guarantee == "the-query-around-it-does-not-change-the-output"
+    assert "plan another" in cell.reason
+
+
+def test_an_engine_without_plans_says_so():
+    can = replace(load_engine("reference").capabilities, plans=())
+    info = EngineInfo("bare", "", can)
+    (asked,) = [(s, g, p) for s, g, p in cells_asked([DEDUP], info) if g.about_plans]
+    assert not_expressible(*asked, info).reason == "its adapter builds one query alone"
+
+
+def test_programs_in_processing_time_and_with_initial_state_have_no_plan_guarantee():
+    for scenario in load_scenarios():
+        asked = {g.program for g in scenario.guarantees if g.about_plans}
+        assert asked == {n for n, p in scenario.programs.items() if scenario.planned and not (p.waits or p.initial)}
+
+
+def test_titles():
+    assert titled("restart") == "restart from the checkpoint"
+    assert titled("plan:union-empty") == "plan union-empty"
+
+
+ROWS = [("s/p", "c", key, 0, 1, f"e{n}", "null", n) for n, key in enumerate("abcabcdd")]
+HEARTBEAT = ("", "", "", 0, 0, "", "null", 99)
+
+
+@pytest.fixture
+def written(monkeypatch):
+    found = {}
+    monkeypatch.setattr(
+        "engines.spark.driving.write_file",
+        lambda folder, number, rows, typed: found.update({(folder.name, number): rows}),
+    )
+    return found
+
+
+@pytest.mark.parametrize("layout", [Layout(), Layout(files=3), Layout(sources=2), Layout(sources=2, fed=True)])
+def test_a_layout_loses_no_row_and_keeps_the_rows_of_a_key_together(layout, written, tmp_path):
+    layout.write(tmp_path, 4, MicroBatch(1, True, T), [*ROWS, HEARTBEAT])
+    assert sorted(row for rows in written.values() for row in rows) == sorted([*ROWS, HEARTBEAT])
+    for key in "abcd":
+        homes = [rows for rows in written.values() if any(row[2] == key for row in rows)]
+        assert len(homes) == 1
+        assert [r for r in homes[0] if r[2] == key] == [r for r in ROWS if r[2] == key]
+
+
+def test_sources_that_are_empty_by_turns(written, tmp_path):
+    layout = Layout(sources=2, fed=True)
+    for number in (0, 1):
+        layout.write(tmp_path, number, MicroBatch(1, False, T), [HEARTBEAT])
+    assert written == {("input", 0): [HEARTBEAT], ("input-2", 1): [HEARTBEAT]}
+    second = [row for row in ROWS if part_of(row, 2)]
+    layout.write(tmp_path, 2, MicroBatch(1, True, T), [*second, HEARTBEAT])
+    assert ("input", 2) not in written
+
+
+def test_a_source_without_rows_before_a_restart(written, tmp_path):
+    layout = Layout(sources=2, later=True)
+    layout.write(tmp_path, 0, MicroBatch(1, True, T, query=0), [*ROWS, HEARTBEAT])
+    assert set(written) == {("input", 0)}
+    layout.write(tmp_path, 1, MicroBatch(1, True, T, query=1), [*ROWS, HEARTBEAT])
+    assert ("input-2", 1) in written
+
+
+def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark():
+    batches = [
+        MicroBatch(0, False, T),
+        MicroBatch(0, False, T),
+        MicroBatch(1, True, T + 5),
+        MicroBatch(2, False, T + 5),
+    ]
+    layout = Layout(fed=True, settles_without_data=True)
+    assert [layout.without_data(batches, n) for n in range(4)] == [False, True, False, True]
+    assert not any(Layout().without_data(batches, n) for n in range(4))
+
+
+def test_the_page_lists_the_plans_that_there_are():
+    listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
+    there = [*SPARK_PLANS.items(), *natives.items(), *BEAM_PLANS.items()]
+    assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
+    assert len(SPARK_PLANS) >= 20
+    assert len(BEAM_PLANS) >= 8
+
+
+def test_a_seeded_place_of_a_restart_is_the_same_each_time():
+    plan = PlanTwin("x", "", restarts=True).perturbation
+    assert plan.apply(DRAWN.schedule, Random(1)) == plan.apply(DRAWN.schedule, Random(1))

@@ -1,0 +1,79 @@
+"""What an engine refuses: how an answer is named, kept in results, and compared between releases."""
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.comparison.gate import Outcome
+from conformance.comparison.refusals import refusals_changed
+from conformance.model.engine import ACCEPTED, EngineInfo, Questioned
+from conformance.plugins.registry import load_engine
+from conformance.results.record import EngineRecord
+from engines.spark.native import QUERIES
+from engines.spark.refusals import REFUSALS, condition, innermost
+
+
+class Side:
+    def __init__(self, engine, **answers):
+        self.environment = {engine: EngineRecord(answers=answers)}
+
+
+def ruled(old, new):
+    return [
+        (found.engine, found.ruling.outcome, found.ruling.why)
+        for found in refusals_changed(Side("x@1", q=old), Side("x@2", q=new))
+    ]
+
+
+def test_what_is_refused_now_blocks_and_other_changes_are_told():
+    assert ruled(ACCEPTED, ACCEPTED) == []
+    assert ruled(ACCEPTED, "refused: A") == [("x", Outcome.BLOCKS, "q: accepted → refused: A")]
+    assert ruled("refused: A", ACCEPTED) == [("x", Outcome.TOLD, "q: refused: A → accepted")]
+    assert ruled("refused: A", "refused: B") == [("x", Outcome.TOLD, "q: refused: A → refused: B")]
+
+
+def test_a_question_that_one_side_was_not_asked_is_no_change():
+    assert list(refusals_changed(Side("x@1", q=ACCEPTED), Side("x@2"))) == []
+
+
+def test_answers_are_kept_in_results():
+    engine = load_engine("reference")
+    info = EngineInfo("reference", engine.title, engine.capabilities, answers={"q": "refused: A"})
+    record = EngineRecord.of(info)
+    assert EngineRecord.from_json(record.to_json()) == record
+    earlier = {name: value for name, value in record.to_json().items() if name != "answers"}
+    assert EngineRecord.from_json(earlier) == replace(record, answers={})
+
+
+def test_every_query_is_asked_of_an_engine():
+    engines = [load_engine("spark-tws"), *(load_engine(f"spark-native:{name}") for name in QUERIES)]
+    assert all(isinstance(engine, Questioned) for engine in engines)
+    assert {name for engine in engines for name in engine.questions} == set(REFUSALS)
+
+
+class Legacy(Exception):
+    def getErrorClass(self):
+        return "_LEGACY_ERROR_TEMP_1"
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (Exception("[STREAM_FAILED] Query terminated: [STATEFUL_X.NOT_Y] no"), "STATEFUL_X.NOT_Y"),
+        (Legacy("no condition in its text"), "_LEGACY_ERROR_TEMP_1"),
+        (
+            Exception("org.apache.spark.SparkException: java.util.NoSuchElementException: None.get"),
+            "NoSuchElementException",
+        ),
+        (ValueError("nothing"), "ValueError"),
+    ],
+)
+def test_an_answer_is_the_condition_of_an_error(error, name):
+    assert condition(error) == name
+
+
+def test_the_ids_of_a_query_are_no_part_of_how_it_failed():
+    said = "[STREAM_FAILED] Query [id = 6f54, runId = fa75] terminated with exception: None.get"
+    assert innermost(RuntimeError(said)) == "None.get"
+    assert innermost(RuntimeError("no such column")) == "no such column"
+    assert innermost(RuntimeError("error while calling o431.collect")) == "error while calling collect"
