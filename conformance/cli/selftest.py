@@ -11,6 +11,7 @@ import click
 from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
+from conformance.execution.kept import Kept, traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import load_scenarios, mutant_ids, users_scenarios
 from conformance.run.power import Asked, power_of
@@ -95,7 +96,13 @@ def selftest_(
         asked = Asked(wanted, seed or 0, share, all_packs, brief=quick)
         with console.status("") if console.is_terminal else nullcontext() as status:
             power = power_of(
-                engine, about, mutant_ids(), asked, status.update if status else lambda text: None, available()
+                engine,
+                about,
+                mutant_ids(),
+                asked,
+                status.update if status else lambda text: None,
+                available(),
+                Kept(traces_folder()),
             )
         kills.show_power(power, console)
         if as_json:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
+from conformance.execution.kept import Kept
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.reference import reference_traces
@@ -100,9 +101,10 @@ def power_of(
     asked: Asked,
     progress: Callable[[str], None] = lambda text: None,
     processes: int = 1,
+    kept: Kept | None = None,
 ) -> Power:
     """The power of a run on the engine ``name`` with these options: every mutant runs on the cases and packs of that run, in so many
-    processes side by side."""
+    processes side by side. Cases that an earlier run drew are read from ``kept``."""
     from conformance.generation.readings import exercised_by_any_reading
 
     scenarios, mutants = tuple(scenarios), list(mutants)
@@ -112,7 +114,7 @@ def power_of(
     seen: set[str] = set()
     run = drawn = 0
     exercised = exercised_by_any_reading(scenarios)
-    for cases in batches(scenarios, asked.wanted, asked.seed, exercised):
+    for cases in batches(scenarios, asked.wanted, asked.seed, exercised, kept):
         choice = choice_of(cases, info.capabilities, scenarios, asked.share, asked.all_packs)
         run, drawn = run + len(choice.packs), drawn + choice.drawn
         bench = _Bench(scenarios, info, choice.packs)
@@ -132,7 +134,7 @@ def power_of(
             progress(f"mutant {mutant}: {'caught' if mutant in caught else 'not caught'}")
     left = [mutant for mutant in mutants if mutant not in caught and mutant not in seen]
     if left and asked.wanted < VISIBLE:
-        for cases in batches(scenarios, VISIBLE, asked.seed, exercised):
+        for cases in batches(scenarios, VISIBLE, asked.seed, exercised, kept):
             taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
             seen |= {mutant for mutant, sees in zip(left, answers(taken.sees, left, processes), strict=True) if sees}
     missed = tuple(mutant for mutant in mutants if mutant in seen and mutant not in caught)
