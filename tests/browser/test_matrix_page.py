@@ -348,9 +348,10 @@ def test_without_javascript_the_table_and_all_evidence_are_readable(open_page, r
     assert page.locator("#evidence [id^=cell-]:visible").count() == cells
     expect(page.locator("form.controls")).to_be_hidden()
     with_witness = sum(bool(c.witness) for cells in results.folded().values() for c in cells.values())
-    assert page.locator("#evidence article:has(:text('conformance replay'))").count() == with_witness
+    shown = page.locator("#evidence article:has(:text('conformance replay'))").count()
+    assert shown >= with_witness  # a cell that is unknown may show one too
     pictured = page.locator("#evidence article:has(svg):has(:text('conformance replay'))").count()
-    assert 0 < pictured <= with_witness
+    assert 0 < pictured <= shown
 
 
 def test_versions_side_by_side_with_what_changed(open_page, results, tmp_path, violated):
