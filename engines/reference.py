@@ -11,7 +11,7 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven
@@ -71,7 +71,7 @@ class CaseRun:
 
     def __init__(self, case: Case, program: Program, lateness: LatenessProfile) -> None:
         self.case, self.program, self.lateness = case, program, lateness
-        self.pack = Pack((case,))  # the cases of the same run, which the reference never looks at
+        self._pack: Pack | None = None
         self.watermark = 0
         self.settled = 0  # the watermark that the late filter goes by
         self.now = 0  # processing time
@@ -81,6 +81,16 @@ class CaseRun:
         self.emissions: list[Emission] = []
         self.counts: list[StepCount] = []
         self.keys: dict[str, TypedKey] = {}  # what a typed key is kept by -> the first key that is
+        self.tied = False  # whether several timers were due at one time, so that their order had to be chosen
+
+    @property
+    def pack(self) -> Pack:
+        """The cases of the same run, which the reference never looks at."""
+        return self._pack or Pack((self.case,))
+
+    @pack.setter
+    def pack(self, pack: Pack) -> None:
+        self._pack = pack
 
     def run(self) -> None:
         self.run_steps(self.case.schedule.steps)
@@ -223,6 +233,7 @@ class CaseRun:
         """Fire due timers one at a time: a callback may set, move or clear others."""
         while due := self.due():
             time, timer = due[0]
+            self.tied |= len(due) > 1 and due[1][0] == time
             del self.timers[timer]
             self.fire(timer, time)
 
@@ -309,6 +320,12 @@ class Reference:
             counts += [by_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
         return PackRun(traces, total(counts))
 
+    def ran(self, case: Case, program: Program) -> tuple[Trace, bool]:
+        """The trace of a case that runs alone, and whether several timers were due at one time."""
+        run = self.case_run(case, program, self.capabilities.lateness)
+        run.run()
+        return Trace.collect(run.emissions), run.tied
+
 
 def by_program(count: StepCount, program: str) -> StepCount:
     """A row count of one case, told of its program."""
@@ -317,26 +334,18 @@ def by_program(count: StepCount, program: str) -> StepCount:
 
 def total(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
     """Row counts of several cases added up by step, and by program within a step."""
-    found: dict[int, StepCount] = {}
-    programs: dict[tuple[int, str], ProgramCount] = {}
-    for c in counts:
-        found[c.step] = _plus(found.get(c.step, StepCount(c.step, 0, 0, 0)), c)
-        for part in c.programs:
-            place = (c.step, part.program)
-            programs[place] = _plus(programs.get(place, ProgramCount(part.program, 0, 0, 0)), part)
-    return tuple(
-        replace(found[step], programs=tuple(programs[place] for place in sorted(programs) if place[0] == step))
-        for step in sorted(found)
-    )
+    found: dict[int, list[int]] = {}  # rows delivered, received and reported late
+    programs: dict[tuple[int, str], list[int]] = {}
+    for count in counts:
+        _add(found.setdefault(count.step, [0, 0, 0]), count)
+        for part in count.programs:
+            _add(programs.setdefault((count.step, part.program), [0, 0, 0]), part)
+    parts: dict[int, list[ProgramCount]] = {}
+    for step, program in sorted(programs):
+        parts.setdefault(step, []).append(ProgramCount(program, *programs[step, program]))
+    return tuple(StepCount(s, a, b, c, tuple(parts.get(s, ()))) for s, (a, b, c) in sorted(found.items()))
 
 
-Count = TypeVar("Count", StepCount, ProgramCount)
-
-
-def _plus(one: Count, other: Count) -> Count:
-    return replace(
-        one,
-        delivered=one.delivered + other.delivered,
-        received=one.received + other.received,
-        reported_late=(one.reported_late or 0) + (other.reported_late or 0),
-    )
+def _add(sums: list[int], count: StepCount | ProgramCount) -> None:
+    for number, more in enumerate((count.delivered, count.received, count.reported_late or 0)):
+        sums[number] += more

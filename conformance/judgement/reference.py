@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.judgement.evidence import ReferenceTraces, Traces
-from conformance.model.case import Case
+from conformance.model.case import Case, program_ref
 from conformance.model.lateness import LatenessProfile
-from conformance.model.runs import Pack
 from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
 
@@ -29,7 +28,8 @@ def reference_traces(programs: Mapping[str, Any], lateness: LatenessProfile | No
         found: dict[str, Trace] = {}
         for case in cases:
             if case.digest not in known:  # a candidate of a reduction may have the id of another case
-                known[case.digest] = engine.run(Pack((case,)), programs).traces[case.id]
+                program = programs[program_ref(case.scenario, case.program)]
+                known[case.digest], _ = engine.ran(case, program)
             found[case.id] = known[case.digest]
         return found
 
