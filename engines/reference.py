@@ -20,7 +20,7 @@ from conformance.model.keys import TypedKey, seen
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.plan import PlanTwin
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
-from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
+from conformance.model.runs import Pack, PackRun, StepCount, added, of_program
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json, copied
@@ -317,35 +317,11 @@ class Reference:
             run.pack = pack
             run.run()
             traces[case.id] = Trace.collect(run.emissions)
-            counts += [by_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
-        return PackRun(traces, total(counts))
+            counts += [of_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
+        return PackRun(traces, added(counts))
 
     def ran(self, case: Case, program: Program) -> tuple[Trace, bool]:
-        """The trace of a case that runs alone, and whether several timers were due at one time."""
+        """A case's trace, and whether several timers were due at one time."""
         run = self.case_run(case, program, self.capabilities.lateness)
         run.run()
         return Trace.collect(run.emissions), run.tied
-
-
-def by_program(count: StepCount, program: str) -> StepCount:
-    """A row count of one case, told of its program."""
-    return replace(count, programs=(ProgramCount(program, count.delivered, count.received, count.reported_late),))
-
-
-def total(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
-    """Row counts of several cases added up by step, and by program within a step."""
-    found: dict[int, list[int]] = {}  # rows delivered, received and reported late
-    programs: dict[tuple[int, str], list[int]] = {}
-    for count in counts:
-        _add(found.setdefault(count.step, [0, 0, 0]), count)
-        for part in count.programs:
-            _add(programs.setdefault((count.step, part.program), [0, 0, 0]), part)
-    parts: dict[int, list[ProgramCount]] = {}
-    for step, program in sorted(programs):
-        parts.setdefault(step, []).append(ProgramCount(program, *programs[step, program]))
-    return tuple(StepCount(s, a, b, c, tuple(parts.get(s, ()))) for s, (a, b, c) in sorted(found.items()))
-
-
-def _add(sums: list[int], count: StepCount | ProgramCount) -> None:
-    for number, more in enumerate((count.delivered, count.received, count.reported_late or 0)):
-        sums[number] += more

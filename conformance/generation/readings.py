@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from conformance.generation.cases import Exercised
 from conformance.judgement.evidence import exercised as put_to_test
 from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case
@@ -23,10 +22,47 @@ READINGS = (
 """The ways in which engines may read *late*. Cases are drawn for all of them, so one file of cases serves every engine."""
 
 
-def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Exercised:
+def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> ExercisedByAnyReading:
     """A function from cases to the guarantees (ids) that each of them tests, whichever way an engine reads *late*. It is the same
     function for the same scenarios: what drawing asked is not asked again for each engine's choice of packs."""
     return _exercised(_Same(tuple(scenarios)))
+
+
+class ExercisedByAnyReading:
+    """What ``exercised_by_any_reading`` gives. It keeps its answers."""
+
+    def __init__(self, scenarios: tuple[Scenario, ...]) -> None:
+        self._scenarios = scenarios
+        self._references = [reference_traces(programs_of(scenarios), reading) for reading in READINGS]
+        self._known: dict[tuple[str, str], frozenset[str]] = {}
+
+    def __call__(self, cases: list[Case]) -> list[frozenset[str]]:
+        known = self._known
+        if len(known) > KEPT:
+            known.clear()
+        new = [case for case in cases if _place(case) not in known]
+        wanted = {case.base for case in new}
+        beside = [case for case in cases if case.id in wanted and _place(case) in known]
+        known.update(zip(map(_place, (*beside, *new)), self._asked([*beside, *new]), strict=True))
+        return [known[_place(case)] for case in cases]
+
+    def remember(self, cases: Iterable[Case], tested: Iterable[frozenset[str]]) -> None:
+        """Takes over answers of an earlier run."""
+        self._known.update(zip(map(_place, cases), tested, strict=True))
+
+    def _asked(self, cases: list[Case]) -> list[frozenset[str]]:
+        found = put_to_test(self._scenarios, cases, self._references[0](cases))
+        # A case without late events is the same under every reading.
+        late = [i for i, case in enumerate(cases) if not all(a.on_time for a in case.schedule.arrivals)]
+        for reference in self._references[1:] if late else ():
+            read = [cases[i] for i in late]
+            for i, tested in zip(late, put_to_test(self._scenarios, read, reference(read)), strict=True):
+                found[i] &= tested
+        return found
+
+
+def _place(case: Case) -> tuple[str, str]:
+    return case.id, case.digest  # a twin tests a relation, an equal case as drawn does not
 
 
 class _Same:
@@ -44,32 +80,5 @@ class _Same:
 
 
 @lru_cache(maxsize=2)
-def _exercised(same: _Same) -> Exercised:
-    scenarios = same.scenarios
-    references = [reference_traces(programs_of(scenarios), reading) for reading in READINGS]
-
-    known: dict[tuple[str, str], frozenset[str]] = {}
-
-    def place(case: Case) -> tuple[str, str]:
-        return case.id, case.digest  # a twin tests a relation, an equal case as drawn does not
-
-    def exercised(cases: list[Case]) -> list[frozenset[str]]:
-        if len(known) > KEPT:
-            known.clear()
-        new = [case for case in cases if place(case) not in known]
-        wanted = {case.base for case in new}
-        beside = [case for case in cases if case.id in wanted and place(case) in known]
-        known.update(zip(map(place, (*beside, *new)), asked([*beside, *new]), strict=True))
-        return [known[place(case)] for case in cases]
-
-    def asked(cases: list[Case]) -> list[frozenset[str]]:
-        found = put_to_test(scenarios, cases, references[0](cases))
-        # A case without late events is the same under every reading.
-        late = [i for i, case in enumerate(cases) if not all(a.on_time for a in case.schedule.arrivals)]
-        for reference in references[1:] if late else ():
-            read = [cases[i] for i in late]
-            for i, tested in zip(late, put_to_test(scenarios, read, reference(read)), strict=True):
-                found[i] &= tested
-        return found
-
-    return exercised
+def _exercised(same: _Same) -> ExercisedByAnyReading:
+    return ExercisedByAnyReading(same.scenarios)

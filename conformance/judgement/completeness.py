@@ -23,7 +23,7 @@ from conformance.model.trace import DRAIN, Emission, Trace
 from conformance.model.values import canonical, spelled
 from conformance.plugins.registry import load_engine
 
-KEPT = 50_000
+KEPT = 200_000
 """Number of cases whose expectations are kept, because several engines ask for the same cases."""
 
 Steps = Mapping[str, Mapping[str, list[int]]]

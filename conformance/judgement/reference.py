@@ -5,32 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.judgement.evidence import ReferenceTraces, Traces
+from conformance.judgement.evidence import ReferenceTraces
 from conformance.model.case import Case, program_ref
 from conformance.model.lateness import LatenessProfile
+from conformance.model.program import Program
 from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
 
-KEPT = 50_000
-"""Number of traces that are kept, because several guarantees and engines ask for the same cases."""
+KEPT = 100_000
+"""Number of traces that are kept for each reading of *late*, because drawing, several guarantees and several engines ask for the same
+cases."""
+
+_known: dict[LatenessProfile, dict[tuple[Program, str], Trace]] = {}
 
 
-def reference_traces(programs: Mapping[str, Any], lateness: LatenessProfile | None = None) -> ReferenceTraces:
+def reference_traces(programs: Mapping[str, Program], lateness: LatenessProfile | None = None) -> ReferenceTraces:
     """A function that runs each case alone on the reference engine, which reads *late* as ``lateness`` says."""
-    engine: Any = load_engine("reference")
-    if lateness is not None:
-        engine = engine.reading(lateness)
-    known: dict[str, Trace] = {}
+    specified: Any = load_engine("reference")
+    reading = specified if lateness is None else specified.reading(lateness)
 
-    def traces(cases: list[Case]) -> Traces:
-        if len(known) > KEPT:
-            known.clear()
-        found: dict[str, Trace] = {}
-        for case in cases:
-            if case.digest not in known:  # a candidate of a reduction may have the id of another case
-                program = programs[program_ref(case.scenario, case.program)]
-                known[case.digest], _ = engine.ran(case, program)
-            found[case.id] = known[case.digest]
+    def trace(case: Case) -> Trace:
+        # A case without late events is the same under every reading.
+        engine = specified if all(arrival.on_time for arrival in case.schedule.arrivals) else reading
+        known = _known.setdefault(engine.capabilities.lateness, {})
+        program = programs[program_ref(case.scenario, case.program)]
+        place = (program, case.digest)  # a candidate of a reduction may have the id of another case
+        if (found := known.get(place)) is None:
+            if len(known) > KEPT:
+                known.clear()
+            found = known[place] = engine.ran(case, program)[0]
         return found
 
-    return traces
+    return lambda cases: {case.id: trace(case) for case in cases}

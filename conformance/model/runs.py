@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from conformance.model.case import Case
 from conformance.model.schedule import (
@@ -80,3 +80,28 @@ class PackRun:
     counts: tuple[StepCount, ...] = ()
     untouched: frozenset[str] = frozenset()
     notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def of_program(count: StepCount, program: str) -> StepCount:
+    """A row count of one case, told of its program."""
+    return replace(count, programs=(ProgramCount(program, count.delivered, count.received, count.reported_late),))
+
+
+def added(counts: Iterable[StepCount]) -> tuple[StepCount, ...]:
+    """Row counts of several cases added up by step, and by program within a step."""
+    found: dict[int, list[int]] = {}
+    programs: dict[tuple[int, str], list[int]] = {}
+    for count in counts:
+        _add(found.setdefault(count.step, [0, 0, 0]), count)
+        for part in count.programs:
+            _add(programs.setdefault((count.step, part.program), [0, 0, 0]), part)
+    parts = [(step, ProgramCount(program, *sums)) for (step, program), sums in sorted(programs.items())]
+    return tuple(
+        StepCount(step, a, b, c, tuple(part for at, part in parts if at == step))
+        for step, (a, b, c) in sorted(found.items())
+    )
+
+
+def _add(sums: list[int], count: StepCount | ProgramCount) -> None:
+    for number, more in enumerate((count.delivered, count.received, count.reported_late or 0)):
+        sums[number] += more

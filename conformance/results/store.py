@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import shutil
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "tables"
+        self._cases: tuple[int, list[Case]] | None = None
+        self._reading = threading.Lock()
 
     def replaced_by(self, batches: Iterable[list[Case]]) -> Iterator[list[Case]]:
         """Store batches of cases, and yield each of them. They replace all files of an earlier run here, even if the batches are read
@@ -51,6 +54,8 @@ class Store:
         shutil.rmtree(part, ignore_errors=True)
         for number, cases in enumerate(batches):
             write_cases(part / self.cases(number).name, cases)
+            with self._reading:
+                self._cases = number, cases
             yield cases
         for name in ("cases", "traces", "handed", "checks"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -92,7 +97,11 @@ class Store:
         return tables.count(self.cases(batch))
 
     def read_cases(self, batch: int) -> list[Case]:
-        return tables.cases_of(tables.read(self.cases(batch)))
+        """The cases of a batch. The last batch stays in memory, because each engine of a run asks for the same."""
+        with self._reading:
+            if self._cases is None or self._cases[0] != batch:
+                self._cases = batch, tables.cases_of(tables.read(self.cases(batch)))
+            return list(self._cases[1])
 
     def read_batch(self, engine: str, batch: int) -> tuple[list[Case], Runs]:
         """The cases of a batch that an engine got, and its traces; nothing if the engine did not reach the batch."""
@@ -101,7 +110,8 @@ class Store:
             return [], Runs()
         table = tables.read(path)
         handed = set(table.column("case").to_pylist())
-        known = tables.cases_of(tables.read(self.handed(engine, batch)))
+        own = self._own(engine, batch)
+        known = tables.cases_of(tables.read(own)) if own.exists() else self.read_cases(batch)
         cases = [case for case in known if case.id in handed]
         return cases, tables.runs_of(table, {case.id: case for case in cases})
 

@@ -34,7 +34,9 @@ def batches(
     # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
     from conformance.generation.cases import draw_cases
     from conformance.generation.examples import seeded
+    from conformance.generation.readings import exercised_by_any_reading
 
+    asked = exercised_by_any_reading(scenarios)
     known: set[str] = set()
     number = -(-wanted // BATCH)
     drawn_as = {scenario.id: _drawn_as(scenario, wanted, seed) for scenario in scenarios} if kept else {}
@@ -42,8 +44,9 @@ def batches(
         mine = wanted // number + (batch < wanted % number)
         there: dict[str, list[Case]] = {}
         for name, how in drawn_as.items():
-            if kept and (cases := kept.table(f"cases/{how}-{batch}", tables.cases_of)) is not None:
-                there[name] = cases
+            if kept and (found := kept.table(f"drawn/{how}-{batch}", tables.drawn_of)) is not None:
+                there[name], tested = found
+                asked.remember(there[name], tested)
         if missing := [scenario for scenario in scenarios if scenario.id not in there]:
             batch_seed = seeded(seed, "batch", batch) if batch else seed
             there |= {scenario.id: [] for scenario in missing}
@@ -51,7 +54,8 @@ def batches(
                 there[case.scenario].append(case)
             if kept:
                 for scenario in missing:
-                    kept.keep_table(f"cases/{drawn_as[scenario.id]}-{batch}", tables.case_table(there[scenario.id]))
+                    drawn = there[scenario.id]
+                    kept.keep_table(f"drawn/{drawn_as[scenario.id]}-{batch}", tables.drawn_table(drawn, asked(drawn)))
         cases = [case for scenario in scenarios for case in there[scenario.id]]
         known |= {case.digest for case in cases}
         yield cases
