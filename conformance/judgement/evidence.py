@@ -134,6 +134,15 @@ def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bo
     Raises:
         Unjudgeable: the predicate failed on the trace, or yielded something other than findings.
     """
+    before = trace.known.get(id(guarantee))
+    if before and before[0] is guarantee and before[1] == case.digest:
+        return before[2], list(before[3])
+    tested, against = _found(guarantee, case, trace)
+    trace.known[id(guarantee)] = guarantee, case.digest, tested, tuple(against)
+    return tested, against
+
+
+def _found(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
     try:
         findings = list(_findings(guarantee, case, trace))
     except Exception as error:

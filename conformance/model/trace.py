@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from conformance.model.values import Json
+from conformance.model.values import Json, canonical
 
 DRAIN = -1
 """The step of emissions after the last step of a schedule (Beam's end of stream). They are recorded and never judged."""
@@ -44,6 +45,17 @@ class Trace:
     def judged(self) -> tuple[Emission, ...]:
         """The emissions of the schedule's own steps, without those of DRAIN."""
         return tuple(e for e in self.emissions if e.step != DRAIN)
+
+    @cached_property
+    def text(self) -> str:
+        """One spelling of everything in the trace: traces of the same text are judged alike."""
+        return canonical(self.to_json())
+
+    @cached_property
+    def known(self) -> dict[int, tuple[Any, ...]]:
+        """What judges have found in the trace: the identity (``id``) of what was asked -> what was asked, and the answer. Most traces of
+        an engine are those of the reference, so most questions have been asked before."""
+        return {}
 
     @property
     def error(self) -> str | None:

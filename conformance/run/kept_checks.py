@@ -89,10 +89,10 @@ class KeptChecks:
         counted = [run for run in runs.packs if not members.isdisjoint(case.id for case in run[0].cases)]
         for pack, run in counted if any(g.accounting for g in scenario.guarantees) else ():
             about.update(json.dumps([[c.digest for c in pack.cases], repr(run.counts)]).encode())
-            about.update(json.dumps([runs.traces[c.id].to_json() for c in pack.cases if c.id in runs.traces]).encode())
+            about.update(json.dumps([runs.traces[c.id].text for c in pack.cases if c.id in runs.traces]).encode())
         for case in cases:
             trace = runs.traces.get(case.id)
-            told = [case.id, case.digest, trace and trace.to_json(), case.id in runs.untouched]
+            told = [case.id, case.digest, trace and trace.text, case.id in runs.untouched]
             about.update(json.dumps([*told, runs.lost.get(case.id), runs.faults.get(case.id)]).encode())
         return f"{CHECKS}/{digest([self._judge, judged, info.id, info.adapter, info.lacks])}-{about.hexdigest()[:24]}"
 
