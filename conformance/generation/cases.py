@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from math import inf
+from math import ceil, inf
 
 from hypothesis import strategies as st
 
@@ -32,6 +32,9 @@ Exercised = Callable[[list[Case]], list[frozenset[str]]]
 ROUNDS = 20
 """The most times that cases are drawn for one program on one family of timelines."""
 
+OF_ONE_BUNDLE = 0.3
+"""The fraction of the cases, on timelines of one bundle; of those under each perturbation, half."""
+
 IN_VAIN = 3
 """After so many rounds without a gain, what is still short is not reached."""
 
@@ -48,7 +51,7 @@ def draw_cases(
 
     A case is kept if it serves a goal that is not met yet, if a twin of it does, or if no case before it has the same pair of
     circumstances. The rounds end when all goals are met, or after ROUNDS. Timelines of one bundle serve the engines that have no
-    more bundles, with half as many cases. Cases with a digest in ``known`` exist already, and are left out.
+    more bundles, with OF_ONE_BUNDLE as many cases. Cases with a digest in ``known`` exist already, and are left out.
     """
     all_timelines = draw_timelines(seed)
     several, one = Twins(all_timelines[:TIMELINES], seed), Twins(all_timelines[TIMELINES:], seed)
@@ -63,14 +66,13 @@ def draw_cases(
         for program in scenario.programs:
             mine = [g for g in scenario.guarantees if g.program == program and not (g.promised or g.about_plans)]
             of_its_own = waiting if scenario.programs[program].waits else with_state
-            families = [(of_its_own, mine, wanted)]
+            each = each_of(wanted)
+            families = [(of_its_own, mine, wanted, each)]
             if not (scenario.programs[program].waits or scenario.programs[program].initial):
                 simple = [guarantee for guarantee in mine if not _needs_more_than_one_bundle(guarantee)]
-                families = [(one, simple, (wanted + 1) // 2), (several, mine, wanted)]
-            for twins, asked, number in families:
-                cases += _Cover(
-                    scenario, program, twins, asked, number, each_of(wanted), seed, exercised, known
-                ).cases()
+                families = [(one, simple, ceil(wanted * OF_ONE_BUNDLE), -(-each // 2)), (several, mine, wanted, each)]
+            for twins, asked, number, least in families:
+                cases += _Cover(scenario, program, twins, asked, number, least, seed, exercised, known).cases()
     return cases
 
 

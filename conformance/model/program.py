@@ -6,7 +6,6 @@ nothing else: no watermark, no clock.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +15,7 @@ from typing import Any, ClassVar, Protocol, cast
 from conformance.model.keys import TypedKey
 from conformance.model.schedule import Event, InvalidSchedule
 from conformance.model.types import Map, Refused, Type, shown
-from conformance.model.values import Json, canonical
+from conformance.model.values import Json, as_json, canonical
 
 
 class InvalidProgram(ValueError):
@@ -289,7 +288,7 @@ def call(
     out: list[Output] = []
 
     def emit(value: Json, event_time: int | None = None) -> None:
-        out.append(Output(json.loads(json.dumps(value)), event_time))  # a copy, and refused if it is not JSON
+        out.append(Output(as_json(value), event_time))
 
     try:
         callback(subject, state, timers, emit)

@@ -35,6 +35,16 @@ def copied(value: Json) -> Json:
     return deepcopy(value)
 
 
+def as_json(value: Any) -> Json:
+    """A copy that JSON can carry. Raises TypeError or ValueError if there is none."""
+    kind = type(value)
+    if kind in _UNCHANGEABLE:
+        return value
+    if kind is dict and all(type(name) is str and type(item) in _UNCHANGEABLE for name, item in value.items()):
+        return dict(value)
+    return json.loads(json.dumps(value))
+
+
 def digest(value: Json) -> str:
     """Twelve hex digits that identify a JSON value by its content."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:12]
