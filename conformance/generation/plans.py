@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
@@ -21,8 +21,37 @@ TIMELINES = 2
 """The most timelines that have plan twins. Each takes a pack for each plan."""
 
 
+MOST_GIVEN = 4
+"""The most plans that one engine of a run is given because no other engine of the run asks them."""
+
+
+def given_out(plans: Mapping[str, Iterable[PlanTwin]], order: object) -> dict[str, list[str]]:
+    """Each plan given to one engine of a run, so that every plan is asked on some engine.
+
+    Args:
+        plans: engine -> its plans.
+        order: another one gives plans to other engines.
+    """
+    given: dict[str, list[str]] = {engine: [] for engine in plans}
+    engines_of: dict[str, list[str]] = {}
+    for engine, mine in plans.items():
+        for plan in mine:
+            if not plan.always:
+                engines_of.setdefault(plan.id, []).append(engine)
+    for plan_id in sorted(engines_of, key=lambda plan_id: digest([plan_id, str(order)])):
+        engine = min(engines_of[plan_id], key=lambda engine: (len(given[engine]), digest([plan_id, engine])))
+        if len(given[engine]) < MOST_GIVEN:
+            given[engine].append(plan_id)
+    return given
+
+
 def plan_twins(
-    packs: Iterable[Pack], can: Capabilities, programs: Mapping[str, Program], every: bool, share: float = 1.0
+    packs: Iterable[Pack],
+    can: Capabilities,
+    programs: Mapping[str, Program],
+    every: bool,
+    share: float = 1.0,
+    given: Collection[str] = (),
 ) -> list[Case]:
     """The plan twins of a run, whose bases are in ``packs``, the packs that the engine runs.
 
@@ -30,13 +59,17 @@ def plan_twins(
         every: ask every plan of the engine. Otherwise ask those that each run asks, and a choice of the others, which depends on the
             cases.
         share: fraction of the engine's budget. With less than all of it, the bases lie on one timeline.
+        given: plans (ids) that come first in the choice, see ``given_out``.
     """
     bases = plan_bases(packs, programs, TIMELINES if every or share >= 1 else 1)
     if not bases:
         return []
     of_a_run = [plan for plan in can.plans if plan.always]
-    others = sorted((p for p in can.plans if not p.always), key=lambda plan: digest([plan.id, bases[0].digest]))
-    asked = set(of_a_run + (others if every else others[: round(can.plans_of_a_run * share)]))
+    others = sorted(
+        (plan for plan in can.plans if not plan.always),
+        key=lambda plan: (plan.id not in given, digest([plan.id, bases[0].digest])),
+    )
+    asked = set(of_a_run + (others if every else others[: max(len(given), round(can.plans_of_a_run * share))]))
     twins = (twin for plan in can.plans if plan in asked for twin in twins_of(plan, bases))
     return [twin for twin in twins if can.takes(twin, programs[_ref(twin)])]
 

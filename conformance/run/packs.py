@@ -4,7 +4,7 @@ a fresh process), and reports the failures."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,10 +44,15 @@ class Choice:
 
 
 def choice_of(
-    cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
+    cases: list[Case],
+    can: Capabilities,
+    scenarios: tuple[Scenario, ...],
+    share: float,
+    all_packs: bool,
+    plans: Collection[str] = (),
 ) -> Choice:
     """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
-    the engine's budget decides, of which the choice uses this ``share``."""
+    the engine's budget decides, of which the choice uses this ``share``. ``plans`` (ids) are asked in any case."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
     asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
@@ -64,7 +69,7 @@ def choice_of(
 
             drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share * part)
         packs += drawn
-    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share)
+    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share, given=plans)
     planned = packs_of(own, can.largest_pack, broad=can.heavy)
     return Choice((*packs, *planned), total + len(planned), tuple(own))
 

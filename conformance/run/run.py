@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.metadata import version
 
 from conformance.execution.kept import Kept
+from conformance.generation.plans import given_out
 from conformance.judgement.agreement import Agreement
-from conformance.model.engine import EngineInfo
+from conformance.model.engine import EngineInfo, bare
 from conformance.model.values import digest as digest_of
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import DRIVING, harness_digest
@@ -69,7 +70,10 @@ class Run:
         infos = [EngineInfo(e.id, e.title, e.capabilities) for e in map(load_engine, options.engines)]
         named = [[info.id for info in queue] for queue in queues(infos)]
         budget = Budget(options.budget, named)
-        shared = Shared(options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget)
+        plans = {} if options.brief else given_out({bare(i.id): i.capabilities.plans for i in infos}, options.seed)
+        shared = Shared(
+            options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget, plans
+        )
         turns = {name: Turn(name, shared) for name in options.engines}
         in_queues = [[turns[name] for name in queue] for queue in named]
         cases = Cases()

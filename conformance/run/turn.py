@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -69,7 +69,7 @@ class EngineOutcome:
 @dataclass(frozen=True)
 class Shared:
     """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier
-    runs."""
+    runs, ``plans`` the plans (ids) that each engine (an id without a release) is given."""
 
     options: Options
     store: Store
@@ -79,6 +79,7 @@ class Shared:
     on_event: Callable[[Event], None]
     kept: Kept | None = None
     budget: Budget = field(default_factory=lambda: Budget(None, ()))
+    plans: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Turn:
@@ -240,8 +241,8 @@ class Turn:
         """The packs of a batch that this engine runs. The last choice is kept, because it takes seconds to make."""
         if self._chosen is None or self._chosen[0] != batch:
             options, cases = self._options, self._store.read_cases(batch)
-            share, every = options.share, options.all_packs
-            self._chosen = batch, choice_of(cases, self.info.capabilities, options.scenarios, share, every)
+            share, every, plans = options.share, options.all_packs, self._run.plans.get(bare(self.info.id), ())
+            self._chosen = batch, choice_of(cases, self.info.capabilities, options.scenarios, share, every, plans)
         return self._chosen[1]
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from conformance.generation.plans import plan_bases, plan_twins
+from conformance.generation.plans import MOST_GIVEN, given_out, plan_bases, plan_twins
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import not_expressible
@@ -17,7 +17,7 @@ from conformance.model.plan import PlanTwin, is_plan, titled
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Partitions, Plan, Restart, Schedule
-from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.store import Store
 from conformance.run.packs import choice_of
 from conformance.run.selftest import judged
@@ -87,6 +87,24 @@ def test_bases_prefer_late_elements_and_are_cases_as_drawn():
     restarted = Case(DEDUP.id, "dedup", DRAWN.schedule, "restart", DRAWN.id)
     packs = [Pack((CROWDED,)), Pack((DRAWN, restarted))]
     assert plan_bases(packs, PROGRAMS) == [DRAWN, CROWDED]
+
+
+def test_every_plan_is_asked_on_some_engine_of_a_run():
+    plans = {name: load_engine(name).capabilities.plans for name in engine_ids()}
+    given = given_out(plans, 0)
+    for name, mine in given.items():
+        assert set(mine) <= {plan.id for plan in plans[name] if not plan.always}
+        assert len(mine) <= MOST_GIVEN
+    everywhere = {plan.id for mine in plans.values() for plan in mine if not plan.always}
+    assert {plan for mine in given.values() for plan in mine} == everywhere
+    assert given_out(plans, 1) != given
+
+
+def test_a_plan_that_an_engine_is_given_is_asked():
+    can = load_engine("spark-native:drop-duplicates-within-watermark").capabilities
+    rare = next(plan.id for plan in can.plans if not plan.always)
+    asked = {twin.schedule.plan for twin in plan_twins([Pack((DRAWN,))], can, PROGRAMS, every=False, given=[rare])}
+    assert rare in asked
 
 
 def test_a_run_has_the_plans_of_each_run_and_a_choice_of_the_others():
