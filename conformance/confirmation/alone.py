@@ -49,8 +49,9 @@ class Alone:
         self._reference, self._specified = reference, specified
         self._scenarios = {scenario.id: scenario for scenario in scenarios}
 
-    def witness(self, target: Target) -> Witness:
-        """The witness of a target. Its confirmation says in how many runs alone the witness failed, perhaps in none.
+    def witness(self, target: Target, times: int = 0) -> Witness:
+        """The witness of a target. Its confirmation says in how many runs alone the witness failed, perhaps in none. ``times`` is the number
+        of runs, if it is another one than usual and the first of them fails.
 
         Raises:
             Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
@@ -63,15 +64,16 @@ class Alone:
             if message:
                 break
         failed = 1 if message else 0
-        for _ in range(self._times - 1):
-            again = self._rerun.alone(subject)
+        times = times if times and message else self._times
+        for number in range(1, times):
+            again = self._rerun.alone(subject, number=number)
             if said := failure(target.program, target.guarantee, subject, again, self._reference):
                 failed, message, runs = failed + 1, said, again
         flip = None
         if found.base:
             title = titled(subject.case.perturbation)
             flip = Flip(f"without this: {title}: the claim stands", found.base.schedule)
-        made = self._made(target, subject, runs, failed, message or "failed in a pack only")
+        made = self._made(target, subject, runs, failed, message or "failed in a pack only", times)
         return replace(made, packed_seen=None if failed else target.seen, flip=flip)
 
     def beside(self, target: Target, pack: Pack) -> Witness | None:
@@ -103,9 +105,9 @@ class Alone:
             found, times, (failed, message, runs) = (), RACE, alone
         if not failed:
             return None
-        made = self._made(target, subject, runs, failed, message)
+        made = self._made(target, subject, runs, failed, message, times)
         before: dict[str, Json] = {"neighbours_before": len(everybody)}
-        return replace(made, neighbours=found, reduction=before, confirmations=(self._confirmation(failed, times),))
+        return replace(made, neighbours=found, reduction=before)
 
     def _counted(
         self, target: Target, subject: Subject, neighbours: Sequence[Case], times: int
@@ -114,8 +116,8 @@ class Alone:
         failure, at the first time)."""
         failed, message = 0, ""
         runs: dict[str, PackRun] = {}
-        for _ in range(times):
-            again = self._rerun.alone(subject, neighbours)
+        for number in range(times):
+            again = self._rerun.alone(subject, neighbours, number)
             said = failure(target.program, target.guarantee, subject, again, self._reference)
             failed += bool(said)
             if said or not runs:
@@ -123,7 +125,7 @@ class Alone:
         return failed, message, runs
 
     def _made(
-        self, target: Target, subject: Subject, runs: Mapping[str, PackRun], failed: int, message: str
+        self, target: Target, subject: Subject, runs: Mapping[str, PackRun], failed: int, message: str, times: int
     ) -> Witness:
         case, base = subject.case, subject.base
         return Witness(
@@ -138,7 +140,7 @@ class Alone:
             specified=self._specified([case])[case.id],
             base_seen=runs[base.id].traces[base.id] if base else None,
             reduction=target.to_json(),
-            confirmations=(self._confirmation(failed),),
+            confirmations=(self._confirmation(failed, times),),
         )
 
     def again(self, witness: Witness) -> Witness:
@@ -153,16 +155,16 @@ class Alone:
         guarantee, program = scenario.askable[witness.guarantee], scenario.programs[witness.case.program]
         subject = Subject(witness.case, witness.base)
         failed = 1
-        for _ in range(self._times - 1):
-            runs = self._rerun.alone(subject, witness.neighbours)
+        for number in range(1, self._times):
+            runs = self._rerun.alone(subject, witness.neighbours, number)
             failed += bool(failure(program, guarantee, subject, runs, self._reference))
-        mine = self._confirmation(failed)
+        mine = self._confirmation(failed, self._times)
         kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
         return replace(witness, confirmations=(*kept, mine))
 
-    def _confirmation(self, failed: int, runs: int = 0) -> Confirmation:
+    def _confirmation(self, failed: int, runs: int) -> Confirmation:
         info = self._info
-        return Confirmation(bare(info.id), dict(info.environment), info.adapter, failed, runs or self._times)
+        return Confirmation(bare(info.id), dict(info.environment), info.adapter, failed, runs)
 
 
 def _with_tighter_timelines(subject: Subject) -> Iterator[Subject]:

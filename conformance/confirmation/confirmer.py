@@ -15,7 +15,7 @@ from typing import Any
 from conformance.confirmation.alone import Alone
 from conformance.confirmation.flips import with_flips
 from conformance.confirmation.neighbours import PackOf
-from conformance.confirmation.reduction import Target, reduce
+from conformance.confirmation.reduction import CANDIDATES, FEWER, SLOW, Target, reduce
 from conformance.confirmation.replay import STILL_FAILS, Replay, runs_here
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation, kind_of
@@ -29,7 +29,7 @@ from conformance.model.scenario import Scenario, programs_of
 from conformance.results.witness import Witness
 
 RUNS_ALONE = 3
-"""Number of runs alone of a new witness."""
+"""Number of runs alone of a guarantee's first new witness. Its other witnesses, each of another perturbation, run alone once."""
 
 
 class Confirmer:
@@ -82,9 +82,14 @@ class Confirmer:
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases)
         packable = [target for target in targets.values() if not target.guarantee.accounting]
-        self.rounds = reduce(packable, self._rerun.packed)
+        candidates = FEWER if self._info.capabilities.packs.case > SLOW else CANDIDATES
+        self.rounds = reduce(packable, self._rerun.packed, candidates)
+        first = {kind[:2]: kind for kind in reversed(targets)}
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
-            jobs = {kind: pool.submit(self._outcome, kind, stored, targets) for kind in dict.fromkeys(kinds)}
+            jobs = {
+                kind: pool.submit(self._outcome, kind, stored, targets, 0 if first.get(kind[:2]) == kind else 1)
+                for kind in dict.fromkeys(kinds)
+            }
             outcomes = {kind: job.result() for kind, job in jobs.items()}
         made = {kind: found for kind in targets if isinstance(found := outcomes[kind], Witness)}
         flipped = with_flips([(targets[kind], w) for kind, w in made.items()], self._rerun.packed, self._specified)
@@ -92,14 +97,14 @@ class Confirmer:
         return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
 
     def _outcome(
-        self, kind: Kind, stored: Mapping[Kind, Witness], targets: Mapping[Kind, Target]
+        self, kind: Kind, stored: Mapping[Kind, Witness], targets: Mapping[Kind, Target], times: int
     ) -> Witness | Unjudgeable | NotDriven | EngineDown:
         """The witness of a kind of failure, or the reason why its run alone gave nothing to judge."""
         try:
             if kind in stored:
                 return self._alone.again(stored[kind])
             target = targets[kind]
-            found = self._alone.witness(target)
+            found = self._alone.witness(target, times)
             never = not any(known.failed for known in found.confirmations)
             if never and not target.guarantee.accounting and (pack := self._pack_of(target.begun.case)):
                 return self._alone.beside(target, pack) or found

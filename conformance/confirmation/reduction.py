@@ -25,6 +25,11 @@ ROUNDS = 12
 CANDIDATES = 150
 """Maximum number of candidates of one target in a round."""
 
+FEWER = 50
+"""The same on an engine on which a case takes longer than SLOW seconds."""
+
+SLOW = 0.005
+
 FEW = 3
 """With at most this many elements, all combinations of simpler times, keys, values and bundles are candidates."""
 
@@ -89,13 +94,13 @@ RunCases = Callable[[list[Case]], Mapping[str, Trace]]
 """Runs cases, those of one timeline together. A case without an answer from the engine has no trace."""
 
 
-def reduce(targets: list[Target], run: RunCases) -> int:
-    """Reduces all targets in place and returns the number of rounds."""
+def reduce(targets: list[Target], run: RunCases, candidates: int = CANDIDATES) -> int:
+    """Reduces all targets in place and returns the number of rounds. ``candidates`` is the maximum for a target in a round."""
     open_targets = list(targets)
     for number in range(ROUNDS):
         if not open_targets:
             return number
-        offered = {id(target): _offer(target) for target in open_targets}
+        offered = {id(target): _offer(target, candidates) for target in open_targets}
         unique = {case.id: case for found in offered.values() for _, subject in found for case in subject.cases}
         traces = run(list(unique.values()))
         going_on = []
@@ -119,7 +124,7 @@ def reduce(targets: list[Target], run: RunCases) -> int:
     return ROUNDS
 
 
-def _offer(target: Target) -> list[tuple[str, Subject]]:
+def _offer(target: Target, candidates: int) -> list[tuple[str, Subject]]:
     """The subject itself (of kind "") and its simplest candidates."""
     limit = simplicity(target.subject.case, target.simplest)
     found: dict[str, tuple[str, Subject]] = {}
@@ -128,7 +133,7 @@ def _offer(target: Target) -> list[tuple[str, Subject]]:
         if known and simplicity(subject.case, target.simplest) < limit:
             found.setdefault(subject.case.id, (kind, subject))
     simplest_first = sorted(found.values(), key=lambda offer: simplicity(offer[1].case, target.simplest))
-    return [("", target.subject), *simplest_first[:CANDIDATES]]
+    return [("", target.subject), *simplest_first[:candidates]]
 
 
 def simplicity(case: Case, simplest: Json = None) -> tuple[int, int, int, int, int, int, int, str]:

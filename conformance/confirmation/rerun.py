@@ -33,6 +33,7 @@ class Rerun:
         self._can, self._programs, self._start = can, programs, start
         self._process: Any = None
         self._lock = threading.Lock()
+        self._ran: dict[tuple[str, str, int], PackRun] = {}
         self.alone_runs = 0
 
     def packed(self, cases: list[Case]) -> Mapping[str, Trace]:
@@ -53,17 +54,26 @@ class Rerun:
                 found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
         return found
 
-    def alone(self, subject: Subject, neighbours: Sequence[Case] = ()) -> dict[str, PackRun]:
+    def alone(self, subject: Subject, neighbours: Sequence[Case] = (), number: int = 0) -> dict[str, PackRun]:
         """The results of each case of a subject, by case id. Each case runs in a pack of its own, or in a pack with
-        only its neighbours.
+        only its neighbours. A case that ran alone for the time ``number`` does not run so again: twins share their base.
 
         Raises:
             NotDriven, EngineDown: the run gave nothing.
         """
-        with self._lock:
-            self.alone_runs += len(subject.cases)
-        runs = [(pack, self._engine().run(pack)) for pack in packs_beside(subject, neighbours)]
-        return {case.id: run for pack, run in runs for case in subject.cases if case in pack.cases}
+        found: dict[str, PackRun] = {}
+        for pack in packs_beside(subject, neighbours):
+            (first, *others) = pack.cases
+            place = (first.id, first.digest, number)
+            run = None if others else self._ran.get(place)
+            if run is None:
+                with self._lock:
+                    self.alone_runs += sum(case in pack.cases for case in subject.cases)
+                run = self._engine().run(pack)
+                if not others:
+                    self._ran[place] = run
+            found |= {case.id: run for case in subject.cases if case in pack.cases}
+        return found
 
     def _engine(self) -> Any:
         with self._lock:
