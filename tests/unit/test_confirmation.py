@@ -1,12 +1,15 @@
 """A cell is called violated only when a failing case fails again alone, and is judged there."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
 from inprocess import PROGRAMS, InProcess
 
+from conformance.confirmation.alone import Alone
 from conformance.confirmation.confirmer import Confirmer
 from conformance.confirmation.neighbours import fewest
+from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
     FIXED,
     NOT_EXPRESSIBLE,
@@ -18,7 +21,8 @@ from conformance.confirmation.replay import (
     replay_all,
     runs_here,
 )
-from conformance.confirmation.targets import Violation
+from conformance.confirmation.rerun import Rerun
+from conformance.confirmation.targets import Targets, Violation
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.evidence import Against, Runs
@@ -504,3 +508,32 @@ def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):
     case = Case("late-data", "global", schedule)
     write_cases(tmp_path / "cases.parquet", [case])
     assert list(read_cases(tmp_path / "cases.parquet", [SCENARIO])) == [[case]]
+
+
+def test_twins_share_the_runs_of_their_base():
+    process = InProcess(REFERENCE, lambda pack, run: run)
+    rerun = Rerun(REFERENCE.capabilities, PROGRAMS, lambda: process)
+    for number in range(2):
+        for order in ((1, 3), (3, 1)):
+            bundles = dict(zip(order, ([CASE.schedule.bundles[0].events[0]], []), strict=True))
+            twin = replace(CASE, schedule=CASE.schedule.with_bundles(bundles), perturbation="merge", base=CASE.id)
+            assert set(rerun.alone(Subject(twin, CASE), number=number)) == {CASE.id, twin.id}
+    ran = [case.schedule for pack in process.packs for case in pack.cases]
+    assert ran.count(CASE.schedule) == 2  # once for each number
+    assert rerun.alone_runs == len(ran) == 6
+
+
+@pytest.mark.parametrize(("fails", "counted"), [((0,), (1, 1)), ((3,), (1, 3))])
+def test_a_further_witness_of_a_guarantee_runs_alone_once_if_it_fails(fails, counted):
+    times = itertools.count()
+
+    def sometimes(pack, run):
+        return drops_e2(pack, run) if len(pack.cases) > 1 or next(times) in fails else run
+
+    process = InProcess(REFERENCE, sometimes)
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
+    reference = reference_traces(PROGRAMS)
+    targets, rerun = Targets([SCENARIO], reference), Rerun(info.capabilities, PROGRAMS, lambda: process)
+    target = targets._target(NEVER_DROPPED, [Subject(CASE)])
+    witness = Alone(info, [SCENARIO], targets, rerun, reference, reference, 3).witness(target, times=1)
+    assert [(c.failed, c.runs) for c in witness.confirmations] == [counted]
