@@ -188,6 +188,15 @@ def _alike(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule
     return frozenset(held & set(grades(program)))
 
 
+def same_in_each_step(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> bool:
+    """Whether two traces of a program have the same emissions of each key in each step, in any order."""
+    one, two, _ = _in_common_terms(program, left, right)
+    views = [
+        {key: Counter((s.position, s.content) for s in found) for key, found in seen.items()} for seen in (one, two)
+    ]
+    return views[0] == views[1]
+
+
 def first_difference(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> str:
     """The outputs of the first differing key in each of two traces, in a line."""
     one, two, _ = _in_common_terms(program, left, right)
