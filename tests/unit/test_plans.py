@@ -10,6 +10,7 @@ import pytest
 from conformance.generation.plans import MOST_GIVEN, given_out, plan_bases, plan_twins
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import Verdict
+from conformance.judgement.evidence import pair_differs
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo
@@ -17,6 +18,7 @@ from conformance.model.plan import PlanTwin, is_plan, titled
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Partitions, Plan, Restart, Schedule
+from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.store import Store
 from conformance.run.packs import choice_of
@@ -227,3 +229,23 @@ def test_the_page_lists_the_plans_that_there_are():
 def test_a_seeded_place_of_a_restart_is_the_same_each_time():
     plan = PlanTwin("x", "", restarts=True).perturbation
     assert plan.apply(DRAWN.schedule, Random(1)) == plan.apply(DRAWN.schedule, Random(1))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "program", "accused"), [("windowed-counting", "windows", False), (DEDUP.id, "dedup", True)]
+)
+def test_a_plan_may_change_the_order_of_windows_alone(scenario, program, accused):
+    (of,) = [s for s in load_scenarios() if s.id == scenario]
+    (guarantee,) = [g for g in of.guarantees if g.about_plans and g.program == program]
+    base = Case(scenario, program, DRAWN.schedule)
+    twin = PlanTwin("x", "another").perturbation.twin(base, 0)
+    one, two = Emission("a", {"count": 1, "window": 0}, 2), Emission("a", {"count": 2, "window": 10}, 2)
+
+    def differs(*steps):
+        there = [replace(e, step=e.step + 1) for e in (two, one)]  # the plan is a step of its own
+        later = [replace(e, step=step) for e, step in zip(there, steps, strict=True)] if steps else there
+        traces = {base.id: Trace((one, two)), twin.id: Trace(tuple(later))}
+        return bool(pair_differs(of.programs[program], guarantee, base, twin, traces))
+
+    assert differs() == accused
+    assert differs(3, 5)
