@@ -22,11 +22,11 @@ TIMELINES = 2
 
 
 MOST_GIVEN = 4
-"""The most plans that one engine of a run is given because no other engine of the run asks them."""
+"""The most plans that one engine is given."""
 
 
 def given_out(plans: Mapping[str, Iterable[PlanTwin]], order: object) -> dict[str, list[str]]:
-    """Each plan given to one engine of a run, so that every plan is asked on some engine.
+    """Each plan given to one engine, so that a run of all of them asks every plan.
 
     Args:
         plans: engine -> its plans.
