@@ -288,10 +288,12 @@ def _answered(case: Case, runs: Runs, evidence: Evidence) -> bool:
 
 def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence: Evidence) -> None:
     """The row counts of a pack count for all cases of the pack that had a row to drop, because row counts do not tell
-    the cases apart."""
+    the cases apart. The counts of another query around the operator are left out: it may read its rows several times."""
     assert guarantee.accounting
     wanted = {case.id for case in cases}
     for pack, run in runs.packs:
+        if pack.cases[0].schedule.plan:
+            continue
         members = [c for c in pack.cases if c.id in wanted and any(a.behind for a in c.schedule.arrivals)]
         findings = list(guarantee.accounting(run))
         if members and findings:

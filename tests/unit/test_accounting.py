@@ -11,6 +11,7 @@ from conformance.judgement.reference import reference_traces
 from conformance.model import Advance, Case, Deliver, Event, Schedule
 from conformance.model.engine import EngineInfo
 from conformance.model.feature import Feature, limited
+from conformance.model.plan import PlanTwin
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -102,3 +103,10 @@ def test_counts_by_program_are_stored_and_older_ones_are_read():
     assert tables.runs_of(table, by_id).packs[0][1].counts == run.counts
     metadata = {**table.schema.metadata, tables.COUNTS: json.dumps([[[1, 1, 1, 0]]]).encode()}
     assert tables.runs_of(table.replace_schema_metadata(metadata), by_id).packs[0][1].counts == (StepCount(1, 1, 1, 0),)
+
+
+def test_the_counts_of_another_query_are_left_out():
+    """A sink that evaluates its rows twice has each late row counted twice."""
+    planned = Pack(tuple(PlanTwin("x", "another").perturbation.twin(case, 0) for case in PACK.cases))
+    mutant = load_engine("mutant:row-of-one-program-for-another")
+    assert judged(mutant, planned).verdict is Verdict.UNKNOWN
