@@ -114,7 +114,8 @@ def test_a_broken_promise_is_a_violated_cell_with_a_reduced_witness(broken):
     assert witness.guarantee == STABLE
     assert witness.base is not None
     assert len(witness.case.schedule.arrivals) == 2, "one element out of order, and one before it"
-    assert [(c.failed, c.runs) for c in witness.confirmations] == [(3, 3)]
+    of_each = {w.id: [(c.failed, c.runs) for c in w.confirmations] for w in witnesses.values() if w.guarantee == STABLE}
+    assert sorted(of_each.values()) == [[(1, 1)]] * (len(of_each) - 1) + [[(3, 3)]], "the first runs alone three times"
     assert mine[INTERLEAVE.id].verdict is Verdict.HOLDS, "interleaved keys keep their order"
     assert fold(mine.values()).verdict is Verdict.VIOLATED
 
