@@ -29,6 +29,7 @@ FEWER = 50
 """The same on an engine on which a case takes longer than SLOW seconds."""
 
 SLOW = 0.005
+"""Seconds."""
 
 FEW = 3
 """With at most this many elements, all combinations of simpler times, keys, values and bundles are candidates."""

@@ -4,8 +4,7 @@ in its step or later.
 The reference determines the expected output of a key. A key counts only under two conditions. Each of its elements is
 on time under every reading of *late*. No order that an engine may choose matters: the reference puts out the same
 values with the key's elements between two advances in reverse, with those of each bundle in reverse, and with the timers of one
-instant in reverse. So
-completeness accuses no engine over an order that nothing promises.
+instant in reverse. So completeness accuses no engine over an order that nothing promises.
 """
 
 from __future__ import annotations
