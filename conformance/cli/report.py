@@ -13,7 +13,7 @@ from conformance.cli.job import console as open_console
 from conformance.model.naming import unknown
 from conformance.results.report import load_report, report_names
 from conformance.results.results import Results
-from conformance.run.power import Power
+from conformance.run.power import read_powers
 from conformance.run.selftest import SelfTest
 
 MATRIX = "html"
@@ -63,7 +63,7 @@ def reports_to_write(command: Callable[..., None]) -> Callable[..., None]:
     "powers",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Show in the page what this `selftest --as ENGINE --json` found (repeat for several engines).",
+    help="Show in the page what this `selftest --as ENGINE --json` found (repeat for several files).",
 )
 def report_(
     results: tuple[Path, ...], kills: Path | None, powers: tuple[Path, ...], files: list[tuple[str, Path]]
@@ -76,7 +76,8 @@ def report_(
         if (kills or powers) and name == MATRIX:
             from reports import html
 
-            text = html.render(found, SelfTest.read(kills) if kills else None, [Power.read(path) for path in powers])
+            of_runs = [power for path in powers for power in read_powers(path)]
+            text = html.render(found, SelfTest.read(kills) if kills else None, of_runs)
         else:
             text = load_report(name).render(found)
         path.write_text(text, encoding="utf-8")

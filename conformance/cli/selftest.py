@@ -13,10 +13,13 @@ from conformance.cli.job import console as open_console
 from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.execution.kept import Kept, traces_folder
 from conformance.model.program import by_processing_time
-from conformance.plugins.registry import load_scenarios, mutant_ids, users_scenarios
-from conformance.run.power import Asked, power_of
+from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
+from conformance.run.power import Asked, Power, powers_of, write_powers
 from conformance.run.processes import available
 from conformance.run.selftest import selftest
+
+ALL = "all"
+"""In the place of an engine: every one."""
 
 CASES = 20
 """Number of cases that test each guarantee in the command."""
@@ -47,9 +50,11 @@ CASES = 20
 )
 @click.option(
     "--as",
-    "engine",
+    "engines",
     metavar="ENGINE",
-    help="Run every mutant on the cases and packs that this engine is given in a run, and say which seeded bugs that run would catch.",
+    multiple=True,
+    help="Run every mutant on the cases and packs that this engine is given in a run, and say which seeded bugs that run would catch "
+    f"(repeat for several; {ALL!r}: every engine).",
 )
 @click.option("--quick", is_flag=True, help="With --as: the cases and packs of `run --quick`.")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="With --as: as `run --share`.")
@@ -61,7 +66,7 @@ def selftest_(
     seeds: int,
     html: Path | None,
     as_json: Path | None,
-    engine: str | None,
+    engines: tuple[str, ...],
     quick: bool,
     share: float,
     all_packs: bool,
@@ -80,33 +85,29 @@ def selftest_(
     """
     from reports import kills
 
-    if not engine and (quick or all_packs or share < 1 or seed is not None):
+    if not engines and (quick or all_packs or share < 1 or seed is not None):
         raise click.UsageError(
             "--quick, --share, --all-packs and --seed say how an engine is run: give --as ENGINE too"
         )
-    if engine and html:
+    if engines and html:
         raise click.UsageError("--html is of the kill matrix; with --as, write --json, for `report --power`")
     console = open_console()
     some = load_scenarios(scenarios) if scenarios else users_scenarios()
-    if engine:
+    if engines:
         about = tuple(some or load_scenarios())
         if quick and not some:
             about = tuple(s for s in about if not by_processing_time(s.programs.values()))
         wanted, share = (QUICK, QUICK_SHARE) if quick else (wanted or RUN_CASES, share)
         asked = Asked(wanted, seed or 0, share, all_packs, brief=quick)
+        found_of: list[Power] = []
         with console.status("") if console.is_terminal else nullcontext() as status:
-            power = power_of(
-                engine,
-                about,
-                mutant_ids(),
-                asked,
-                status.update if status else lambda text: None,
-                available(),
-                Kept(traces_folder()),
-            )
-        kills.show_power(power, console)
+            said = status.update if status else lambda text: None
+            names = engine_ids() if ALL in engines else engines
+            for power in powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder())):
+                kills.show_power(power, console)
+                found_of.append(power)
         if as_json:
-            power.write(as_json)
+            write_powers(as_json, found_of)
         return
     with console.status("") if console.is_terminal else nullcontext() as status:
         update = status.update if status else lambda text: None

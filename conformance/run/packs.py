@@ -15,13 +15,14 @@ from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import halves, packs_of
 from conformance.execution.watched import GivenUp
 from conformance.generation.goals import promised
-from conformance.generation.plans import plan_twins
+from conformance.generation.plans import given_out, plan_twins
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Scenario, programs_of
+from conformance.plugins.registry import engine_ids, load_engine
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,12 @@ def choice_of(
     own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share, given=plans)
     planned = packs_of(own, can.largest_pack, broad=can.heavy)
     return Choice((*packs, *planned), total + len(planned), tuple(own))
+
+
+def plans_given_out(seed: int) -> dict[str, list[str]]:
+    """The plans (ids) that each engine (an id without a release) is given in a run. They come of all engines there are: what an engine
+    is asked does not depend on the other engines of a run."""
+    return given_out({name: load_engine(name).capabilities.plans for name in engine_ids()}, seed)
 
 
 KINDS = {"plain": 0.7, "typed": 0.1, "misfits": 0.1, "keys": 0.1}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from conformance.execution.kept import Kept
 from conformance.judgement.batches import cells_asked
@@ -17,17 +18,17 @@ from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
-from conformance.model.engine import Engine, EngineInfo
+from conformance.model.engine import Engine, EngineInfo, bare
 from conformance.model.perturbation import Perturbation
 from conformance.model.reading import json_of
 from conformance.model.runs import Pack
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine, mutant_engine
-from conformance.run.drawing import batches
-from conformance.run.packs import choice_of
+from conformance.run.drawing import BATCH, batches
+from conformance.run.packs import choice_of, plans_given_out
 from conformance.run.processes import answers
 
-SCHEMA = "conformance/power/1"
+SCHEMA = "conformance/power/2"
 
 VISIBLE = 50
 """Number of cases for each guarantee that decide whether an engine could show a mutant at all. If the run has more
@@ -74,69 +75,109 @@ class Power:
         """Number of mutants that the engine could show."""
         return len(self.caught) + len(self.missed)
 
-    def write(self, path: Path) -> None:
-        path.write_text(json.dumps({"schema": SCHEMA} | asdict(self), indent=1) + "\n", encoding="utf-8")
-
     @classmethod
-    def read(cls, path: Path) -> Power:
-        """Raises UnreadablePower for anything but a file that ``write`` wrote."""
-        data = json_of(path, UnreadablePower)
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise UnreadablePower(
-                f"{path} does not say the power of a run: write one with `selftest --as ENGINE --json`"
-            )
-        try:
-            found = {name: value for name, value in data.items() if name != "schema"}
-            caught = {str(mutant): (str(row[0]), str(row[1])) for mutant, row in found.pop("caught").items()}
-            missed, hidden = (tuple(map(str, found.pop(name))) for name in ("missed", "not_visible"))
-            return cls(**found | {"asked": Asked(**found["asked"])}, caught=caught, missed=missed, not_visible=hidden)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise UnreadablePower(f"{path} does not say the whole power of a run: {error!r}") from None
+    def from_json(cls, data: Mapping[str, Any]) -> Power:
+        found = dict(data)
+        caught = {str(mutant): (str(row[0]), str(row[1])) for mutant, row in found.pop("caught").items()}
+        missed, hidden = (tuple(map(str, found.pop(name))) for name in ("missed", "not_visible"))
+        return cls(**found | {"asked": Asked(**found["asked"])}, caught=caught, missed=missed, not_visible=hidden)
 
 
-def power_of(
-    name: str,
+def write_powers(path: Path, powers: Iterable[Power]) -> None:
+    data = {"schema": SCHEMA, "engines": [asdict(power) for power in powers]}
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def read_powers(path: Path) -> list[Power]:
+    """Raises UnreadablePower for anything but a file that ``write_powers`` wrote."""
+    data = json_of(path, UnreadablePower)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise UnreadablePower(f"{path} does not say the power of a run: write one with `selftest --as ENGINE --json`")
+    try:
+        return [Power.from_json(found) for found in data["engines"]]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UnreadablePower(f"{path} does not say the whole power of a run: {error!r}") from None
+
+
+def powers_of(
+    names: Iterable[str],
     scenarios: Iterable[Scenario],
     mutants: Iterable[str],
     asked: Asked,
     progress: Callable[[str], None] = lambda text: None,
     processes: int = 1,
     kept: Kept | None = None,
-) -> Power:
-    """The power of a run on the engine ``name`` with these options: every mutant runs on the cases and packs of that run, in so many
+) -> Iterator[Power]:
+    """The power of a run on each of the engines with these options: every mutant runs on the cases and packs of that run, in so many
     processes side by side. Cases that an earlier run drew are read from ``kept``."""
-    from conformance.generation.readings import exercised_by_any_reading
-
     scenarios, mutants = tuple(scenarios), list(mutants)
+    drawn = _Drawn(scenarios, asked, kept)
+    likely: dict[str, tuple[str, str]] = {}
+    for name in names:
+        power = _power_of(name, drawn, scenarios, mutants, asked, likely, progress, processes)
+        likely |= power.caught
+        yield power
+
+
+class _Drawn:
+    """The cases of runs with the same options, in batches. They are drawn once if they are one batch, which fits in memory."""
+
+    def __init__(self, scenarios: tuple[Scenario, ...], asked: Asked, kept: Kept | None) -> None:
+        from conformance.generation.readings import exercised_by_any_reading
+
+        self._scenarios, self._asked, self._kept = scenarios, asked, kept
+        self._exercised = exercised_by_any_reading(scenarios)
+        self._one: dict[int, list[list[Case]]] = {}
+
+    def batches(self, wanted: int) -> Iterable[list[Case]]:
+        if wanted > BATCH:
+            return batches(self._scenarios, wanted, self._asked.seed, self._exercised, self._kept)
+        if wanted not in self._one:
+            drawn = batches(self._scenarios, wanted, self._asked.seed, self._exercised, self._kept)
+            self._one[wanted] = list(drawn)
+        return self._one[wanted]
+
+
+def _power_of(
+    name: str,
+    drawn_cases: _Drawn,
+    scenarios: tuple[Scenario, ...],
+    mutants: list[str],
+    asked: Asked,
+    likely: Mapping[str, tuple[str, str]],
+    progress: Callable[[str], None],
+    processes: int,
+) -> Power:
+    """``likely``: mutant -> a guarantee that it broke on another engine, whose program is asked first."""
     engine = load_engine(name)
     info = EngineInfo(name, engine.title, engine.capabilities)
+    plans = [] if asked.brief else plans_given_out(asked.seed).get(bare(name), [])
     caught: dict[str, tuple[str, str]] = {}
     seen: set[str] = set()
     run = drawn = 0
-    exercised = exercised_by_any_reading(scenarios)
-    for cases in batches(scenarios, asked.wanted, asked.seed, exercised, kept):
-        choice = choice_of(cases, info.capabilities, scenarios, asked.share, asked.all_packs)
+
+    def visible(cases: list[Case], unseen: list[str]) -> set[str]:
+        """The mutants that the engine could show if it ran all packs of these cases."""
+        if not unseen:
+            return set()
+        taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
+        return {mutant for mutant, sees in zip(unseen, answers(taken.sees, unseen, processes), strict=True) if sees}
+
+    for cases in drawn_cases.batches(asked.wanted):
+        choice = choice_of(cases, info.capabilities, scenarios, asked.share, asked.all_packs, plans)
         run, drawn = run + len(choice.packs), drawn + choice.drawn
         bench = _Bench(scenarios, info, choice.packs)
-        taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
-
-        def tried(mutant: str) -> tuple[tuple[str, str] | None, bool]:
-            """A guarantee that the mutant breaks, and whether the engine could show the mutant."""
-            broken = bench.broken(mutant)  # noqa: B023
-            return broken, bool(broken) or (mutant not in seen and taken.sees(mutant))  # noqa: B023
-
         left = [mutant for mutant in mutants if mutant not in caught]
-        for mutant, (broken, visible) in zip(left, answers(tried, left, processes), strict=True):
+        tried = answers(lambda mutant: bench.broken(mutant, likely.get(mutant)), left, processes)  # noqa: B023
+        for mutant, broken in zip(left, tried, strict=True):
             if broken:
                 caught[mutant] = broken
-            elif visible:
-                seen.add(mutant)
-            progress(f"mutant {mutant}: {'caught' if mutant in caught else 'not caught'}")
+            progress(f"{name}: mutant {mutant}: {'caught' if broken else 'not caught'}")
+        seen |= visible(cases, [mutant for mutant in mutants if mutant not in caught and mutant not in seen])
     left = [mutant for mutant in mutants if mutant not in caught and mutant not in seen]
     if left and asked.wanted < VISIBLE:
-        for cases in batches(scenarios, VISIBLE, asked.seed, exercised, kept):
-            taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
-            seen |= {mutant for mutant, sees in zip(left, answers(taken.sees, left, processes), strict=True) if sees}
+        for cases in drawn_cases.batches(VISIBLE):
+            seen |= visible(cases, left)
     missed = tuple(mutant for mutant in mutants if mutant in seen and mutant not in caught)
     hidden = tuple(mutant for mutant in left if mutant not in seen)
     return Power(name, asked, run, drawn, caught, missed, hidden)
@@ -166,11 +207,11 @@ class _Bench:
         self._specified: dict[str, Traces] = {}
         self._reference = reference_traces(self._programs, info.capabilities.lateness)
 
-    def broken(self, mutant: str) -> tuple[str, str] | None:
-        """A guarantee that the mutant breaks in these packs, None if it breaks none."""
+    def broken(self, mutant: str, likely: tuple[str, str] | None = None) -> tuple[str, str] | None:
+        """A guarantee that the mutant breaks in these packs, None if it breaks none. The program of the ``likely`` one is asked first."""
         engine = self._reading(mutant_engine(mutant))
         runs: dict[str, Runs] = {}
-        for ref, part in self._in_turn():
+        for ref, part in self._in_turn(self._program_of(likely)):
             mine = runs.setdefault(ref, Runs())
             found = engine.run(part, self._programs)
             mine.add(part, found)
@@ -194,10 +235,16 @@ class _Bench:
         engine: Engine = load_engine(name).reading(self._info.capabilities.lateness)  # type: ignore[attr-defined]
         return engine
 
-    def _in_turn(self) -> Iterator[tuple[str, Pack]]:
-        """The first part of each program, then the second of each, and so on."""
-        for turn in zip_longest(*self._parts.values()):
-            yield from ((ref, part) for ref, part in zip(self._parts, turn, strict=True) if part)
+    def _program_of(self, row: tuple[str, str] | None) -> str:
+        found = (ref for ref, asked in self._asked.items() if any((s.id, g.id) == row for s, g, _ in asked))
+        return next(found, "")
+
+    def _in_turn(self, first: str = "") -> Iterator[tuple[str, Pack]]:
+        """All parts of the program ``first``, then the first part of each other program, then the second of each, and so on."""
+        yield from ((first, part) for part in self._parts.get(first, ()))
+        others = {ref: parts for ref, parts in self._parts.items() if ref != first}
+        for turn in zip_longest(*others.values()):
+            yield from ((ref, part) for ref, part in zip(others, turn, strict=True) if part)
 
     def _of_reference(self, ref: str) -> Traces:
         if ref not in self._specified:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.metadata import version
 
 from conformance.execution.kept import Kept
-from conformance.generation.plans import given_out
 from conformance.judgement.agreement import Agreement
 from conformance.model.engine import EngineInfo
-from conformance.model.plan import PlanTwin
 from conformance.model.values import digest as digest_of
-from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import DRIVING, harness_digest
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
@@ -30,6 +28,7 @@ from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
 from conformance.run.kept_checks import KeptChecks
 from conformance.run.options import Options
+from conformance.run.packs import plans_given_out
 from conformance.run.queues import Cases, queues, run_queue
 from conformance.run.turn import EngineOutcome, Shared, Turn
 
@@ -71,7 +70,7 @@ class Run:
         infos = [EngineInfo(e.id, e.title, e.capabilities) for e in map(load_engine, options.engines)]
         named = [[info.id for info in queue] for queue in queues(infos)]
         budget = Budget(options.budget, named)
-        plans = {} if options.brief else given_out(_plans(), options.seed)
+        plans = {} if options.brief else plans_given_out(options.seed)
         shared = Shared(
             options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget, plans
         )
@@ -155,8 +154,3 @@ class Run:
                 "engines": {o.info.id: {k: round(v, 2) for k, v in o.seconds.items()} | o.effort for o in outcomes},
             },
         )
-
-
-def _plans() -> dict[str, Sequence[PlanTwin]]:
-    """The plans of all engines there are: what an engine is asked does not depend on the other engines of a run."""
-    return {name: load_engine(name).capabilities.plans for name in engine_ids()}

@@ -7,9 +7,14 @@ from click.testing import CliRunner
 
 from conformance.cli.main import main
 from conformance.plugins.registry import load_scenarios
-from conformance.run.power import Asked, Power, UnreadablePower, power_of
+from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, write_powers
 
 VALUE_STATE = load_scenarios(["value-state"])
+
+
+def power_of(engine, scenarios, mutants, asked):
+    [power] = powers_of([engine], scenarios, mutants, asked)
+    return power
 
 
 @pytest.mark.parametrize(
@@ -39,16 +44,22 @@ def test_a_bug_that_the_chosen_packs_do_not_show_is_missed():
     assert power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, all_packs=True)).caught
 
 
+def test_what_one_engine_shows_is_asked_first_of_the_next_and_changes_no_answer():
+    mutants = ["clear-does-nothing", "state-lost-on-restart", "ttl-ignored"]
+    several = list(powers_of(["reference", "beam-fnapi"], VALUE_STATE, mutants, Asked(5)))
+    assert several == [power_of(name, VALUE_STATE, mutants, Asked(5)) for name in ("reference", "beam-fnapi")]
+
+
 def test_the_power_of_a_run_survives_its_file(tmp_path):
     power = Power("e", Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, ("b",), ("c",))
-    power.write(tmp_path / "p.json")
-    assert Power.read(tmp_path / "p.json") == power
+    write_powers(tmp_path / "p.json", [power, replace(power, engine="f")])
+    assert read_powers(tmp_path / "p.json") == [power, replace(power, engine="f")]
     (tmp_path / "p.json").write_text("{}")
     with pytest.raises(UnreadablePower):
-        Power.read(tmp_path / "p.json")
-    replace(power, asked=None).write(tmp_path / "p.json")
+        read_powers(tmp_path / "p.json")
+    write_powers(tmp_path / "p.json", [replace(power, asked=None)])
     with pytest.raises(UnreadablePower):
-        Power.read(tmp_path / "p.json")
+        read_powers(tmp_path / "p.json")
 
 
 def test_the_command_says_what_would_be_missed(tmp_path):
@@ -56,7 +67,7 @@ def test_the_command_says_what_would_be_missed(tmp_path):
     asked = ["selftest", "--as", "beam-fnapi", "--quick", "--scenario", "value-state", "--json", str(out)]
     said = CliRunner().invoke(main, asked)
     assert said.exit_code == 0, said.output
-    power = Power.read(out)
+    [power] = read_powers(out)
     assert power.asked == Asked(5, share=0.1, brief=True)
     assert f"would catch {len(power.caught)} of {power.visible} seeded bugs" in said.output.replace("\n", " ")
     assert CliRunner().invoke(main, ["selftest", "--quick"]).exit_code == 2
