@@ -191,16 +191,19 @@ def _alike(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule
 def same_in_each_step(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> bool:
     """Whether two traces of a program have the same emissions of each key in each step, in any order."""
     one, two, _ = _in_common_terms(program, left, right)
-    views = [
-        {key: Counter((s.position, s.content) for s in found) for key, found in seen.items()} for seen in (one, two)
-    ]
-    return views[0] == views[1]
+    return all(_by_step(one.get(key, [])) == _by_step(two.get(key, [])) for key in one.keys() | two.keys())
+
+
+def _by_step(found: Iterable[Seen]) -> Counter[tuple[int, str]]:
+    return Counter((seen.position, seen.content) for seen in found)
 
 
 def first_difference(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> str:
-    """The outputs of the first differing key in each of two traces, in a line."""
+    """The outputs of the first differing key in each of two traces, in a line. A key that differs only in the order within a step comes
+    last, because that order does not always count."""
     one, two, _ = _in_common_terms(program, left, right)
-    for key in sorted(one.keys() | two.keys()):
+    unlike = {key for key in one.keys() | two.keys() if _by_step(one.get(key, [])) != _by_step(two.get(key, []))}
+    for key in sorted(one.keys() | two.keys(), key=lambda key: (key not in unlike, key)):
         before, after = one.get(key, []), two.get(key, [])
         if before == after:
             continue

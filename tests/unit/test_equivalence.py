@@ -313,3 +313,15 @@ def test_the_first_difference_says_what_differs():
     assert said(one, replace(one, key="b")) == "key a gave 1 before, nothing after"
     assert said(one, replace(one, step=2)) == "key a gave 1 before, the same in other steps after"
     assert said(one, replace(one, event_time=6)) == "key a gave 1 before, the same at other event times after"
+
+
+def test_the_first_difference_is_more_than_an_order_where_a_key_has_more():
+    schedule = Schedule((Advance(0, 10), Deliver(1), Advance(2, 20)))
+
+    def said(left, right):
+        traces = [Trace.collect(Emission(key, value, 1) for key, value in found) for found in (left, right)]
+        return first_difference(Program(), (schedule, traces[0]), (schedule, traces[1]))
+
+    reordered, lost = [("a", 1), ("a", 2)], ("b", 3)
+    assert said([*reordered, lost], reordered[::-1]) == "key b gave 3 before, nothing after"
+    assert said(reordered, reordered[::-1]) == "key a gave 1, 2 before, 2, 1 after"
