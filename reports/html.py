@@ -15,7 +15,7 @@ from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.run.power import Power
 from conformance.run.selftest import SelfTest
-from reports import overview, picture, sections
+from reports import overview, picture, sections, types
 from reports.advice import known_advice
 from reports.cells import Cells
 from reports.grid import Grid
@@ -50,6 +50,8 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
         strengths=STRENGTH_LEGEND,
+        types=list(types.tables(grid)),
+        type_words=types.WORDS,
         changed=sections.changed(grid),
         other_cases=OTHER_CASES,
         engines=sections.engines(grid, powers),
