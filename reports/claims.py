@@ -61,6 +61,7 @@ def claim_lines(decision: Decision) -> Iterator[str]:
     if not decision.engines:
         yield f"    {decision.reason}" + (f" ({probed_on(decision)})" if decision.probed else "")
     for found in decision.engines:
+        yield from (f"    {found.answer.value} on {found.engine}: {told}" for told in found.answers)
         for cell in found.because:
             witness = f", {replay_command(cell.witness)}" if cell.witness else ""
             cases = f" in {cell.cases} cases" if cell.cases else ""

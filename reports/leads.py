@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.judgement.cell import Verdict
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
-from conformance.results.claims import catalogue
+from conformance.results.catalogue import catalogue
 from reports.advice import Advice, known_advice
 from reports.excerpts import source_of
 from reports.grid import Grid, Row

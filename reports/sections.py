@@ -9,8 +9,9 @@ from conformance.judgement.agreement import Agreement
 from conformance.judgement.stability import Stability
 from conformance.model.engine import bare
 from conformance.model.values import canonical
+from conformance.results.catalogue import Claim
 from conformance.results.changes import Change, Changes
-from conformance.results.claims import Answer, Claim, Decision, all_decisions
+from conformance.results.claims import Answer, Decision, OnEngine, all_decisions
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 from conformance.run.power import Power
@@ -124,7 +125,7 @@ class ClaimLine:
 
     Attributes:
         asked: (how, guarantee in words, name in links) of the guarantees that decide it.
-        engines: (answer, its look, (engine, name of its cell in links, number of cases, command) of each).
+        engines: (answer, its look, (engine, name of what decides in links, number of cases or the engine's own answer, command) of each).
     """
 
     claim: Claim
@@ -161,7 +162,6 @@ def claims(grid: Grid) -> ClaimsShown | None:
 
 
 def _claim_line(grid: Grid, decision: Decision) -> ClaimLine:
-    last = len(grid.runs) - 1
     claim = decision.claim
     asked = [
         (
@@ -177,7 +177,7 @@ def _claim_line(grid: Grid, decision: Decision) -> ClaimLine:
             answer.value,
             CLAIM_STYLES[answer],
             [
-                (on.engine, grid.anchor(last, on.because[0].row, on.engine), cases_in(on), shown_by(on))
+                (on.engine, _where(grid, on), "; ".join(on.answers) or cases_in(on), shown_by(on))
                 for on in decision.of(answer)
             ],
         )
@@ -185,6 +185,12 @@ def _claim_line(grid: Grid, decision: Decision) -> ClaimLine:
         if answer is not Answer.NOT_ASKED and decision.of(answer)
     ]
     return ClaimLine(claim, "" if decision.engines else decision.reason, probed_on(decision), asked, answered)
+
+
+def _where(grid: Grid, on: OnEngine) -> str:
+    """The name in links of what decides a claim on an engine of the last run."""
+    last = len(grid.runs) - 1
+    return grid.anchor(last, on.because[0].row, on.engine) if on.because else grid.engine_anchor(last, on.engine)
 
 
 @dataclass(frozen=True)

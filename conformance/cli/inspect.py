@@ -21,7 +21,8 @@ from conformance.model.feature import Feature
 from conformance.model.naming import unknown
 from conformance.model.scenario import Guarantee
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
-from conformance.results.claims import Answer, Claim, all_decisions, catalogue, counted
+from conformance.results.catalogue import Claim, catalogue
+from conformance.results.claims import Answer, all_decisions, counted
 from conformance.results.results import Results
 
 

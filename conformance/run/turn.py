@@ -31,7 +31,7 @@ from conformance.model.scenario import asked_by, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
-from conformance.results.claims import opposed
+from conformance.results.catalogue import opposed
 from conformance.results.record import LEFT_OUT
 from conformance.results.store import Store, file_name
 from conformance.results.witness import Witness

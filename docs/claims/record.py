@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from conformance.model.values import digest
-from conformance.results.claims import catalogue
+from conformance.results.catalogue import catalogue
 from engines.beam import prism_binary
 
 HERE = Path(__file__).parent

@@ -31,7 +31,8 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, FailOnce
 from conformance.model.trace import DRAIN
 from conformance.plugins.registry import load_scenarios
-from conformance.results.claims import all_decisions, opposed
+from conformance.results.catalogue import opposed
+from conformance.results.claims import all_decisions
 from conformance.run.run import Options, Run
 from reports.claims import claim_lines
 

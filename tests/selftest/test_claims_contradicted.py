@@ -10,14 +10,14 @@ from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.reference import reference_traces
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine
-from conformance.results import claims
+from conformance.results import catalogue, claims
 from conformance.results.claims import Answer
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 from conformance.run.selftest import judged
 from engines.reference import SPECIFIED
 
-CLAIMS = {claim.id: claim for claim in claims.catalogue()}
+CLAIMS = {claim.id: claim for claim in catalogue.catalogue()}
 
 MUTANTS = {
     "anomaly-detection": ("state-shared-across-keys",),

@@ -10,10 +10,11 @@ from conformance.model.case import Case
 from conformance.model.schedule import Advance, Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import digest
-from conformance.plugins.registry import engine_ids, load_scenarios, variant_ids
-from conformance.results import claims
+from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, variant_ids
+from conformance.results import catalogue, claims
 from conformance.results.baseline import Baseline
-from conformance.results.claims import Answer, Probed, UnusableClaims
+from conformance.results.catalogue import UnusableClaims
+from conformance.results.claims import Answer, Probed
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
@@ -58,7 +59,7 @@ def results(*cells, versions=None):
 
 
 def decided(how, *cells, probed=None, **more):
-    (claim,) = claims.read(HEAD + how)
+    (claim,) = catalogue.read(HEAD + how)
     (decision,) = claims.decide([claim], results(*cells, **more), probed or {})
     return decision
 
@@ -78,15 +79,15 @@ BY_BOTH = 'engines = ["both"]\ndecided_by = ["s/g", "s/h"]'
 
 
 def test_the_catalogue_has_claims_of_both_frameworks_and_every_way_to_decide_them():
-    found = claims.catalogue()
+    found = catalogue.catalogue()
     assert len(found) >= 60
     assert {claim.document.framework for claim in found} == {"spark", "beam"}
-    for way in claims.WAYS:
+    for way in catalogue.WAYS:
         assert any(getattr(claim, way) for claim in found)
 
 
 def test_quotes_are_short_and_official_documents_have_an_address_and_a_version():
-    for claim in claims.catalogue():
+    for claim in catalogue.catalogue():
         assert len(claim.quote.split()) < 40, claim.id
         if claim.document.official:
             assert claim.document.url.startswith("https://"), claim.id
@@ -95,14 +96,14 @@ def test_quotes_are_short_and_official_documents_have_an_address_and_a_version()
 
 def test_claims_name_guarantees_and_engines_that_there_are():
     there = {*engine_ids(), *variant_ids(), *(name.partition(":")[0] for name in engine_ids())}
-    assert unknown(claims.catalogue(), load_scenarios()) == []
-    for claim in claims.catalogue():
+    assert unknown(catalogue.catalogue(), load_scenarios()) == []
+    for claim in catalogue.catalogue():
         assert set(claim.engines) <= there, claim.id
 
 
 def test_claims_ask_every_scenario_that_was_measured():
     """So that the quotes of its guarantees are judged as the catalogue says. A scenario that was not measured yet needs no claim."""
-    asked = {condition.scenario for claim in claims.catalogue() for condition in claim.conditions}
+    asked = {condition.scenario for claim in catalogue.catalogue() for condition in claim.conditions}
     measured = {scenario for _, scenario, _, _ in Baseline.read(PROBES.parent / "measured.jsonl").cells}
     assert measured
     assert measured & {scenario.id for scenario in load_scenarios()} <= asked
@@ -113,7 +114,7 @@ def test_what_contradicts_a_claim_is_a_finding_with_a_script():
     text = (PROBES.parent / "findings.md").read_text(encoding="utf-8")
     findings = dict(re.findall(r"^\| (\d+) \|.*\| ([^|]*) \|$", text, re.MULTILINE))
     record = claims.probed()
-    for claim in claims.catalogue():
+    for claim in catalogue.catalogue():
         contradicted = claim.probe and record[claim.id].answer is Answer.CONTRADICTED
         assert claim.finding or not contradicted, claim.id
         if claim.finding:
@@ -122,15 +123,36 @@ def test_what_contradicts_a_claim_is_a_finding_with_a_script():
             assert ".py" in findings[claim.finding], claim.id
 
 
+def test_a_claim_that_a_query_is_refused_is_decided_by_the_engines_own_answer():
+    (claim,) = catalogue.read(HEAD + 'engines = ["x", "y", "z"]\nrefused = ["one", "two"]')
+    said = {"x": {"one": "refused: A", "two": "refused: B"}, "y": {"one": "accepted", "two": "refused: B"}, "z": {}}
+    run = results(*((engine, "g", U) for engine in said))
+    run.environment.update({engine: EngineRecord(answers=answered) for engine, answered in said.items()})
+    (decision,) = claims.decide([claim], run, {})
+    assert answers(decision) == {"x": Answer.CONFIRMED, "y": Answer.CONTRADICTED, "z": Answer.NOT_ASKED}
+    assert [found.answers for found in decision.engines] == [
+        ("one: refused: A", "two: refused: B"),
+        ("one: accepted",),
+        (),
+    ]
+    assert "    contradicted on y: one: accepted" in list(claim_lines(decision))
+
+
+def test_a_claim_about_refusals_names_queries_that_its_engines_are_asked():
+    for claim in catalogue.catalogue():
+        for name in claim.engines if claim.refused else ():
+            assert set(claim.refused) <= set(load_engine(name).questions), claim.id
+
+
 def test_a_guarantee_that_nobody_has_is_named():
-    found = claims.read(HEAD + BY_BOTH)
+    found = catalogue.read(HEAD + BY_BOTH)
     assert unknown(found, []) == ["s/g", "s/h"]
 
 
 def test_every_probe_was_run_as_it_is():
     """What is recorded was seen by these very scripts."""
     record = claims.probed()
-    asked = {claim.id: claim.probe for claim in claims.catalogue() if claim.probe}
+    asked = {claim.id: claim.probe for claim in catalogue.catalogue() if claim.probe}
     assert set(record) == set(asked)
     shared = (PROBES / "saying.py").read_text(encoding="utf-8")
     for name, probe in asked.items():
@@ -168,7 +190,7 @@ def test_the_cells_that_decide_are_named():
 
 
 def test_a_claim_speaks_of_variants_and_releases_of_its_engines():
-    (claim,) = claims.read(HEAD + BY_BOTH)
+    (claim,) = catalogue.read(HEAD + BY_BOTH)
     assert all(map(claim.speaks_of, ["spark-tws", "spark-tws:other", "spark-tws@4.1.4", "spark-native:count"]))
     assert not any(map(claim.speaks_of, ["spark-tws-pandas", "spark-native:window", "reference"]))
 
@@ -206,7 +228,7 @@ def test_a_probe_counts_for_the_version_that_it_ran_on():
 
 @pytest.mark.parametrize(("engine", "shown"), [("spark-tws@4.3.0", True), ("spark-tws", True), ("beam-direct", False)])
 def test_what_contradicts_by_holding_has_the_witness_against_its_opposite(engine, shown):
-    (claim,) = claims.read(HEAD + 'engines = ["both"]\ndecided_by = ["not s/g"]')
+    (claim,) = catalogue.read(HEAD + 'engines = ["both"]\ndecided_by = ["not s/g"]')
     found = results((engine.replace("beam-direct", "spark-tws"), "g", H))
     case = Case("s", "p", Schedule((Advance(0, 1), Advance(1, 2))))
     found.witnesses["abc"] = Witness("not-g", "", case, None, engine, {}, "", Trace(()), Trace(()))
@@ -220,7 +242,7 @@ def test_what_contradicts_by_holding_has_the_witness_against_its_opposite(engine
 def test_the_guarantees_whose_opposite_is_claimed_have_one():
     """A predicate decides them."""
     scenarios = {scenario.id: scenario for scenario in load_scenarios()}
-    rows = {row for engine in [*engine_ids(), *variant_ids()] for row in claims.opposed(engine)}
+    rows = {row for engine in [*engine_ids(), *variant_ids()] for row in catalogue.opposed(engine)}
     assert rows
     for scenario, guarantee in rows:
         assert f"not-{guarantee}" in scenarios[scenario].askable
@@ -235,7 +257,7 @@ def test_the_quotes_of_users_own_scenarios_are_claims_too():
     found = results(("beam-direct", "g", V), ("spark-tws", "g", V), ("reference", "g", H))
     (claim,) = claims.quoted(found, ())
     assert (claim.quote, claim.engines) == ("as it says", ("beam-direct",))
-    assert claims.quoted(found, claims.read(HEAD + BY_BOTH)) == []
+    assert claims.quoted(found, catalogue.read(HEAD + BY_BOTH)) == []
 
 
 @pytest.mark.parametrize(
@@ -256,4 +278,4 @@ def test_the_quotes_of_users_own_scenarios_are_claims_too():
 )
 def test_a_catalogue_that_cannot_be_used_is_refused(how, wrong):
     with pytest.raises(UnusableClaims, match=wrong):
-        claims.read(HEAD + how)
+        catalogue.read(HEAD + how)

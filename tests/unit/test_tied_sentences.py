@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.plugins.registry import engine_ids, load_scenarios, variant_ids
-from conformance.results import claims
+from conformance.results import catalogue
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -111,7 +111,7 @@ def test_every_advice_is_about_guarantees_that_there_are():
 def test_every_script_of_the_docs_is_linked_from_a_page_or_decides_a_claim():
     """A script that nothing is tied to is of no use."""
     linked = {Path(link).name for name in PAGES for link in LINK.findall((DOCS / name).read_text(encoding="utf-8"))}
-    decide = {f"{claim.probe}.py" for claim in claims.catalogue() if claim.probe}
+    decide = {f"{claim.probe}.py" for claim in catalogue.catalogue() if claim.probe}
     scripts = {path.name for folder in ("findings", "claims") for path in (DOCS / folder).glob("*.py")}
     assert sorted(scripts - linked - decide - {"record.py", "saying.py"}) == []
 
