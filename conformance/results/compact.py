@@ -18,6 +18,8 @@ SHARED = ("texts", "circumstances", "versions", "schedules", "traces")
 """What a file has once."""
 
 ROW = ("scenario", "guarantee", "engine", "program", "subject", "claimed")
+SAID = ("verdict", "reason", "notes")
+"""What most cells of a row say alike. Where they do, the row says it once as "usual", and those cells have no verdict of their own."""
 COUNTS = ("cases", "timelines", "violations", "inapplicable", "lost")
 PLAIN_CELL: dict[str, Json] = dict.fromkeys(COUNTS, 0) | {"witness": "", "intermittent": ""}
 """What a cell says where the file says nothing."""
@@ -69,7 +71,7 @@ def compact(data: dict[str, Json]) -> dict[str, Json]:
     """
     pool = _Pool()
     parts = {
-        "rows": _grouped(ROW, "cells", data["cells"], lambda cell, _: _cell(cell, pool)),
+        "rows": [_shortened(r) for r in _grouped(ROW, "cells", data["cells"], lambda cell, _: _cell(cell, pool))],
         "stability": _grouped(PROGRAM, "under", data["stability"], lambda found, row: _stable(found, row, pool)),
         "agreements": _pairs(data["agreements"], pool),
         "replays": data["replays"],
@@ -84,7 +86,7 @@ def plain(data: Json) -> Json:
     """The plain form of a file that fits its schema.
 
     Raises:
-        Contradiction: the file speaks of an entry that it does not have, or has more grades than equivalences.
+        Contradiction: the file speaks of an entry that it does not have, has more grades than equivalences, or has a cell without a verdict.
     """
 
     def entry(name: str, place: Json) -> Json:
@@ -147,6 +149,19 @@ def _cell(cell: Json, pool: _Pool) -> Json:
     )
 
 
+def _shortened(row: Json) -> Json:
+    """A row that says once what most of its cells say."""
+    said = [{name: cell[name] for name in SAID if name in cell} for cell in row["cells"].values()]
+    usual = max(said, key=said.count)
+    if said.count(usual) < 2:
+        return row
+    cells = {
+        perturbation: {n: v for n, v in cell.items() if n not in SAID} if mine == usual else cell
+        for (perturbation, cell), mine in zip(row["cells"].items(), said, strict=True)
+    }
+    return row | {"usual": usual, "cells": cells}
+
+
 def _reason(cell: Mapping[str, Json]) -> Json:
     return held(cell["cases"], cell["timelines"]) if cell["verdict"] == "holds" and cell["cases"] else None
 
@@ -154,7 +169,10 @@ def _reason(cell: Mapping[str, Json]) -> Json:
 def _plain_cells(rows: Iterable[Json], entry: Swap) -> Iterator[Json]:
     for row in rows:
         head = {name: row[name] for name in ROW}
-        for perturbation, found in row["cells"].items():
+        for perturbation, own in row["cells"].items():
+            found = row.get("usual", {}) | own if "verdict" not in own else own
+            if "verdict" not in found:
+                raise Contradiction(f"a cell of {'/'.join(head.values())} has no verdict")
             cell = head | {"perturbation": perturbation} | PLAIN_CELL | found
             yield cell | {
                 "reason": entry("texts", found["reason"]) if "reason" in found else _reason(cell) or "",

@@ -201,6 +201,9 @@ def test_a_file_has_a_line_for_a_row_and_evidence_once(tmp_path):
     lines = [line.strip(",") for line in (tmp_path / "r.json").read_text().splitlines()]
     assert all(_told(row) in lines for row in data["rows"])
     assert "reason" in data["rows"][2]["cells"]["finer"]
+    assert data["rows"][0]["usual"]["verdict"] == "holds"
+    assert not any("verdict" in cell for cell in data["rows"][0]["cells"].values())
+    assert ["usual" in row for row in data["rows"][1:]] == [False] * 3
     for shared in data["shared"].values():
         assert len({json.dumps(entry) for entry in shared}) == len(shared)
 
@@ -236,6 +239,7 @@ def _told(row):
         (lambda data: data["witnesses"][WITNESS.id].update(guarantee="other"), "is not of the cell"),
         (lambda data: data["rows"].append(data["rows"][0]), "has the cell e/s/g/as drawn twice"),
         (lambda data: cell_of(data).pop("cases"), "holds without a case"),
+        (lambda data: cell_of(data).pop("verdict"), "has no verdict"),
         (lambda data: data["environment"]["e"].update(lateness={}), "'global window' is a required property"),
         (lambda data: data["agreements"][0]["pairs"][0].update(agreed=["alike"]), "at agreements/0/pairs/0/agreed/0"),
         (lambda data: data["scenarios"]["s"]["guarantees"].clear(), "it speaks of the guarantee s/g"),
