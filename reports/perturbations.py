@@ -29,7 +29,8 @@ def counts(cell: MatrixCell) -> str:
 
 
 def told(cells: Iterable[MatrixCell]) -> list[Part]:
-    """The cells of a row, in the order of ``Verdict``."""
+    """The cells of a row, in the order of ``Verdict``. Several that have no case and one reason are not named: they are all of the row's."""
+    cells = list(cells)
     lines: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         reason = cell.reason if cell.verdict in (Verdict.UNKNOWN, Verdict.ERROR) else ""
@@ -38,6 +39,8 @@ def told(cells: Iterable[MatrixCell]) -> list[Part]:
         line = lines.setdefault((cell.verdict.value, reason), [])
         numbers = f" {counts(cell)}" if cell.cases else ""
         line.append(cell.perturbation + numbers + (f" ({cell.inapplicable} apart)" if cell.inapplicable else ""))
+    if len(lines) == 1 and len(cells) > 1 and not any(cell.cases or cell.inapplicable for cell in cells):
+        lines = {place: [f"all {len(cells)}"] for place in lines}
     order = [verdict.value for verdict in Verdict]
     return [
         Part(word, reason, ", ".join(names))
