@@ -57,9 +57,21 @@ pack has bundles for its other cases. ``model.Arrival`` defines late and at the 
 ms off either of the two watermarks counts."""
 
 
+KEPT = 200_000
+"""Number of cases whose circumstances are kept, because several guarantees and several engines ask for the same cases."""
+
+_known: dict[tuple[str, bool], frozenset[str]] = {}
+
+
 def coverage(program: Program, case: Case) -> frozenset[str]:
     """The circumstances of a case, a subset of CIRCUMSTANCES."""
-    return frozenset(itertools.chain(_of_elements(case.schedule), _of_steps(program, case.schedule)))
+    place = case.digest, bool(program.timers)
+    if (found := _known.get(place)) is None:
+        if len(_known) > KEPT:
+            _known.clear()
+        found = frozenset(itertools.chain(_of_elements(case.schedule), _of_steps(program, case.schedule)))
+        _known[place] = found
+    return found
 
 
 def counters(program: Program, cases: Iterable[Case]) -> dict[str, int]:

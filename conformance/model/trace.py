@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,3 +75,10 @@ class Trace:
     @classmethod
     def from_json(cls, data: Json) -> Trace:
         return cls(tuple(Emission(*emission) for emission in data))
+
+    @classmethod
+    def of_text(cls, text: str) -> Trace:
+        """The trace of a ``text``, which is not made anew."""
+        found = cls.from_json(json.loads(text))
+        found.__dict__["text"] = text
+        return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from conformance.judgement.coverage import CIRCUMSTANCES
 from conformance.judgement.verdict import held
-from conformance.model.values import Json
+from conformance.model.values import Json, canonical
 
 SHARED = ("texts", "circumstances", "versions", "schedules", "traces")
 """What a file has once."""
@@ -57,6 +57,9 @@ class _Pool:
             self.place("circumstances", name)
 
     def place(self, name: str, entry: Json) -> int:
+        if name == "traces":
+            # Traces come in one spelling from files, and as programs spell their output from this process.
+            entry = json.loads(canonical(entry))
         found = self._places.setdefault((name, json.dumps(entry)), len(self.lists[name]))
         if found == len(self.lists[name]):
             self.lists[name].append(entry)

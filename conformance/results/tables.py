@@ -102,7 +102,7 @@ def run_table(cases: Iterable[Case], runs: Runs) -> pa.Table:
     rows = []
     for case in cases:
         trace = runs.traces.get(case.id)
-        emissions = None if trace is None else json.dumps(trace.to_json(), separators=(",", ":"), ensure_ascii=False)
+        emissions = None if trace is None else trace.text
         lost, fault = runs.lost.get(case.id), runs.faults.get(case.id)
         touched = case.id not in runs.untouched
         rows.append((case.id, family(case), packs.get(case.id), emissions, not touched, lost, fault))
@@ -118,7 +118,7 @@ def runs_of(table: pa.Table, cases: Mapping[str, Case]) -> Runs:
     for row in zip(*(table.column(name).to_pylist() for name in TRACES.names), strict=True):
         case, _, pack, emissions, untouched, lost, fault = row
         if emissions is not None:
-            runs.traces[case] = Trace.from_json(json.loads(emissions))
+            runs.traces[case] = Trace.of_text(emissions)
         if pack is not None:
             packs.setdefault(pack, []).append(cases[case])
         if untouched:
@@ -161,7 +161,7 @@ def pack_run_of(table: pa.Table, pack: Pack) -> PackRun:
 def traces_of(table: pa.Table) -> dict[str, Trace]:
     """The traces of a table by case id."""
     given = zip(table.column("case").to_pylist(), table.column("emissions").to_pylist(), strict=True)
-    return {case: Trace.from_json(json.loads(emissions)) for case, emissions in given if emissions is not None}
+    return {case: Trace.of_text(emissions) for case, emissions in given if emissions is not None}
 
 
 def check_table(checked: Checked) -> pa.Table:

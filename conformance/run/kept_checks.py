@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import pyarrow as pa
 
 from conformance.execution.kept import Kept
+from conformance.judgement.agreement import Agreement
 from conformance.judgement.batches import Checked, check
 from conformance.judgement.evidence import ReferenceTraces, Runs
 from conformance.judgement.stability import Stability, twins_asked
@@ -22,13 +23,14 @@ from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.plugins.source import JUDGING, Untold, harness_digest, judged_digest
 from conformance.results import tables
+from conformance.results.store import Store
 
-CHECKS = "checks"
-"""A kind of kept files."""
+CHECKS, AGREEMENTS = "checks", "agreements"
+"""Kinds of kept files."""
 
 
 class KeptChecks:
-    """Checks scenario by scenario, or reads what an earlier check of the same scenario, cases and traces found."""
+    """Checks scenario by scenario, and compares engines, or reads what an earlier run found on the same scenario, cases and traces."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
@@ -64,6 +66,32 @@ class KeptChecks:
                 known = read(table)
             found[scenario.id] = known
         return _together(found.values())
+
+    def agreements(
+        self,
+        scenarios: Sequence[Scenario],
+        infos: Sequence[EngineInfo],
+        store: Store,
+        found: Callable[[], list[Agreement]],
+    ) -> list[Agreement]:
+        """How far engines agree: what an earlier run ``found`` on the same cases and traces, else what is found now."""
+        judged = [self._digest(scenario) for scenario in scenarios]
+        if not all(judged):
+            return found()
+        about = hashlib.sha256()
+        for path in (f for i in infos for n in store.batches for f in (store.handed(i.id, n), store.traces(i.id, n))):
+            about.update(path.read_bytes() if path.exists() else b"")
+        read_as = [[info.id, repr(info.capabilities.lateness), info.adapter] for info in infos]
+        name = f"{AGREEMENTS}/{digest([self._judge, judged, read_as])}-{about.hexdigest()[:24]}"
+        data = self._kept.data(name)
+        try:
+            known = None if data is None else [Agreement.from_json(one) for one in data]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            known = None
+        if known is None:
+            known = found()
+            self._kept.keep_data(name, [agreement.to_json() for agreement in known])
+        return known
 
     @cached_property
     def _judge(self) -> list[str]:

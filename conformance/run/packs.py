@@ -51,9 +51,21 @@ def choice_of(
     share: float,
     all_packs: bool,
     plans: Collection[str] = (),
+    known: tuple[list[Pack], int] | None = None,
 ) -> Choice:
     """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
-    the engine's budget decides, of which the choice uses this ``share``. ``plans`` (ids) are asked in any case."""
+    the engine's budget decides, of which the choice uses this ``share``. ``plans`` (ids) are asked in any case. ``known``: what
+    ``selected`` gives, if that is known."""
+    packs, drawn = known or selected(cases, can, scenarios, share, all_packs)
+    own = plan_twins(tuple(packs), can, programs_of(scenarios), every=all_packs, share=share, given=plans)
+    planned = packs_of(own, can.largest_pack, broad=can.heavy)
+    return Choice((*packs, *planned), drawn + len(planned), tuple(own))
+
+
+def selected(
+    cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
+) -> tuple[list[Pack], int]:
+    """The packs that an engine runs of the cases of a batch, and how many packs were drawn."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
     asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
@@ -70,9 +82,7 @@ def choice_of(
 
             drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share * part)
         packs += drawn
-    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share, given=plans)
-    planned = packs_of(own, can.largest_pack, broad=can.heavy)
-    return Choice((*packs, *planned), total + len(planned), tuple(own))
+    return packs, total
 
 
 def plans_given_out(seed: int) -> dict[str, list[str]]:

@@ -27,6 +27,7 @@ from conformance.run.drawing import Drawing, Drawn
 from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
 from conformance.run.kept_checks import KeptChecks
+from conformance.run.kept_choices import KeptChoices
 from conformance.run.options import Options
 from conformance.run.packs import plans_given_out
 from conformance.run.queues import Cases, queues, run_queue
@@ -46,9 +47,9 @@ class Run:
         if options.traces:
             beside, out = options.traces_beside, options.traces_out
             self.kept = Kept(options.traces, beside, out, report=lambda line: on_event(Unusable(line)))
-        kept = KeptChecks(self.kept) if self.kept and not options.fresh else None
+        self.kept_checks = KeptChecks(self.kept) if self.kept and not options.fresh else None
         self.checks = Checks(
-            options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"), kept=kept
+            options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"), kept=self.kept_checks
         )
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
@@ -71,8 +72,9 @@ class Run:
         named = [[info.id for info in queue] for queue in queues(infos)]
         budget = Budget(options.budget, named)
         plans = {} if options.brief else plans_given_out(options.seed)
+        choices = KeptChoices(self.kept, options.scenarios) if self.kept else None
         shared = Shared(
-            options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget, plans
+            options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget, plans, choices
         )
         turns = {name: Turn(name, shared) for name in options.engines}
         in_queues = [[turns[name] for name in queue] for queue in named]
@@ -117,7 +119,13 @@ class Run:
         compared = [
             o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.native_operator) or i.compared)
         ]
-        return agreements_of(self.options.scenarios, compared, self.store, self.checks)
+
+        def found() -> list[Agreement]:
+            return agreements_of(self.options.scenarios, compared, self.store, self.checks)
+
+        if not self.kept_checks:
+            return found()
+        return self.kept_checks.agreements(self.options.scenarios, compared, self.store, found)
 
     def _results(self, outcomes: list[EngineOutcome], drawn: Drawn, drawing: float, started: float) -> Results:
         options = self.options

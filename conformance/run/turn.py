@@ -39,6 +39,7 @@ from conformance.run.budget import Budget, most_telling_first
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
+from conformance.run.kept_choices import KeptChoices
 from conformance.run.options import Options, Part
 from conformance.run.packs import Choice, Processes, choice_of, run_packs
 
@@ -69,7 +70,8 @@ class EngineOutcome:
 @dataclass(frozen=True)
 class Shared:
     """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier
-    runs, ``plans`` the plans (ids) that each engine (an id without a release) is given."""
+    runs, ``plans`` the plans (ids) that each engine (an id without a release) is given, ``choices`` the packs chosen in
+    earlier runs."""
 
     options: Options
     store: Store
@@ -80,6 +82,7 @@ class Shared:
     kept: Kept | None = None
     budget: Budget = field(default_factory=lambda: Budget(None, ()))
     plans: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    choices: KeptChoices | None = None
 
 
 class Turn:
@@ -242,7 +245,9 @@ class Turn:
         if self._chosen is None or self._chosen[0] != batch:
             options, cases = self._options, self._store.read_cases(batch)
             share, every, plans = options.share, options.all_packs, self._run.plans.get(bare(self.info.id), ())
-            self._chosen = batch, choice_of(cases, self.info.capabilities, options.scenarios, share, every, plans)
+            known = self._run.choices.selected(self.info, cases, share, every) if self._run.choices else None
+            choice = choice_of(cases, self.info.capabilities, options.scenarios, share, every, plans, known)
+            self._chosen = batch, choice
         return self._chosen[1]
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
+from conformance.run import kept_checks, kept_choices, run
 from conformance.run.hosts import Hosts
 from conformance.run.run import Options, Run
 
@@ -38,9 +39,13 @@ def refuse(*_):
 
 
 def test_a_run_with_nothing_new_starts_no_engine_and_finds_the_same(options, first, monkeypatch, tmp_path):
+    """Nor does it choose packs, check traces or compare engines again."""
     Run(options).execute()  # answers in doubt are asked for once more
     for name in ("open", "open_beside", "open_again"):
         monkeypatch.setattr(Hosts, name, refuse)
+    monkeypatch.setattr(kept_choices, "selected", refuse)
+    monkeypatch.setattr(kept_checks, "check", refuse)
+    monkeypatch.setattr(run, "agreements_of", refuse)
     again = Run(replace(options, out=tmp_path)).execute()
     assert any(cell.verdict is Verdict.VIOLATED for cell in first.cells)
     assert told(again) == told(first)
