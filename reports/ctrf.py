@@ -61,7 +61,7 @@ def render(runs: Sequence[Results]) -> str:
             "extra": {"engines": versions, "partial": results.run.partial, "cases": results.run.cases_digest},
         },
     }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _test(results: Results, row: Folded, cells: Sequence[MatrixCell]) -> Json:
