@@ -24,7 +24,7 @@ class UnusableAdvice(ValueError):
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice on some violated guarantees ("scenario/guarantee") on some engines (patterns of ids)."""
+    """Advice on some violated guarantees (patterns of "scenario/guarantee") on some engines (patterns of ids)."""
 
     cause: str
     engines: tuple[str, ...]
@@ -32,7 +32,11 @@ class Advice:
     text: str
 
     def about(self, row: Row, engine: str) -> bool:
-        return "/".join(row) in self.guarantees and any(fnmatchcase(bare(engine), pattern) for pattern in self.engines)
+        return _fits("/".join(row), self.guarantees) and _fits(bare(engine), self.engines)
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def read_advice(path: Path) -> list[Advice]:
