@@ -32,18 +32,23 @@ Promised = Mapping[tuple[str, str], Collection[str]]
 """(scenario, guarantee) -> the perturbations (ids, "" for cases as drawn) under which the guarantee is to be put to the test."""
 
 
-def chosen(packs: list[Pack], budget: Budget, tested: Tested, promised: Promised, share: float = 1.0) -> list[Pack]:
+def chosen(
+    packs: list[Pack], budget: Budget, tested: Tested, promised: Promised, share: float = 1.0, whole: bool = False
+) -> list[Pack]:
     """The packs that an engine runs, in the order of ``packs``, each with the cases that the engine runs of it.
 
     A twin is left out where its base is. If the cases exceed the budget, those that serve no target come last. At least one pack is run.
 
     Args:
         share: fraction of the budget's seconds.
+        whole: put each guarantee to the test that some pack puts to the test, whatever that takes.
     """
     if budget.seconds == inf:
         return packs
     found = _Content(packs, budget, tested, promised)
     kept = _cover(packs, budget, found, budget.seconds * share)
+    if whole:
+        _complete(packs, budget, found, kept)
     there = [
         Pack(tuple(case for case in packs[number].cases if found.home[case.base or case.id] in kept))
         for number in sorted(kept)
@@ -153,6 +158,24 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
         elif gain <= 0:
             late.append((0.0, numbers))
     return kept or ({0} if packs else set())
+
+
+def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]) -> None:
+    """Adds the packs for guarantees that no pack in ``kept`` puts to the test: the one that serves most of them for its seconds first."""
+    every = {aim for part in found.parts for counts in part.values() for aim in counts if aim[2] == TOTAL}
+    offers = {offer for number in range(len(packs)) for offer in _offers(number, found.parts)}
+    lacking = every - found.of(kept, ()).keys()
+    while lacking:
+        worth: list[tuple[float, list[int], set[Aim]]] = []
+        for offer in offers:
+            new = offer - kept
+            if serves := lacking & found.of(new, kept).keys():
+                worth.append((-len(serves) / sum(cost_of(packs[n], budget) for n in new), sorted(new), serves))
+        if not worth:
+            return
+        _, best, served = min(worth, key=lambda one: one[:2])
+        kept |= set(best)
+        lacking -= served
 
 
 def _value(number: int, least: int) -> float:

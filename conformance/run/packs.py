@@ -80,7 +80,8 @@ def selected(
         if drawn and not all_packs:
             from conformance.generation.readings import exercised_by_any_reading
 
-            drawn = chosen(drawn, can.packs, exercised_by_any_reading(scenarios), promises, share * part)
+            tested = exercised_by_any_reading(scenarios)
+            drawn = chosen(drawn, can.packs, tested, promises, share * part, whole=share >= 1)
         packs += drawn
     return packs, total
 

@@ -51,6 +51,20 @@ def test_what_the_first_packs_put_to_the_test_often_enough_is_not_run_again():
     assert len(choice(packs, share=0.01)) == 1, "never none"
 
 
+def test_in_a_full_run_an_engine_is_asked_for_every_guarantee_whatever_that_takes():
+    rare = case(2_000)
+    packs = [Pack(tuple(several(1_000, 4))), Pack(tuple(several(3_000, 4))), Pack((rare,))]
+    costly = replace(BUDGET, seconds=10, step=100)
+
+    def tested(cases):
+        return [frozenset({"rare" if c == rare else "g"}) for c in cases]
+
+    both = chosen(packs, costly, tested, PROMISED, whole=True)
+    assert packs[2] in both
+    assert len(both) == 2, "one of the packs for the other guarantee"
+    assert len(chosen(packs, costly, tested, PROMISED)) == 1
+
+
 def test_a_guarantee_that_nothing_else_puts_to_the_test_comes_before_more_cases():
     rare = case(2_000)
     packs = [Pack(tuple(several(1_000, 4))), Pack(tuple(several(3_000, 4))), Pack((rare,))]
