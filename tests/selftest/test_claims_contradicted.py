@@ -95,7 +95,9 @@ WAYS = {
 """Claim -> a way in which its sentence is false -> a mutant of which it is false in that way."""
 
 OTHERWISE = {
-    claim.id: f"the probe {claim.probe} decides it, which asks no mutant" if claim.probe else claim.not_decidable
+    claim.id: (claim.probe or claim.refused)
+    and "a probe, or an answer of the engine, decides it"
+    or claim.not_decidable
     for claim in CLAIMS.values()
     if not claim.conditions
 }
