@@ -95,9 +95,7 @@ WAYS = {
 """Claim -> a way in which its sentence is false -> a mutant of which it is false in that way."""
 
 OTHERWISE = {
-    claim.id: (claim.probe or claim.refused)
-    and "a probe, or an answer of the engine, decides it"
-    or claim.not_decidable
+    claim.id: claim.not_decidable or "a probe, or an answer of the engine itself, decides it: it asks no mutant"
     for claim in CLAIMS.values()
     if not claim.conditions
 }
