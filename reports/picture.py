@@ -285,7 +285,7 @@ def said(emission: Emission) -> str:
     if emission.error:
         return f"stopped: {emission.error}"
     if isinstance(emission.value, dict):
-        return ", ".join(f"{name} {_plain(value)}" for name, value in emission.value.items())
+        return ", ".join(f"{name} {_plain(value)}" for name, value in sorted(emission.value.items()))
     return _plain(emission.value)
 
 
