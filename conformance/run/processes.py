@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -33,10 +34,16 @@ def answers(work: Callable[[Item], Answer], items: Iterable[Item], processes: in
         return
     _work = work
     try:
-        with multiprocessing.get_context("fork").Pool(min(processes, len(items))) as pool:
+        with multiprocessing.get_context("fork").Pool(min(processes, len(items)), _begin) as pool:
             yield from pool.imap(_do, items)
     finally:
         _work = None
+
+
+def _begin() -> None:
+    """The first process alone answers signals: it ends the others, which then have nothing to say."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _do(item: Any) -> Any:
