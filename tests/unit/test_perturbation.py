@@ -181,7 +181,7 @@ def test_other_seeds_give_other_twins(perturbation):
     steps = [Advance(0, 10), bundle(), bundle(), *slots, Advance(0, 3_000), bundle(), bundle(), *slots]
     case = Case("s", "p", renumbered([*steps, Advance(0, 8_000), *slots, Advance(0, 99_000)]))
     found = {twin.digest for seed in range(200) if (twin := perturbation.twin(case, seed))}
-    assert (len(found) == 1) is (perturbation in {REVERSE, MERGE, SINGLES, REPARTITION})
+    assert (len(found) == 1) is (perturbation in {REVERSE, MERGE, SINGLES, REPARTITION, SHIFT_TIMES})
 
 
 @given_twins(*PERTURBATIONS)
@@ -440,3 +440,11 @@ def test_a_case_whose_bundle_is_empty_has_no_twin(perturbation):
     other = _case(Advance(0, 10), Deliver(1), Deliver(2, _events("a")), Advance(3, 90))
     answers = {tuple(bool(perturbation.twin(c, seed)) for c in (case, other)) for seed in range(30)}
     assert answers == {(False, True)}
+
+
+def test_times_of_several_bundles_are_shifted_past_what_32_bits_of_seconds_hold():
+    """One run then shows what is cut there, and what is cut at 32 bits of milliseconds."""
+    steps = [Advance(0, 10), Deliver(0, (Event("e1", "a", None, 11),)), Deliver(0), Advance(0, 99_000)]
+    for seed in range(5):
+        twin = SHIFT_TIMES.twin(Case("s", "p", renumbered(steps)), seed)
+        assert min(arrival.event.event_time for arrival in twin.schedule.arrivals) > 2**31 * 1000
