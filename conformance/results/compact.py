@@ -57,12 +57,11 @@ class _Pool:
             self.place("circumstances", name)
 
     def place(self, name: str, entry: Json) -> int:
-        if name == "traces":
-            # Traces come in one spelling from files, and as programs spell their output from this process.
-            entry = json.loads(canonical(entry))
-        found = self._places.setdefault((name, json.dumps(entry)), len(self.lists[name]))
+        # Traces come in one spelling from files, and as programs spell their output from this process.
+        spelled = canonical(entry) if name == "traces" else json.dumps(entry)
+        found = self._places.setdefault((name, spelled), len(self.lists[name]))
         if found == len(self.lists[name]):
-            self.lists[name].append(entry)
+            self.lists[name].append(json.loads(spelled))
         return found
 
 

@@ -23,8 +23,10 @@ from conformance.model.perturbation import Perturbation
 from conformance.model.reading import json_of
 from conformance.model.runs import Pack
 from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
 from conformance.run.drawing import BATCH, batches
+from conformance.run.kept_choices import KeptChoices
 from conformance.run.packs import choice_of, plans_given_out
 from conformance.run.processes import answers
 
@@ -120,7 +122,11 @@ def powers_of(
 
 
 class _Drawn:
-    """The cases of runs with the same options, in batches. They are drawn once if they are one batch, which fits in memory."""
+    """The cases of runs with the same options, in batches. They are drawn once if they are one batch, which fits in memory.
+
+    Attributes:
+        choices: the packs that runs chose of these cases before, if they were kept.
+    """
 
     def __init__(self, scenarios: tuple[Scenario, ...], asked: Asked, kept: Kept | None) -> None:
         from conformance.generation.readings import exercised_by_any_reading
@@ -128,12 +134,13 @@ class _Drawn:
         self._scenarios, self._asked, self._kept = scenarios, asked, kept
         self._exercised = exercised_by_any_reading(scenarios)
         self._one: dict[int, list[list[Case]]] = {}
+        self.choices = KeptChoices(kept, scenarios) if kept else None
 
     def batches(self, wanted: int) -> Iterable[list[Case]]:
-        if wanted > BATCH:
-            return batches(self._scenarios, wanted, self._asked.seed, self._exercised, self._kept)
         if wanted not in self._one:
             drawn = batches(self._scenarios, wanted, self._asked.seed, self._exercised, self._kept)
+            if wanted > BATCH:
+                return drawn
             self._one[wanted] = list(drawn)
         return self._one[wanted]
 
@@ -150,7 +157,7 @@ def _power_of(
 ) -> Power:
     """``likely``: mutant -> a guarantee that it broke on another engine, whose program is asked first."""
     engine = load_engine(name)
-    info = EngineInfo(name, engine.title, engine.capabilities)
+    info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
     plans = [] if asked.brief else plans_given_out(asked.seed).get(bare(name), [])
     caught: dict[str, tuple[str, str]] = {}
     seen: set[str] = set()
@@ -164,7 +171,9 @@ def _power_of(
         return {mutant for mutant, sees in zip(unseen, answers(taken.sees, unseen, processes), strict=True) if sees}
 
     for cases in drawn_cases.batches(asked.wanted):
-        choice = choice_of(cases, info.capabilities, scenarios, asked.share, asked.all_packs, plans)
+        choices = drawn_cases.choices
+        known = choices.selected(info, cases, asked.share, asked.all_packs) if choices else None
+        choice = choice_of(cases, info.capabilities, scenarios, asked.share, asked.all_packs, plans, known)
         run, drawn = run + len(choice.packs), drawn + choice.drawn
         bench = _Bench(scenarios, info, choice.packs)
         left = [mutant for mutant in mutants if mutant not in caught]
