@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.program import Program
 from conformance.model.scenario import Finding
@@ -28,7 +29,7 @@ KEPT = 200_000
 Steps = Mapping[str, Mapping[str, list[int]]]
 """Key -> output (a value and its event time, as text) -> the sorted steps in which the output came out."""
 
-_known: dict[tuple[Program, str], Steps] = {}
+_known: Known[tuple[Program, str], Steps] = Known(KEPT)
 
 
 def findings(program: Program, case: Case, trace: Trace) -> Iterator[Finding]:
@@ -44,12 +45,7 @@ def findings(program: Program, case: Case, trace: Trace) -> Iterator[Finding]:
 
 def expected(program: Program, case: Case) -> Steps:
     """The output of the reference for the keys that count."""
-    place = (program, case.digest)
-    if place not in _known:
-        if len(_known) > KEPT:
-            _known.clear()
-        _known[place] = _expected(program, case)
-    return _known[place]
+    return _known.of((program, case.digest), lambda: _expected(program, case))
 
 
 @cache

@@ -7,6 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.program import Program
 from conformance.model.schedule import Arrival, Schedule
@@ -60,18 +61,16 @@ ms off either of the two watermarks counts."""
 KEPT = 200_000
 """Number of cases whose circumstances are kept, because several guarantees and several engines ask for the same cases."""
 
-_known: dict[tuple[str, bool], frozenset[str]] = {}
+_known: Known[tuple[str, bool], frozenset[str]] = Known(KEPT)
 
 
 def coverage(program: Program, case: Case) -> frozenset[str]:
     """The circumstances of a case, a subset of CIRCUMSTANCES."""
-    place = case.digest, bool(program.timers)
-    if (found := _known.get(place)) is None:
-        if len(_known) > KEPT:
-            _known.clear()
-        found = frozenset(itertools.chain(_of_elements(case.schedule), _of_steps(program, case.schedule)))
-        _known[place] = found
-    return found
+
+    def found() -> frozenset[str]:
+        return frozenset(itertools.chain(_of_elements(case.schedule), _of_steps(program, case.schedule)))
+
+    return _known.of((case.digest, bool(program.timers)), found)
 
 
 def counters(program: Program, cases: Iterable[Case]) -> dict[str, int]:

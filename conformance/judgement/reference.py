@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.judgement.evidence import ReferenceTraces
+from conformance.judgement.known import Known
 from conformance.model.case import Case, program_ref
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
@@ -16,7 +17,7 @@ KEPT = 100_000
 """Number of traces that are kept for each reading of *late*, because drawing, several guarantees and several engines ask for the same
 cases."""
 
-_known: dict[LatenessProfile, dict[tuple[Program, str], Trace]] = {}
+_known: dict[LatenessProfile, Known[tuple[Program, str], Trace]] = {}
 
 
 def reference_traces(programs: Mapping[str, Program], lateness: LatenessProfile | None = None) -> ReferenceTraces:
@@ -27,13 +28,9 @@ def reference_traces(programs: Mapping[str, Program], lateness: LatenessProfile 
     def trace(case: Case) -> Trace:
         # A case without late events is the same under every reading.
         engine = specified if all(arrival.on_time for arrival in case.schedule.arrivals) else reading
-        known = _known.setdefault(engine.capabilities.lateness, {})
+        known = _known.setdefault(engine.capabilities.lateness, Known(KEPT))
         program = programs[program_ref(case.scenario, case.program)]
-        place = (program, case.digest)  # a candidate of a reduction may have the id of another case
-        if (found := known.get(place)) is None:
-            if len(known) > KEPT:
-                known.clear()
-            found = known[place] = engine.ran(case, program)[0]
-        return found
+        # By digest: a candidate of a reduction may have the id of another case.
+        return known.of((program, case.digest), lambda: engine.ran(case, program)[0])
 
     return lambda cases: {case.id: trace(case) for case in cases}
