@@ -5,6 +5,7 @@ A word is the verdict of a cell; what a violated cell says decides between the w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -31,12 +32,13 @@ SIGNS = (
     (" refuses ", "refused"),
     (" is refused: ", "refused"),
     ("cannot be read", "unreadable"),
-    ("stored", "stored"),
+    (r" stored$", "stored"),
     ("not refused", "stored"),
     ("found an element of", "merged"),
+    (" share the state of ", "split"),
     ("did not find", "split"),
 )
-"""(what the reason of a violated cell has in it, word), the first that fits."""
+"""(a pattern in the reason of a violated cell, word), the first that fits."""
 
 
 def word(row: Folded) -> str:
@@ -44,7 +46,7 @@ def word(row: Folded) -> str:
     if row.verdict is Verdict.HOLDS:
         return "(✓)" if row.in_part else "✓"
     if row.verdict is Verdict.VIOLATED:
-        return next((said for sign, said in SIGNS if sign in row.reason), "changed")
+        return next((said for sign, said in SIGNS if re.search(sign, row.reason)), "changed")
     return "–" if row.verdict is Verdict.UNSUPPORTED else "?"
 
 
