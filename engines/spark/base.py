@@ -61,9 +61,13 @@ STORES = {
 
 
 def capabilities(
-    features: Mapping[Feature, Support], packs: Budget = SPARK_PYTHON, largest_pack: int = 2_000, quick: bool = False
+    features: Mapping[Feature, Support],
+    mine: Mapping[str, plans.SparkPlan],
+    packs: Budget = SPARK_PYTHON,
+    largest_pack: int = 2_000,
+    quick: bool = False,
 ) -> Capabilities:
-    """Those of a Spark engine, with what its API adds or lacks."""
+    """Those of a Spark engine with these plans, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
     return Capabilities(
         {**DRIVEN, **features},
@@ -74,7 +78,7 @@ def capabilities(
         host="spark",
         packs=packs,
         quick=quick,
-        plans=plans.twins(plans.PLANS),
+        plans=plans.twins(mine),
         plans_of_a_run=SPARK_PLANS,
     )
 

@@ -9,6 +9,8 @@ from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
+from engines.spark.plans import PLANS
+from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
 from engines.spark.tws import KEYS
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class SparkFmgwsPandas(GroupsEngine):
     id = "spark-fmgws-pandas"
     api = "applyInPandasWithState"
     title = "Spark applyInPandasWithState (Python)"
+    plans = {**PLANS, **OF_OTHERS, **OF_PYTHON}
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
     capabilities = capabilities(
         {
@@ -42,6 +45,7 @@ class SparkFmgwsPandas(GroupsEngine):
             **KEYS,
             Feature.NULL_KEYS: NO_NULLS,
         },
+        plans,
         SPARK_PANDAS,
         largest_pack=1_200,
     )

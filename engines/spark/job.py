@@ -180,7 +180,9 @@ class Job:
         if error and not last:
             print(error, flush=True)
             raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
-        self.rows |= found
+        self.rows |= {
+            number: [typed_keys.named(row, self.typed, self.programs) for row in rows] for number, rows in found.items()
+        }
         self.progress += progress
 
     def _write(self, number: int, query: int | None = None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from conformance.model.plan import PlanTwin
@@ -57,6 +57,8 @@ class SparkPlan:
 
 PLAIN = SparkPlan()
 
+RESTARTED = " # restarted"
+
 PLAIN_TEXT = "operator(rows.withWatermark('event_time', delay))"
 
 
@@ -82,14 +84,20 @@ def _behind(title: str, code: str, change: Change) -> SparkPlan:
     return SparkPlan(title, f"{PLAIN_TEXT}{code}", behind=change)
 
 
-def _with_settings(title: str, settings: Mapping[str, str]) -> SparkPlan:
+def with_settings(title: str, settings: Mapping[str, str], *, restarts: bool = False) -> SparkPlan:
+    """The plain query in a session with these settings."""
     told = "; ".join(f"SET {name.removeprefix('spark.sql.')}={value}" for name, value in settings.items())
-    return SparkPlan(title, f"{told}; {PLAIN_TEXT}", settings=settings)
+    return SparkPlan(title, f"{told}; {PLAIN_TEXT}{RESTARTED * restarts}", settings=settings, restarts=restarts)
+
+
+def not_restarted(plan: SparkPlan) -> SparkPlan:
+    """The plan without its restart."""
+    return replace(plan, restarts=False, text=plan.text.removesuffix(RESTARTED))
 
 
 def _without_rule(rule: str) -> SparkPlan:
     name = "spark.sql.optimizer.excludedRules"
-    return _with_settings(
+    return with_settings(
         f"without the optimizer's rule {rule}", {name: f"org.apache.spark.sql.catalyst.optimizer.{rule}"}
     )
 
@@ -172,6 +180,13 @@ def _joined(frame: DataFrame) -> DataFrame:
     return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one").drop("one")
 
 
+def _joined_with_none(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    none = frame.sparkSession.range(1).select(f.lit(1).alias("one"), f.lit(1).alias("more")).where("false")
+    return frame.withColumn("one", f.lit(1)).join(none, "one", "left_outer").drop("one", "more")
+
+
 def _in_sql(frame: DataFrame) -> DataFrame:
     view = f"rows_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(view)
@@ -200,7 +215,7 @@ PLANS: Mapping[str, SparkPlan] = {
     ),
     "union-later": SparkPlan(
         "a union with a stream that has no rows before a restart",
-        TWO + " # restarted",
+        TWO + RESTARTED,
         layout=Layout(sources=2, later=True),
         restarts=True,
     ),
@@ -252,6 +267,11 @@ PLANS: Mapping[str, SparkPlan] = {
     "coalesce": _before("coalesced before", ".coalesce(1)", _one_partition),
     "coalesce-behind": _behind("coalesced behind", ".coalesce(1)", _one_partition),
     "static-join": _before("a join with a static table of one row", ".join(broadcast(one row), 'one')", _joined),
+    "static-join-empty": _before(
+        "an outer join with a static table that a filter empties",
+        ".join(one row.where('false'), 'one', 'left_outer')",
+        _joined_with_none,
+    ),
     "sql-cte": SparkPlan(
         "a common table expression in SQL text",
         "operator(spark.sql('WITH mine AS (SELECT * FROM rows_with_watermark) SELECT * FROM mine'))",
@@ -278,12 +298,12 @@ PLANS: Mapping[str, SparkPlan] = {
         f"{PLAIN_TEXT} # trigger(processingTime='0 seconds')",
         layout=Layout(fed=True, settles_without_data=True),
     ),
-    "no-codegen": _with_settings("whole-stage code generation off", {"spark.sql.codegen.wholeStage": "false"}),
-    "no-adaptive": _with_settings("adaptive execution off", {"spark.sql.adaptive.enabled": "false"}),
+    "no-codegen": with_settings("whole-stage code generation off", {"spark.sql.codegen.wholeStage": "false"}),
+    "no-adaptive": with_settings("adaptive execution off", {"spark.sql.adaptive.enabled": "false"}),
     "rule-column-pruning": _without_rule("ColumnPruning"),
     "rule-foldable": _without_rule("FoldablePropagation"),
     "rule-empty-relation": _without_rule("PropagateEmptyRelation"),
     "rule-collapse-project": _without_rule("CollapseProject"),
     "rule-push-down": _without_rule("PushDownPredicates"),
 }
-"""The plans of every Spark engine."""
+"""The plans of every Spark engine; ``setting_plans`` has more for some."""

@@ -9,6 +9,8 @@ from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
+from engines.spark.plans import PLANS
+from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,7 +55,8 @@ class SparkTws(SparkEngine):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
-    capabilities = capabilities(STATE, quick=True)
+    plans = {**PLANS, **OF_TWS, **OF_PYTHON}
+    capabilities = capabilities(STATE, plans, quick=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:

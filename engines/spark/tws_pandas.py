@@ -8,6 +8,8 @@ from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import SparkEngine, capabilities
+from engines.spark.plans import PLANS
+from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ class SparkTwsPandas(SparkEngine):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
-    capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, SPARK_PANDAS)
+    plans = {**PLANS, **OF_TWS, **OF_PYTHON}
+    capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.operator import OUTPUT

@@ -7,7 +7,11 @@ from random import Random
 
 import pytest
 
+from conformance.confirmation.replay import run_of
+from conformance.execution.host import EngineDown
+from conformance.generation.cases import draw_cases
 from conformance.generation.plans import MOST_GIVEN, given_out, plan_bases, plan_twins
+from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import Verdict
 from conformance.judgement.evidence import pair_differs
@@ -21,13 +25,14 @@ from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule,
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.store import Store
-from conformance.run.packs import choice_of
+from conformance.run.packs import Processes, choice_of, run_pack
 from conformance.run.selftest import judged
 from engines.beam.plans import PLANS as BEAM_PLANS
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
 from engines.spark.native import QUERIES
 from engines.spark.plans import PLANS as SPARK_PLANS
+from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON, OF_TWS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plans.md"
 
@@ -220,10 +225,58 @@ def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark()
 def test_the_page_lists_the_plans_that_there_are():
     listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
-    there = [*SPARK_PLANS.items(), *natives.items(), *BEAM_PLANS.items()]
+    by_settings = OF_TWS | OF_OTHERS | OF_PYTHON
+    there = [*(SPARK_PLANS | by_settings | natives).items(), *BEAM_PLANS.items()]
     assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
     assert len(SPARK_PLANS) >= 20
     assert len(BEAM_PLANS) >= 8
+
+
+class Failing:
+    """A process in which each query of a plan fails."""
+
+    alive = True
+
+    def run(self, pack):
+        raise EngineDown("QueryFailed: Broken pipe")
+
+
+def test_a_plan_that_fails_while_its_process_lives_has_answered():
+    (planned,) = plan_twins([Pack((DRAWN,))], load_engine("reference").capabilities, PROGRAMS, every=True)
+    given = run_pack(Processes(Failing()), Pack((planned,)))
+    assert (given.failure, given.runs.lost) == ("", {})
+    assert given.runs.traces[planned.id].error == "the plan failed: QueryFailed: Broken pipe"
+    assert run_of(Failing(), Pack((planned,))).traces == given.runs.traces
+
+
+def test_a_plain_query_that_fails_is_lost():
+    given = run_pack(Processes(Failing()), Pack((DRAWN,)))
+    assert given.failure == "QueryFailed: Broken pipe"
+    assert given.runs.lost == {DRAWN.id: "QueryFailed: Broken pipe"}
+    with pytest.raises(EngineDown):
+        run_of(Failing(), Pack((DRAWN,)))
+
+
+def test_typed_programs_share_no_pack_of_a_plan_with_others():
+    scenarios = tuple(s for s in load_scenarios() if s.id in ("typed-state", "per-key-counting"))
+    can = replace(load_engine("reference").capabilities, plans=(PlanTwin("x", "another"),))
+    cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))
+    choice = choice_of(cases, can, scenarios, 1.0, all_packs=True)
+    planned = [{case.scenario for case in pack.cases} for pack in choice.packs if pack.cases[0].schedule.plan]
+    assert {frozenset(there) for there in planned} == {frozenset({"typed-state"}), frozenset({"per-key-counting"})}
+
+
+def test_plans_about_stored_state_restart_where_a_restart_keeps_the_order():
+    def stored(engine):
+        plans = load_engine(engine).capabilities.plans
+        return {plan.id: plan for plan in plans if plan.id.startswith("state-")}
+
+    assert {plan.restarts for plan in stored("spark-tws").values()} == {True}
+    assert {plan.restarts for plan in stored("spark-native:window").values()} == {False}
+    assert not any("restarted" in plan.text for plan in stored("spark-native:window").values())
+    assert "state-avro" in stored("spark-tws-jvm")
+    assert "state-avro" not in stored("spark-fmgws-jvm")
+    assert "state-formats-1" not in stored("spark-native:inner-join")  # a join has formats of its own
 
 
 def test_a_seeded_place_of_a_restart_is_the_same_each_time():

@@ -13,6 +13,8 @@ from conformance.model.feature import Feature, emulated
 from engines.budgets import SPARK_GROUPS_JVM
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
+from engines.spark.plans import PLANS
+from engines.spark.setting_plans import OF_OTHERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +29,8 @@ LAST = emulated(
 class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
-    capabilities = capabilities(STATE, SPARK_GROUPS_JVM, quick=True)
+    plans = {**PLANS, **OF_OTHERS}
+    capabilities = capabilities(STATE, plans, SPARK_GROUPS_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -40,7 +43,7 @@ class SparkFmgwsJvm(GroupsEngine):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, SPARK_GROUPS_JVM)
+    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, SparkFmgwsJvm.plans, SPARK_GROUPS_JVM)
     method = "mapGroupsWithState"
     mode = "update"
 

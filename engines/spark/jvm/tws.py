@@ -10,7 +10,9 @@ from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
 from engines.spark.groups import TEXT_KEYS
+from engines.spark.plans import PLANS
 from engines.spark.releases import released
+from engines.spark.setting_plans import OF_TWS
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
 if TYPE_CHECKING:
@@ -27,7 +29,10 @@ TEXTS = unsupported(
 class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS, **TEXT_KEYS}, SPARK_TWS_JVM)
+    plans = {**PLANS, **OF_TWS}
+    capabilities = capabilities(
+        {**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS, **TEXT_KEYS}, plans, SPARK_TWS_JVM
+    )
     classic = True
 
     def lacks(self) -> str:
