@@ -37,6 +37,8 @@ SIGNS = (
     ("found an element of", "merged"),
     (" share the state of ", "split"),
     ("did not find", "split"),
+    ("is counted up to|^no element of the key|of another key are joined", "merged"),
+    ("^no count of the key|elements of the key .* came out|are not joined", "split"),
 )
 """(a pattern in the reason of a violated cell, word), the first that fits."""
 

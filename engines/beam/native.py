@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.engine import Capabilities, Family, NativeOperator
-from conformance.model.feature import Feature, unsupported
+from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Cell, Program
 from engines.beam.direct import CAPABILITIES, BeamDirect
@@ -43,6 +43,8 @@ FEATURES = {
         "the transform is Beam's own (2.77.0): nothing in it can be made to fail after it wrote state"
     ),
 }
+
+COMPARES_KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 
 
 def count(elements: Any, program: Program) -> Any:
@@ -171,6 +173,13 @@ TRANSFORMS = {
         Lateness.WINDOW_EXPIRED,
     ),
     "batches": Transform(NativeOperator("batching-per-key/batches", "GroupIntoBatches()"), batches),
+    "count-typed-keys": Transform(
+        NativeOperator("typed-keys-of-operators/count", "Count.PerKey() of typed keys, fired at every element"), count
+    ),
+    "deduplicate-typed-keys": Transform(
+        NativeOperator("typed-keys-of-operators/dedup", "DeduplicatePerKey(event_time_duration) of typed keys"),
+        deduplicate,
+    ),
 }
 """By variant."""
 
@@ -180,7 +189,7 @@ class BeamNative(BeamDirect):
         self._transform = transform = TRANSFORMS[variant]
         self.id, self.title = f"beam-native:{variant}", f"Beam {transform.native_operator.words}"
         self.capabilities = Capabilities(
-            FEATURES,
+            FEATURES | (COMPARES_KEYS if variant.endswith("typed-keys") else {}),
             LatenessProfile(transform.lateness, transform.lateness),
             largest_pack=CAPABILITIES.largest_pack,
             host="beam-native",
@@ -189,7 +198,12 @@ class BeamNative(BeamDirect):
         )
 
     def apply(self, branch: Branch) -> Any:
-        return self._transform.apply(branch.own, branch.programs[self._transform.native_operator.program])
+        program, transform = branch.programs[self._transform.native_operator.program], self._transform.apply
+        if branch.typed is None:
+            return transform(branch.own, program)
+        from engines.beam.native_outputs import ByTypedKey
+
+        return branch.own | f"on {branch.name}" >> ByTypedKey(transform, program, branch.typed)
 
 
 FAMILY = Family(

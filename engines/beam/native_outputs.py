@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import apache_beam as beam
 
-from conformance.model.program import Output
+from conformance.model.program import Output, Program
 from conformance.model.values import Json
 from engines.beam.dofn import Emitted, Key
+from engines.beam.typed_keys import Typed
 
 
 def _emitted(key: Key, value: Json, step: int | None = None) -> Emitted:
@@ -56,3 +57,23 @@ class Batches(beam.DoFn):
     def process(self, element: Any) -> Iterator[Emitted]:
         key, values = element
         yield _emitted(key, {"batch": _ids(values)})
+
+
+class ByTypedKey(beam.PTransform):
+    """A transform on elements with keys of one type. What comes out has the name of the key that the transform handed over."""
+
+    def __init__(self, apply: Callable[[Any, Program], Any], program: Program, typed: Typed) -> None:
+        super().__init__()
+        self._apply, self._program, self._typed = apply, program, typed
+
+    def expand(self, elements: Any) -> Any:
+        return self._apply(elements, self._program) | beam.ParDo(_Named(self._program, self._typed))
+
+
+class _Named(beam.DoFn):
+    def __init__(self, program: Program, typed: Typed) -> None:
+        self._program, self._typed = program, typed
+
+    def process(self, element: Emitted) -> Iterator[Emitted]:
+        program, case, key, step, output = element
+        yield program, case, self._program.key_name(self._typed.handed(key)), step, output

@@ -28,6 +28,7 @@ from engines.mutants import (
     moments,
     neighbours,
     no_data,
+    operator_keys,
     output,
     partitions,
     plans,
@@ -72,6 +73,7 @@ MUTANTS = mutants_of(
         misfits,
         typed_keys,
         handed_keys,
+        operator_keys,
     )
 )
 

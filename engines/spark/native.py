@@ -1,6 +1,5 @@
-"""spark-native: Spark's own operators in the place of programs, as users write them in a query.
+"""spark-native: Spark's own operators in the place of programs.
 
-A row that an operator passes on carries its step along. A row that an operator makes belongs to the micro-batch that it came out in.
 Nothing in these operators is ours, so nothing can be made to fail after they wrote state. They keep state in the HDFS-backed store,
 Spark's default.
 """
@@ -9,31 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
-from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
+from engines.native import FORGETS_SILENTLY, NO_TIMERS
 from engines.spark.base import DRIVEN, SparkEngine
+from engines.spark.native_operators import (
+    count,
+    drop_duplicates,
+    drop_duplicates_for_good,
+    drop_duplicates_then_window,
+    drop_duplicates_within_watermark,
+    join,
+    session_window,
+    sliding_window,
+    window,
+)
 from engines.spark.native_plans import BY_TAG, WITHOUT_TIME
-from engines.spark.operator import HEARTBEAT
-from engines.spark.plans import PLANS, SparkPlan, twins
+from engines.spark.plans import PLANS, SparkPlan, not_restarted, twins
+from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from engines.spark.operator import OperatorInput
-
-KEYS = ("program", "case", "key")
-
-
-def keys(stream: DataFrame) -> list[str]:
-    """The columns that rows are grouped by: those of a key, and the tag of the row's source where a plan has tagged it."""
-    return [*KEYS, *(["tag"] if "tag" in stream.columns else [])]
-
 
 NOTHING_OF_OURS = unsupported(
     "the operator is Spark's own (4.3.0): nothing in it can be made to fail after it wrote state"
@@ -50,111 +53,7 @@ FEATURES = {
     Feature.LATE_COUNTER: unsupported("output rows do not say how many rows the operator was handed (Spark 4.3.0)"),
 }
 
-
-def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFrame:
-    """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows, which
-    keep their event time."""
-    from pyspark.sql import functions as f
-
-    step = f.col("step") if passed_on else f.lit(None).cast("long")
-    partitions = f.to_json(f.array("partition")) if passed_on else f.lit(None).cast("string")
-    return frame.select(
-        *keys(frame),
-        step.alias("step"),
-        f.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
-        f.lit(None).cast("long").alias("emitted_at"),
-        f.lit(None).cast("string").alias("error"),
-        f.lit(None).cast("long").alias("received"),
-        partitions.alias("partitions"),
-        f.expr("uuid()").alias("nonce"),
-        *(["event_time"] if passed_on else []),
-    )
-
-
-def count(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows_of(stream.groupBy(*keys(stream)).count(), f.struct("count"))
-
-
-def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows_of(
-        stream.dropDuplicates([*KEYS, "event_time"]), f.struct(f.col("id").alias("accepted")), passed_on=True
-    )
-
-
-def drop_duplicates_for_good(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows_of(stream.dropDuplicates(list(KEYS)), f.struct(f.col("id").alias("accepted")), passed_on=True)
-
-
-def drop_duplicates_within_watermark(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    kept = stream.dropDuplicatesWithinWatermark(list(KEYS))
-    return rows_of(kept, f.struct(f.col("id").alias("accepted")), passed_on=True)
-
-
-def session_window(stream: DataFrame, program: Program) -> DataFrame:
-    """The program lists the ids of a session sorted: a collected list has no order of its own."""
-    from pyspark.sql import functions as f
-
-    session = f.session_window("event_time", f"{program.parameters['gap']} milliseconds").alias("session")
-    sessions = stream.groupBy(session, *keys(stream))
-    return rows_of(
-        sessions.agg(f.sort_array(f.collect_list("id")).alias("ids")),
-        f.struct(
-            f.unix_millis("session.start").alias("start"),
-            f.unix_millis("session.end").alias("end"),
-            "ids",
-        ),
-    )
-
-
-def window(stream: DataFrame, program: Program) -> DataFrame:
-    size = windows_of(program).size
-    return _counts(stream, size, size)
-
-
-def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
-    """Counts in windows of ``size`` ms, one every ``slide`` ms."""
-    from pyspark.sql import functions as f
-
-    of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
-    return rows_of(
-        stream.groupBy(of, *keys(stream)).count(), f.struct(f.unix_millis("of.start").alias("window"), "count")
-    )
-
-
-def sliding_window(stream: DataFrame, program: Program) -> DataFrame:
-    return _counts(stream, program.parameters["size"], program.parameters["slide"])
-
-
-def drop_duplicates_then_window(stream: DataFrame, program: Program) -> DataFrame:
-    return window(stream.dropDuplicates([*KEYS, "value", "event_time"]), program)
-
-
-def inner_join(stream: DataFrame, program: Program, how: str = "inner") -> DataFrame:
-    """The stream's left rows joined with its right rows. Heartbeats are on both sides, so that both watermarks move."""
-    from pyspark.sql import functions as f
-
-    def side(name: str) -> DataFrame:
-        rows = stream.where((f.col("program") == HEARTBEAT) | (f.col("value") == f'"{name}"'))
-        return rows.select(*KEYS, "event_time", f.col("id").alias(name)).alias(f"{name}s")
-
-    time = {name: f.col(f"{name}s.event_time") for name in ("left", "right")}
-    bound = f.expr(f"INTERVAL {program.parameters['bound']} MILLISECONDS")
-    in_time = (time["right"] >= time["left"]) & (time["right"] <= time["left"] + bound)
-    same = [f.col(f"lefts.{name}") == f.col(f"rights.{name}") for name in KEYS]
-    joined = side("left").join(side("right"), [*same, in_time], how)
-    return rows_of(joined.select(*(f"lefts.{name}" for name in KEYS), "left", "right"), f.struct("left", "right"))
-
-
-def left_outer_join(stream: DataFrame, program: Program) -> DataFrame:
-    return inner_join(stream, program, "left_outer")
+COMPARES_KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 
 
 @dataclass(frozen=True)
@@ -180,6 +79,13 @@ class NativeQuery:
     asks: tuple[str, ...] = ()
     ordered: bool = True
     sides: int = 1
+
+    @property
+    def stored(self) -> Mapping[str, SparkPlan]:
+        """The plans about how state is stored. They restart the job where a restart keeps the order of the output. Joins have formats of
+        their own."""
+        mine = {name: plan for name, plan in OF_OTHERS.items() if self.sides == 1 or name != FORMATS}
+        return mine if self.ordered else {name: not_restarted(plan) for name, plan in mine.items()}
 
     def takes(self, plan: SparkPlan) -> bool:
         """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read a file whose
@@ -223,13 +129,10 @@ QUERIES = {
         asks=("duplicates-no-watermark",),
     ),
     "session-window": NativeQuery(
-        NativeOperator(
-            "session-timeout/sessions",
-            "session_window(), append mode",
-            NO_TIMERS,
-        ),
+        NativeOperator("session-timeout/sessions", "session_window(), append mode", NO_TIMERS),
         session_window,
         Lateness.WINDOW_EXPIRED,
+        plans=OF_SESSIONS,
         ordered=False,
         asks=("session-window-update",),
     ),
@@ -260,16 +163,52 @@ QUERIES = {
     ),
     "inner-join": NativeQuery(
         NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
-        inner_join,
+        partial(join, how="inner"),
         Lateness.AT_OR_BEHIND,
+        plans=OF_JOINS,
         asks=("inner-join-update", "inner-join-complete"),
         sides=2,
     ),
     "left-outer-join": NativeQuery(
         NativeOperator("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
-        left_outer_join,
+        partial(join, how="left_outer"),
         Lateness.AT_OR_BEHIND,
+        plans=OF_JOINS,
         asks=("outer-join-no-watermark",),
+        sides=2,
+    ),
+    **{
+        f"{how.replace(' ', '-')}-join": NativeQuery(
+            NativeOperator(f"stream-join/{how}", f"a stream-stream {how} join with a time range condition"),
+            partial(join, how=how.replace(" ", "_")),
+            Lateness.AT_OR_BEHIND,
+            plans=OF_JOINS,
+            sides=2,
+        )
+        for how in ("right outer", "full outer", "left semi")
+    },
+    "count-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/count", "groupBy(typed columns).count(), update mode"),
+        count,
+        Lateness.NEVER,
+        mode="update",
+    ),
+    "drop-duplicates-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/dedup", "dropDuplicates() of typed columns"),
+        drop_duplicates_for_good,
+        Lateness.AT_OR_BEHIND,
+    ),
+    "drop-duplicates-within-watermark-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/dedup", "dropDuplicatesWithinWatermark() of typed columns"),
+        drop_duplicates_within_watermark,
+        Lateness.AT_OR_BEHIND,
+        delay="horizon",
+    ),
+    "inner-join-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/join", "a stream-stream inner join on typed columns"),
+        partial(join, how="inner"),
+        Lateness.AT_OR_BEHIND,
+        plans=OF_JOINS,
         sides=2,
     ),
 }
@@ -284,10 +223,10 @@ class SparkNative(SparkEngine):
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
         self.asks, self.sides = query.asks, query.sides
-        general = {name: plan for name, plan in PLANS.items() if query.takes(plan)}
+        general = {name: plan for name, plan in {**PLANS, **query.stored}.items() if query.takes(plan)}
         self.mode, self.plans = query.mode, {**query.plans, **general}
         self.capabilities = Capabilities(
-            FEATURES,
+            FEATURES | (COMPARES_KEYS if variant.endswith("typed-keys") else {}),
             LatenessProfile(query.lateness, query.lateness),
             parallel=2,
             heavy=True,

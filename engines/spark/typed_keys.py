@@ -13,6 +13,7 @@ from decimal import Decimal as Number
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.keys import TypedKey
+from conformance.model.program import Program
 from conformance.model.types import EPOCH, Decimal, Struct, Type
 from engines.spark.typed_cells import ddl
 
@@ -25,8 +26,12 @@ Columns = Mapping[str, Type]
 NONE: Columns = {}
 
 
+PREFIX = "key_"
+"""What the names of the columns of typed keys begin with, and no other column's."""
+
+
 def column(kind: Type) -> str:
-    return "key_" + re.sub(r"\W+", "_", str(kind)).strip("_")
+    return PREFIX + re.sub(r"\W+", "_", str(kind)).strip("_")
 
 
 def columns_of(types: Iterable[Type]) -> Columns:
@@ -71,6 +76,24 @@ def taken(key: Any, columns: Columns) -> tuple[str, str, str | TypedKey, int]:
         if name == text:
             return program, case, TypedKey(kind, value), window
     return program, case, text, window
+
+
+def named(row: Mapping[str, Any], columns: Columns, programs: Mapping[str, Program]) -> Mapping[str, Any]:
+    """An output row of an operator of Spark's own, which hands over these columns as they come out of it: with the name of the key that
+    they hold. Other rows are as they were."""
+    if not columns or not row.keys() >= columns.keys():
+        return row
+    values = (_collected(kind, row[name]) for name, kind in columns.items())
+    program, _, key, _ = taken((row["program"], row["case"], row["key"], 0, *values), columns)
+    rest = {name: value for name, value in row.items() if name not in columns}
+    return rest if isinstance(key, str) else rest | {"key": programs[program].key_name(key)}
+
+
+def _collected(kind: Type, value: Any) -> Any:
+    """A value of a collected row. Arrow makes a dict of a struct."""
+    if isinstance(kind, Struct) and isinstance(value, dict):
+        return tuple(_collected(each, value[name]) for name, each in kind.fields)
+    return value
 
 
 def arrow(kind: Type) -> pa.DataType:
