@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.transforms.window import TimestampedValue
@@ -31,7 +32,16 @@ Finish = Callable[[Callable[[beam.Pipeline], None]], str]
 """Is given what builds a pipeline, runs it to its end, and returns a note on how it ran (none: "")."""
 
 
-def run(pack: Pack, groups: Iterable[Mapping[str, Program]], finish: Finish) -> PackRun:
+Apply = Callable[[shared.Branch], Any]
+"""Is given a branch, and returns what comes out of it."""
+
+
+def run(
+    pack: Pack,
+    groups: Iterable[Mapping[str, Program]],
+    finish: Finish,
+    apply: Apply = shared.Branch.run_programs,
+) -> PackRun:
     """Run a pack in a pipeline for each group of programs, which are of one windowing.
 
     Raises:
@@ -50,7 +60,7 @@ def run(pack: Pack, groups: Iterable[Mapping[str, Program]], finish: Finish) -> 
         rows = _rows(cases, typed)
         seen = sink.Collected()
         with sink.collecting(seen):
-            note = finish(partial(_build, rows, programs, typed))
+            note = finish(partial(_build, rows, programs, typed, apply))
         notes |= dict.fromkeys(programs, note) if note else {}
         for case, emission in _emissions(cases, rows, seen):
             emissions[case].append(emission)
@@ -65,13 +75,18 @@ def _rows(pack: Pack, typed: Typed | None) -> list[TimestampedValue]:
 
 
 def _build(
-    rows: list[TimestampedValue], programs: Mapping[str, Program], typed: Typed | None, pipeline: beam.Pipeline
+    rows: list[TimestampedValue],
+    programs: Mapping[str, Program],
+    typed: Typed | None,
+    apply: Apply,
+    pipeline: beam.Pipeline,
 ) -> None:
     (windowing,) = {program.windowing for program in programs.values()}
     created = pipeline | beam.Create([(row.value, row.timestamp) for row in rows], reshuffle=False)
     elements = created | beam.MapTuple(TimestampedValue) | shared.typed()
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    shared.Branch(elements, windowing, programs, typed).run_programs() | "see outputs" >> beam.ParDo(sink.Outputs())
+    branch = shared.Branch(elements, windowing, programs, typed)
+    apply(branch) | "see outputs" >> beam.ParDo(sink.Outputs())
 
 
 def _emissions(pack: Pack, given: list[TimestampedValue], seen: sink.Collected) -> Iterator[tuple[str, Emission]]:

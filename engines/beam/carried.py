@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -52,7 +52,13 @@ def _carrier(step: int, rows: Any, watermark: int) -> TimestampedValue:
     return TimestampedValue(("", (step, rows)), Timestamp(micros=watermark * 1000))
 
 
-def build(pipeline: beam.Pipeline, pack: Pack, programs: Mapping[str, Program]) -> None:
+def build(
+    pipeline: beam.Pipeline,
+    pack: Pack,
+    programs: Mapping[str, Program],
+    apply: Callable[[shared.Branch], Any] = shared.Branch.run_programs,
+) -> None:
+    """``apply`` is given a branch, and returns what comes out of it."""
     idle = pipeline | beam.Create([[(0, []), (0, [])]], reshuffle=False)
     idle | "checkpoints itself" >> beam.ParDo(SelfCheckpointing())
     steps = pipeline | "schedule" >> stream(pack)
@@ -61,7 +67,7 @@ def build(pipeline: beam.Pipeline, pack: Pack, programs: Mapping[str, Program]) 
     elements = steps | "take apart" >> beam.ParDo(TakeApart()).with_output_types(shared.ELEMENT)
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
     for branch in shared.branches(elements, programs, types_in_use(pack, programs)):
-        branch.run_programs() | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
+        apply(branch) | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
 
 
 def _same(element: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from conformance.model.engine import Capabilities
 from conformance.model.feature import Feature, unsupported
@@ -18,6 +19,9 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.beam import environment
 from engines.beam.direct import STATE
+
+if TYPE_CHECKING:
+    from engines.beam.pipeline import Branch
 
 CAPABILITIES = Capabilities(
     features={
@@ -86,4 +90,9 @@ class BeamFnApi(environment.OfBeam):
             pipeline.run().wait_until_finish()
             return ""
 
-        return bounded.run(pack, shared.by_windowing(shared.programs_of(pack, programs)).values(), finish)
+        groups = shared.by_windowing(shared.programs_of(pack, programs)).values()
+        return bounded.run(pack, groups, finish, self.apply)
+
+    def apply(self, branch: Branch) -> Any:
+        """What comes out of a branch."""
+        return branch.run_programs()

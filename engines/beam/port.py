@@ -1,6 +1,7 @@
-"""beam-port: a user's stateful DoFn in the place of a program, on the bundle-based DirectRunner under TestStream.
+"""beam-port, beam-fnapi-port and beam-prism-port: a user's stateful DoFn in the place of a program.
 
-It is driven and proved as beam-direct is, and runs in the windows of the program that it does the job of.
+Each is driven and proved as beam-direct, beam-fnapi and beam-prism are. The DoFn runs in the windows of the program that it does
+the job of.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import ALL, CannotRun, Family, NativeOperator
+from conformance.model.engine import ALL, CannotRun, Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature
 from conformance.plugins.registry import PortNames, users
-from engines.beam.direct import CAPABILITIES, BeamDirect
+from engines.beam.direct import BeamDirect
+from engines.beam.environment import OfBeam
+from engines.beam.fnapi import BeamFnApi
 from engines.beam.port_side import BeamPort
+from engines.beam.prism import BeamPrism
 
 SIDE = "beam"
 """The side of a port that runs here."""
@@ -25,30 +29,42 @@ OWN = dict.fromkeys((Feature.MAP, Feature.SET, Feature.BAG, Feature.VALUE, Featu
 """What a DoFn does without the adapter's help."""
 
 
-class BeamPortEngine(BeamDirect):
-    """The Beam side of a loaded port."""
+class OfPort(OfBeam):
+    """The Beam side of a loaded port, on the engine that a subclass derives from as well.
+
+    Attributes:
+        family: the name of the engine's entry point.
+    """
+
+    family: str
+    id: str
+    title: str
+    capabilities: Capabilities
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         loaded = users()
         self._port = next(port for port in loaded.ports if port.name == name)
         side = self._port.sides[SIDE]
         assert isinstance(side, BeamPort)
         self._side, words = side, side.words
-        self.id, self.title = f"beam-port:{name}", f"{words} on Beam DirectRunner (Python, bundle-based)"
-        native_operator = NativeOperator(self._port.ref, words, compared=True)
+        self.id, self.title = f"{self.family}:{name}", f"{words} on {self.title}"
         self.capabilities = replace(
-            CAPABILITIES, features={**CAPABILITIES.features, **OWN}, native_operator=native_operator, packs=ALL
+            self.capabilities,
+            features={**self.capabilities.features, **OWN},
+            native_operator=NativeOperator(self._port.ref, words, compared=True),
+            packs=ALL,
         )
         self.sources = loaded.sources
 
     def open(self, folder: Path) -> None:
         from engines.beam import port_dofn
 
-        super().open(folder)
         try:
             port_dofn.build(self._port.ref, self._side)
         except Exception as error:
             raise CannotRun(f"port {self._port.name}: {' '.join(str(error).split())}") from error
+        super().open(folder)  # type: ignore[misc]
 
     def apply(self, branch: Branch) -> Any:
         from engines.beam import port_dofn
@@ -57,4 +73,18 @@ class BeamPortEngine(BeamDirect):
         return branch.run(port_dofn.build(ref, self._side))
 
 
+class BeamPortEngine(OfPort, BeamDirect):
+    family = "beam-port"
+
+
+class BeamFnApiPort(OfPort, BeamFnApi):
+    family = "beam-fnapi-port"
+
+
+class BeamPrismPort(OfPort, BeamPrism):
+    family = "beam-prism-port"
+
+
 FAMILY = Family(BeamPortEngine, PortNames(SIDE), alone=False, all=True, ports=True)
+FNAPI = Family(BeamFnApiPort, PortNames(SIDE), alone=False, ports=True)
+PRISM = Family(BeamPrismPort, PortNames(SIDE), alone=False, ports=True)

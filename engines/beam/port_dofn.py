@@ -11,6 +11,7 @@ code keeps in an attribute from one key to the next is then seen, and no case se
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -21,6 +22,7 @@ from apache_beam.transforms.timeutil import TimeDomain
 
 from conformance.model.program import Output
 from conformance.model.schedule import Event
+from engines.beam import sink
 from engines.beam.dofn import Emitted, Key, attempts, with_defaults
 from engines.beam.port_side import BeamPort
 from engines.failing import SENTINEL
@@ -37,6 +39,7 @@ HANDED = (
 """What Beam hands to a DoFn beside state and timers. Other defaults are the user's own."""
 
 _BUILT: dict[int, type] = {}
+_bundles = itertools.count()
 
 
 def _rebuild(number: int) -> Any:
@@ -83,12 +86,13 @@ def build(ref: str, port: BeamPort) -> Any:
         if key[0] == SENTINEL:
             self.sentinel(step)
             return ()
+        sink.note(sink.Kind.HANDED, sink.Handed(number, self.bundle, key, step, event_id))
         time = handed[times[0] if times else "packed_time"]
         event = Event(event_id, key[2], value, time.micros // 1000)
 
         def call() -> Any:
             element = port.key(key[2]), port.element(event)
-            more = _users(handed, own, port.key(key[2])) | dict.fromkeys(elements, element)
+            more = _users(handed, own, key, port) | dict.fromkeys(elements, element)
             return self.of(key[1]).process(*([element] if first else []), **more)
 
         return _emitted(key, step, call, port.emission)
@@ -109,6 +113,7 @@ class _Around(beam.DoFn):
     def start_bundle(self) -> None:
         attempts.touched.clear()
         self._users: dict[str, Any] = {}
+        self.bundle = next(_bundles)
 
     def finish_bundle(self) -> None:
         for case, user in self._users.items():
@@ -136,7 +141,7 @@ def _callback(user: Any, name: str, spec: Any, specs: Mapping[Any, Any], port: B
         key = handed[keys[0] if keys else "packed_key"]
 
         def call() -> Any:
-            return getattr(self.of(key[1]), name)(**_users(handed, given, port.key(key[2])))
+            return getattr(self.of(key[1]), name)(**_users(handed, given, key, port))
 
         return _emitted(key, None, call, port.emission)
 
@@ -163,9 +168,30 @@ def _parameters(method: Any, specs: Mapping[Any, Any], name: str) -> tuple[bool,
     return bool(bare), given
 
 
-def _users(handed: Mapping[str, Any], own: Mapping[str, Any], key: Any) -> dict[str, Any]:
+def _users(handed: Mapping[str, Any], own: Mapping[str, Any], key: Key, port: BeamPort) -> dict[str, Any]:
     """What was handed in, as the user's method is to see it."""
-    return {name: key if own[name] is beam.DoFn.KeyParam else what for name, what in handed.items() if name in own}
+    found = {name: what for name, what in handed.items() if name in own}
+    for name in found:
+        if own[name] is beam.DoFn.KeyParam:
+            found[name] = port.key(key[2])
+        elif isinstance(own[name], beam.DoFn.TimerParam):
+            found[name] = _Timer(found[name], key)
+    return found
+
+
+class _Timer:
+    """Beam's timer for the user's code. It notes for which key the timer was set: Prism may hold the elements of such a key
+    (Beam 2.77.0)."""
+
+    def __init__(self, timer: Any, key: Key) -> None:
+        self._timer, self._key = timer, key
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._timer, name)
+
+    def set(self, *args: Any, **kwargs: Any) -> None:
+        self._timer.set(*args, **kwargs)
+        sink.note(sink.Kind.TIMER_SET, self._key)
 
 
 def _emitted(

@@ -31,6 +31,7 @@ from engines.beam.direct import STATE
 from engines.budgets import BEAM_PRISM
 
 if TYPE_CHECKING:
+    from engines.beam.pipeline import Branch
     from engines.beam.sink import Collected, Kind
 
 CAPABILITIES = Capabilities(
@@ -91,9 +92,13 @@ class BeamPrism(environment.OfBeam):
         with sink.collecting(seen):
             options = PipelineOptions(["--streaming", *self._server.options()])
             pipeline = beam.Pipeline(runner=PrismRunner(), options=options)
-            carried.build(pipeline, pack, shared.programs_of(pack, programs))
+            carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply)
             self._server.within(lambda: pipeline.run().wait_until_finish())
         return _proved(pack, seen)
+
+    def apply(self, branch: Branch) -> Any:
+        """What comes out of a branch."""
+        return branch.run_programs()
 
 
 def _proved(pack: Pack, seen: Collected) -> PackRun:

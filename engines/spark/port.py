@@ -1,5 +1,5 @@
-"""spark-port: a user's stateful operator in the place of a program: a StatefulProcessor on transformWithState (rows), or a
-state function on applyInPandasWithState. Driven and proved as the other Spark engines are."""
+"""spark-port: a user's stateful operator in the place of a program: a StatefulProcessor on transformWithState (rows) or on
+transformWithStateInPandas, or a state function on applyInPandasWithState. Driven and proved as the other Spark engines are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.model.program import GlobalWindow, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.plugins.registry import PortNames, users
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.port_side import TIME_MODES, SparkPort
+from engines.spark.port_side import OPERATORS, TIME_MODES, SparkPort
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 SIDE = "spark"
 """The side of a port that runs here."""
+
+API = {
+    "processor": "transformWithState (Python, rows)",
+    "pandas_processor": "transformWithStateInPandas (Python)",
+    "function": "applyInPandasWithState (Python)",
+}
+"""The field that an operator is given in -> the API that it is for, as reports call it."""
 
 OWN = dict.fromkeys(Feature, NATIVE)
 """An operator of its own keeps state, timers and windows as it likes."""
@@ -45,11 +52,12 @@ class SparkPortEngine(SparkEngine):
         assert isinstance(side, SparkPort)
         self._port, self._name = side, name
         function = self._port.function is not None
-        api = "applyInPandasWithState (Python)" if function else "transformWithState (Python, rows)"
+        api = next(API[name] for name in OPERATORS if getattr(side, name) is not None)
         self.id, self.title = f"spark-port:{name}", f"{self._port.words} on Spark {api}"
         self.mode, self.store = self._port.mode, "hdfs" if function else "rocksdb"
         can = replace(
-            capabilities(OWN, packs=ALL), native_operator=NativeOperator(port.ref, self._port.words, compared=True)
+            capabilities(OWN, self.plans, packs=ALL),
+            native_operator=NativeOperator(port.ref, self._port.words, compared=True),
         )
         self.capabilities = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)
         self.sources = self._loaded.sources
@@ -82,11 +90,16 @@ class SparkPortEngine(SparkEngine):
             timeout = TIME_MODES[self._port.time]
             call = state_function(self._port, self._shape, given.failure)
             return groups.applyInPandasWithState(call, OUTPUT, self._port.state, self._port.mode, timeout)
+        if self._port.pandas_processor is not None:
+            from engines.spark.port_frames import PandasPortProcessor
+
+            return groups.transformWithStateInPandas(
+                PandasPortProcessor(self._port, self._shape, given.failure), OUTPUT, mode, self._port.time
+            )
         from engines.spark.port_processor import PortProcessor
 
-        processor = PortProcessor(self._port, self._shape, given.failure)
         return groups.transformWithState(
-            statefulProcessor=processor, outputStructType=OUTPUT, outputMode=mode, timeMode=self._port.time
+            PortProcessor(self._port, self._shape, given.failure), OUTPUT, mode, self._port.time
         )
 
     def _shape_of_rows(self) -> Shape:

@@ -31,7 +31,7 @@ class PortOperator(Operator):
     """Calls a user's operator. An exception of its code ends its case; one of Spark's state calls cannot be told from it."""
 
     def __init__(
-        self, port: SparkPort, shape: Shape, failure: Failure | None, attempt: Callable[[], tuple[int, int]]
+        self, port: SparkPort, shape: Shape | None, failure: Failure | None, attempt: Callable[[], tuple[int, int]]
     ) -> None:
         super().__init__({}, failure, attempt)
         self.port, self.shape = port, shape
@@ -40,10 +40,15 @@ class PortOperator(Operator):
         """Not a heartbeat's key, nor a sentinel's."""
         return key[0] not in (HEARTBEAT, SENTINEL)
 
-    def given(self, key: Key, rows: Iterable[In]) -> pa.Table:
-        """Rows as the operator is to get them."""
+    def rows(self, key: Key, rows: Iterable[In]) -> list[dict[str, Any]]:
+        """Rows as the port makes them."""
         events = (Event(row.id, key[2], json.loads(row.value), row.time) for row in rows)
-        return pa.Table.from_pylist([self.port.row(event) for event in events], schema=self.shape.input)
+        return [self.port.row(event) for event in events]
+
+    def table(self, rows: list[dict[str, Any]]) -> pa.Table:
+        """Rows of the port's input schema, as the operator is to get them."""
+        assert self.shape
+        return pa.Table.from_pylist(rows, schema=self.shape.input)
 
     def emissions(self, key: Key, step: int | None, call: Callable[[], Iterable[dict[str, Any]]]) -> Iterator[Out]:
         """What a call of the user's code puts out: ``call`` gives the rows. The case has then been touched."""

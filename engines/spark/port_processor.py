@@ -13,67 +13,70 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from engines.spark.operator import Failure, Key, Out, task_attempt
+from engines.spark.operator import Failure, In, Key, Out, task_attempt
 from engines.spark.port_operator import PortOperator, Shape
 from engines.spark.port_side import SparkPort
 from engines.spark.row_processor import OUT, as_input
 
 
 class PortProcessor(StatefulProcessor):
-    """For ``transformWithState``."""
+    """For ``transformWithState``. Without a shape, rows are handed over as the port makes them."""
 
-    def __init__(self, port: SparkPort, shape: Shape, failure: Failure | None) -> None:
+    def __init__(self, port: SparkPort, shape: Shape | None, failure: Failure | None) -> None:
         self._port, self._shape, self._failure = port, shape, failure
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._operator = PortOperator(self._port, self._shape, self._failure, task_attempt)
         self._handle, self._declared = handle, dict[str, Any]()
         self._users: dict[str, Any] = {}
-        self._row = Row(*self._shape.input.names)
         self._of("")  # Spark learns of the state in init
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return (OUT(*out) for out in self._on_rows(key, rows, timerValues))
+        return (OUT(*out) for out in self._on_rows(key, [list(map(as_input, rows))], timerValues))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-        def call() -> Iterable[dict[str, Any]]:
-            user, seen = self._of(key[1]), self._port.key(key[2])
-            return self._out(
-                user.handleExpiredTimer(key=seen, timerValues=timerValues, expiredTimerInfo=expiredTimerInfo)
-            )
-
-        return (OUT(*out) for out in self._operator.emissions(key, None, call))
+        return (OUT(*out) for out in self._on_timer(key, timerValues, expiredTimerInfo))
 
     def close(self) -> None:
         for user in self._users.values():
             user.close()
 
-    def _on_rows(self, key: Key, rows: Iterator[Any], timer_values: Any) -> Iterator[Out]:
-        found = [as_input(row) for row in rows]
+    def _on_rows(self, key: Key, parts: list[list[In]], timer_values: Any) -> Iterator[Out]:
+        """``parts`` are the rows of a key as they came, in one part or in several."""
+        found = [row for part in parts for row in part]
         if not self._operator.is_users(key):
             yield from self._operator.on_rows(key, found, None, None)
             return
 
         def call() -> Iterable[dict[str, Any]]:
-            table = self._operator.given(key, found)
-            given = (self._row(*row.values()) for row in table.to_pylist())
+            given = iter(self._given(key, parts))
             return self._out(self._of(key[1]).handleInputRows(self._port.key(key[2]), given, timer_values))
 
-        yield from self._operator.emissions(key, found[-1].step, call)
+        yield from self._operator.emissions(key, found[-1].step if found else None, call)
         yield from self._operator.receipt(key, found)
 
-    def _out(self, rows: Iterable[Any]) -> Iterable[dict[str, Any]]:
+    def _on_timer(self, key: Key, timer_values: Any, info: Any) -> Iterator[Out]:
+        def call() -> Iterable[dict[str, Any]]:
+            user, seen = self._of(key[1]), self._port.key(key[2])
+            return self._out(user.handleExpiredTimer(key=seen, timerValues=timer_values, expiredTimerInfo=info))
+
+        return self._operator.emissions(key, None, call)
+
+    def _given(self, key: Key, parts: list[list[In]]) -> list[Any]:
+        """What the user's code gets."""
+        rows = [row for part in parts for row in self._operator.rows(key, part)]
+        given = self._operator.table(rows).to_pylist() if self._shape else rows
+        return [Row(*row)(*row.values()) for row in given]
+
+    def _out(self, outputs: Iterable[Any]) -> Iterable[dict[str, Any]]:
         """Rows that the user's code put out, as Spark reads them."""
-        found: list[dict[str, Any]] = pa.Table.from_pylist(
-            [row.asDict(True) for row in rows], schema=self._shape.output
-        ).to_pylist()
-        return found
+        rows: list[dict[str, Any]] = [row.asDict(True) for row in outputs]
+        return pa.Table.from_pylist(rows, schema=self._shape.output).to_pylist() if self._shape else rows
 
     def _of(self, case: str) -> Any:
         """The user's processor of a case."""
         if case not in self._users:
-            assert self._port.processor
-            user = self._port.processor()
+            user = self._port.make()
             user.init(_Handle(self._handle, self._declared))
             self._users[case] = user
         return self._users[case]

@@ -15,6 +15,9 @@ TIME_MODES = {"EventTime": "EventTimeTimeout", "None": "NoTimeout"}
 
 MODES = ("append", "update")
 
+OPERATORS = ("processor", "pandas_processor", "function")
+"""The fields that an operator can be given in, each for an API of its own."""
+
 
 def key_alone(key: str) -> tuple[Any, ...]:
     """The grouping key is the event's key alone."""
@@ -23,15 +26,16 @@ def key_alone(key: str) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkPort:
-    """A stateful operator for Spark: a ``StatefulProcessor`` for transformWithState on rows, or a state function for
-    applyInPandasWithState.
+    """A stateful operator for Spark: a ``StatefulProcessor`` for transformWithState on rows, one for transformWithStateInPandas, or
+    a state function for applyInPandasWithState.
 
     Attributes:
         input: the schema of the rows that the operator gets, as DDL: ``"id string, ts timestamp"``.
         row: event -> such a row, as a dictionary. Times are aware datetimes; ``conformance.plugins.port.moment`` makes them.
         output: the schema of the rows that it puts out, as DDL.
         emission: a row that it put out, as a dictionary -> the emission, a JSON value; None leaves the row out.
-        processor: the StatefulProcessor's class, or a function that makes one.
+        processor: the class of a StatefulProcessor on rows, or a function that makes one.
+        pandas_processor: the class of a StatefulProcessor on pandas frames, or a function that makes one, instead of a processor.
         function: the state function, instead of a processor.
         state: the schema of the state function's state, as DDL.
         key: the event's key -> the tuple that the operator is to see as its grouping key.
@@ -44,6 +48,7 @@ class SparkPort:
     output: str
     emission: Callable[[dict[str, Any]], Json]
     processor: Callable[[], Any] | None = None
+    pandas_processor: Callable[[], Any] | None = None
     function: Callable[..., Any] | None = None
     state: str = ""
     key: Callable[[str], tuple[Any, ...]] = key_alone
@@ -57,10 +62,13 @@ class SparkPort:
                 raise InvalidPort(f"SparkPort: {name} is empty; give a schema as DDL, such as 'id string, n long'")
         for name in ("row", "emission", "key"):
             ask_callable(getattr(self, name), f"SparkPort: {name}")
-        if (self.processor is None) is (self.function is None):
-            raise InvalidPort("SparkPort: give either processor=, a StatefulProcessor class, or function=")
-        if self.processor is not None:
-            ask_factory(self.processor, "SparkPort: processor", "handleInputRows", "a StatefulProcessor")
+        given = [name for name in OPERATORS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidPort(
+                "SparkPort: give one operator: processor= or pandas_processor=, a StatefulProcessor class, or function="
+            )
+        if self.function is None:
+            ask_factory(self.make, f"SparkPort: {given[0]}", "handleInputRows", "a StatefulProcessor")
             if self.state:
                 raise InvalidPort("SparkPort: state= is for a state function; a processor declares its own in init")
         else:
@@ -78,4 +86,9 @@ class SparkPort:
     @property
     def words(self) -> str:
         """What reports call it."""
-        return called(self.processor or self.function)
+        return called(self.make or self.function)
+
+    @property
+    def make(self) -> Any:
+        """What makes the processor, on rows or on frames; None for a state function."""
+        return self.processor or self.pandas_processor

@@ -44,25 +44,38 @@ INPUT = Row("program", "case", "key", "window", "step", "id", "value", "event_ti
 HEARTBEAT_KEY: Key = (HEARTBEAT, "", "", 0)
 
 
-class Processor(RowProcessor):
-    """The processor of the real operator. The tester hands it ``(key,)`` where transformWithState hands it the grouping columns
-    (PySpark 4.3.0). It keeps the watermark and the processing time of its last call."""
+class Tested:
+    """Base of processors for the tester, before the class of a real operator's processor. The tester hands a processor ``(key,)``
+    where transformWithState hands it the grouping columns (PySpark 4.3.0). A processor keeps the watermark and the processing time
+    of its last call."""
 
     watermark = now = -1
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
         self._keep(timerValues)
-        return super().handleInputRows(key[0], rows, timerValues)
+        return super().handleInputRows(key[0], rows, timerValues)  # type: ignore[misc]
 
     def _keep(self, times: Any) -> None:
         self.watermark, self.now = times.getCurrentWatermarkInMs(), times.getCurrentProcessingTimeInMs()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        super().handleInitialState(key[0], initialState, timerValues)
+        super().handleInitialState(key[0], initialState, timerValues)  # type: ignore[misc]
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
         self._keep(timerValues)
-        return super().handleExpiredTimer(key[0], timerValues, expiredTimerInfo)
+        return super().handleExpiredTimer(key[0], timerValues, expiredTimerInfo)  # type: ignore[misc]
+
+
+class Processor(Tested, RowProcessor):
+    """The processor of spark-tws."""
+
+
+Make = Callable[[Mapping[str, Program], typed_keys.Columns], Any]
+"""Makes a processor (``Tested``) for some programs and the columns of their typed keys."""
+
+
+def _processor(programs: Mapping[str, Program], typed: typed_keys.Columns) -> Processor:
+    return Processor(programs, typed=typed)
 
 
 def _peek(tester: TwsTester, variable: Variable, key: Key) -> list[Json]:
@@ -77,14 +90,14 @@ def _peek(tester: TwsTester, variable: Variable, key: Key) -> list[Json]:
     return [entries] if entries else []
 
 
-def run(pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-    """Run the cases of a pack one after the other.
+def run(pack: Pack, programs: Mapping[str, Program], make: Make = _processor) -> PackRun:
+    """Run the cases of a pack one after the other, each with a processor of its own.
 
     Raises:
         NotDriven: the tester was not handed the schedule's rows, or is at another watermark.
         EngineFault: it failed in a call; the message names the case.
     """
-    done = {case.id: _Run(case, programs[program_ref(case.scenario, case.program)]) for case in pack.cases}
+    done = {case.id: _Run(case, programs[program_ref(case.scenario, case.program)], make) for case in pack.cases}
     notes: dict[str, set[str]] = {}
     for run in done.values():
         run.run()
@@ -108,7 +121,7 @@ def run(pack: Pack, programs: Mapping[str, Program]) -> PackRun:
 class _Run:
     """One case."""
 
-    def __init__(self, case: Case, program: Program) -> None:
+    def __init__(self, case: Case, program: Program, make: Make) -> None:
         self.case, self.program, self.ref = case, program, program_ref(case.scenario, case.program)
         self.emissions: list[Emission] = []
         self.counts: list[StepCount] = []
@@ -116,7 +129,7 @@ class _Run:
         self.seen: list[str] = []  # the events whose time the tester asked for
         self.typed = typed_keys.columns_of(types_in_use(Pack((case,)), {self.ref: program}))
         self.beat: Key = (*HEARTBEAT_KEY, *map(typed_keys.filler, self.typed.values()))
-        self.processor = Processor({self.ref: program}, typed=self.typed)
+        self.processor = make({self.ref: program}, self.typed)
         self.tester = TwsTester(
             self.processor,
             initialStateRow=self._initial() or None,

@@ -82,6 +82,28 @@ def test_a_port_is_two_engines_and_narrows_its_scenario(load):
         assert not engine.capabilities.runs("index-assignment/per window")
 
 
+def test_a_port_has_further_engines_on_request(load):
+    """The tester takes no frames."""
+    load("""
+FRAMES = SparkPort(pandas_processor=Processor, input="a string", row=same, output="a string", emission=same)
+PORTS = [
+    Port(name="i", scenario=MINE, beam=BEAM, spark=SPARK),
+    Port(name="f", scenario=MINE, spark=FRAMES),
+]
+""")
+    assert port_engines() == ["beam-port:i", "spark-port:i", "spark-port:f"]
+    assert port_engines(on_request=True) == ["beam-fnapi-port:i", "beam-prism-port:i", "spark-tws-tester-port:i"]
+    assert set(port_engines(on_request=True)) <= set(registry.variant_ids())
+    assert [load_engine(name).title for name in (*port_engines(on_request=True), "spark-port:f")] == [
+        "Fn on Beam FnApiRunner (Python, bounded)",
+        "Fn on Beam PrismRunner (Python, TestStream)",
+        "Processor on Spark TwsTester (Python, rows, no JVM)",
+        "Processor on Spark transformWithStateInPandas (Python)",
+    ]
+    with pytest.raises(UnknownName, match="no such port"):
+        load_engine("spark-tws-tester-port:f")
+
+
 def test_a_port_may_bring_its_scenario(load):
     load('PORTS = [Port(name="m", scenario=MINE, beam=BEAM)]')
     assert [s.id for s in users_scenarios()] == ["mine"]
@@ -182,8 +204,10 @@ SIDES = [
     (lambda: BeamPort(dofn=Fn()), "is a class or a function that makes one, not .*; give its class: Fn"),
     (lambda: BeamPort(dofn=str), "the class str has no process"),
     (lambda: BeamPort(dofn=Fn, emission=5), r"BeamPort: emission is a function, not 5 \(int\)"),
-    (lambda: SparkPort(**SPARK), "give either processor=, a StatefulProcessor class, or function="),
-    (lambda: SparkPort(**SPARK, processor=Processor, function=str), "give either processor="),
+    (lambda: SparkPort(**SPARK), "give one operator: processor= or pandas_processor=, .* class, or function="),
+    (lambda: SparkPort(**SPARK, processor=Processor, function=str), "give one operator: processor="),
+    (lambda: SparkPort(**SPARK, processor=Processor, pandas_processor=Processor), "give one operator: processor="),
+    (lambda: SparkPort(**SPARK, pandas_processor=Fn), "pandas_processor: the class Fn has no handleInputRows"),
     (lambda: SparkPort(**SPARK, processor=Fn), "the class Fn has no handleInputRows"),
     (lambda: SparkPort(**SPARK, function=str), "a function needs state="),
     (lambda: SparkPort(**SPARK, processor=Processor, state="a int"), "a processor declares its own in init"),

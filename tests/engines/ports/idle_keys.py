@@ -114,6 +114,19 @@ class IdleProcessor(StatefulProcessor):
         pass
 
 
+class IdleFrames(IdleProcessor):
+    """For transformWithStateInPandas."""
+
+    def handleInputRows(self, key, rows, timerValues):
+        for frame in rows:
+            times = frame["ts"].dt.tz_localize("UTC")
+            yield from super().handleInputRows(key, [Row(ts=time.to_pydatetime()) for time in times], timerValues)
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        for row in super().handleExpiredTimer(key, timerValues, expiredTimerInfo):
+            yield pd.DataFrame([row.asDict()])
+
+
 class TimersPileUp(IdleProcessor):
     """Beam moves a timer that is set again, Spark has one more."""
 
@@ -180,9 +193,11 @@ SPARK = SparkPort(
     emission=lambda row: {"events": row["events"], "since": row["latest"]},
 )
 FUNCTION = replace(SPARK, processor=None, function=tell_idle, state="events long, latest long")
+FRAMES = replace(SPARK, processor=None, pandas_processor=IdleFrames)
 PORTS = (
     Port(name="idle", scenario=SCENARIO, beam=BEAM, spark=SPARK),
     Port(name="pile-up", scenario=SCENARIO, spark=replace(SPARK, processor=TimersPileUp)),
+    Port(name="frames", scenario=SCENARIO, spark=FRAMES),
     Port(name="function", scenario=SCENARIO, spark=FUNCTION),
     Port(
         name="attribute",
