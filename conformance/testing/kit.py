@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +18,8 @@ from conformance.model.trace import Trace
 from conformance.testing import declared, pack_run
 from conformance.testing.calls import reference
 from conformance.testing.comparison import Difference, difference, elements, in_order, stray
-from conformance.testing.report import AdapterFault, Report, told
-from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan
+from conformance.testing.report import AdapterFault, Report, causes, told
+from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan, together
 
 
 def check_engine(engine: Engine) -> Report:
@@ -97,14 +97,12 @@ class _Kit:
             self.checked.append(part.__name__)
         tried = {trial.about for trial in TRIALS}
         own = (plan(known.id) for known in self.can.plans if known.always and known.id not in tried)
-        for trial in (*TRIALS, *own):
-            self._trial(trial)
+        self._trials([trial for trial in (*TRIALS, *own) if self._asked(trial)])
         if not self.passed:
             raise AdapterFault(f"there is nothing that it can run: {'; '.join(sorted(set(self.skipped.values())))}")
         self._chain()
         self._again()
         self._alone()
-        self._together()
         self._refused()
         for feature, support in self.can.features.items():
             if support.how != "unsupported" and feature not in self.exercised:
@@ -120,11 +118,11 @@ class _Kit:
         remarks = tuple(dict.fromkeys(self.remarks))
         return Report(self.name, tuple(self.checked), len(self.cases), self.runs, self.skipped, remarks)
 
-    def _trial(self, trial: Trial) -> None:
-        """Run the cases of a trial that the engine can express, and compare them with the reference."""
-        wanted, missing = [], None
+    def _asked(self, trial: Trial) -> bool:
+        """Whether the engine can express any case of a trial. What it cannot express is skipped."""
+        missing = None
         if any(self.can.no_plan(case.schedule) for case in trial.cases.values()):
-            return
+            return False
         for label, case in trial.cases.items():
             needs = case_needs(case, PROGRAMS[program_ref(case.scenario, case.program)])
             lacks = self.can.first_missing(needs)
@@ -132,36 +130,82 @@ class _Kit:
                 self.skipped[label] = "timers are emulated: one of a key that has elements in the bundle may wait"
                 continue
             if lacks is None:
-                wanted.append(case)
                 self.exercised |= needs | ({Feature.NULL} if Feature.VALUE in needs else set())  # STATE writes a null
                 self.labels[case.id] = label
             missing = missing or lacks
             if lacks:
                 self.skipped[label] = self.can.why_not(lacks)
-        if not wanted:
-            for label in trial.cases:
-                self.skipped.pop(label, None)
-            assert missing
-            self.skipped[trial.about] = self.can.why_not(missing)
-            return
+        if any(case.id in self.labels for case in trial.cases.values()):
+            return True
+        for label in trial.cases:
+            self.skipped.pop(label, None)
+        assert missing
+        self.skipped[trial.about] = self.can.why_not(missing)
+        return False
+
+    def _trials(self, trials: Sequence[Trial]) -> None:
+        """Run trials, as many packs at a time as the capabilities say. The cases of trials that share a timeline share a pack."""
+        groups = [(group, self._packs(group)) for group in together(trials)]
+        pool = ThreadPoolExecutor(max_workers=self.can.parallel)
+        try:
+            running = [[pool.submit(self._run, pack) for pack in packs] for _, packs in groups]
+            for (group, packs), futures in zip(groups, running, strict=True):
+                self._judge(group, packs, (future.result() for future in futures))
+        except AdapterFault as fault:
+            pool.shutdown(cancel_futures=True)
+            left = [trial for trial in trials if trial.about not in self.checked]
+            raise self._traced(left, group, packs, fault) from fault.__cause__
+        finally:
+            pool.shutdown(cancel_futures=True)
+        if self.can.parallel > 1:
+            self.checked.append(f"{self.can.parallel} packs at the same time")
+        else:
+            self.skipped["packs at the same time"] = "the capabilities say: one at a time"
+
+    def _packs(self, trials: Iterable[Trial]) -> list[Pack]:
+        cases = {case.id: case for trial in trials for case in trial.cases.values() if case.id in self.labels}
+        return packs_of(cases.values(), self.can.largest_pack)
+
+    def _traced(
+        self, left: Iterable[Trial], group: Sequence[Trial], packs: Iterable[Pack], fault: AdapterFault
+    ) -> AdapterFault:
+        """A fault of a group among other runs, by what is left of it without them. What passed runs again first, and then each
+        trial that is left by itself: a fault of its own is raised, and names it."""
+        self._again()
+        for trial in left:
+            mine = self._packs([trial])
+            self._judge([trial], mine, map(self._run, mine))
+        try:
+            self._judge(group, packs, map(self._run, packs))
+        except AdapterFault as beside:
+            return AdapterFault(f"beside the cases of other trials, {beside}; keep cases of a pack apart")
+        if (parallel := self.can.parallel) == 1:
+            return AdapterFault(f"{fault}; when it ran again, it came out right: let nothing depend on chance")
+        return AdapterFault(
+            f"beside other runs, {fault}; run() is called from {parallel} threads at once, as capabilities.parallel says: share "
+            "nothing, or say 1"
+        )
+
+    def _judge(self, group: Sequence[Trial], packs: Iterable[Pack], runs: Iterable[PackRun]) -> None:
+        """Compare the runs of the packs of some trials with the reference."""
+        about = ", ".join(trial.about for trial in group)
+        mends = {case.id: trial.mend for trial in group for case in trial.cases.values()}
         untouched: set[str] = set()
-        packs = packs_of(wanted, self.can.largest_pack)
-        with ThreadPoolExecutor(max_workers=self.can.parallel) as pool:
-            runs = list(pool.map(self._run, packs))
         for pack, run in zip(packs, runs, strict=True):
             specified = self.specification.run(pack, PROGRAMS)
-            if trial.places:
+            for trial in (trial for trial in group if trial.places):
                 self._lateness(trial, pack, run, specified)
-            self._compare(pack, run, specified.traces, trial.mend)
+            self._compare(pack, run, specified.traces, mends)
             if not any(trace.error for trace in specified.traces.values()):
-                self.remarks += pack_run.counts(self.can, f"{trial.about}, ", run, specified)
+                self.remarks += pack_run.counts(self.can, f"{about}, ", run, specified)
                 if self.can.features[Feature.LATE_COUNTER].how != "unsupported":
                     self.exercised.add(Feature.LATE_COUNTER)
             untouched |= run.untouched
             self.passed.append((pack, run))
-        if trial.reached:
-            self.remarks += pack_run.untouched(trial, untouched, self.labels)
-        self.checked.append(trial.about)
+        for trial in group:
+            if trial.reached:
+                self.remarks += pack_run.untouched(trial, untouched, self.labels)
+        self.checked += [trial.about for trial in group]
 
     def _run(self, pack: Pack) -> PackRun:
         """Run a pack and check the form of the result.
@@ -191,13 +235,13 @@ class _Kit:
     def _at(self, case: Case) -> str:
         return f"{self.labels.get(case.id, case.program)} (case {case.id})"
 
-    def _compare(self, pack: Pack, run: PackRun, wanted: Mapping[str, Trace], mend: str) -> None:
-        """Compare each trace with the wanted one, except in what engines may differ."""
+    def _compare(self, pack: Pack, run: PackRun, wanted: Mapping[str, Trace], mends: Mapping[str, str]) -> None:
+        """Compare each trace with the wanted one, except in what engines may differ. ``mends`` has the advice for each case (id)."""
         for case in pack.cases:
             got = run.traces[case.id]
             self.wanted[case.id] = wanted[case.id]
             if unlike := self._difference(case, got):
-                raise AdapterFault(f"{self._at(case)}: {unlike.words}; {unlike.mend or mend}")
+                raise AdapterFault(f"{self._at(case)}: {unlike.words}; {unlike.mend or mends[case.id]}")
             if self.every and in_order(got) != in_order(wanted[case.id]):
                 self.reordered.append(self.labels[case.id])
 
@@ -212,7 +256,7 @@ class _Kit:
     def _lateness(self, trial: Trial, pack: Pack, run: PackRun, specified: PackRun) -> None:
         """Check, row by row, that the engine reads *late* as declared."""
         assert trial.places
-        for case in pack.cases:
+        for case in (case for case in pack.cases if self.labels[case.id] in trial.cases):
             took, takes = (elements(found.traces[case.id]) for found in (run, specified))
             for arrival in case.schedule.arrivals:
                 event = arrival.event.id
@@ -247,8 +291,9 @@ class _Kit:
                 kind = case.program if case.program in ("plain", "timed") else "state"
                 if case.program in (*CELLS, "plain", "timed"):
                     chosen.setdefault((kind, len(case.schedule.bundles) > 1), (case, run))
-        for case, packed in chosen.values():
-            alone = self._run(Pack((case,)))
+        with ThreadPoolExecutor(max_workers=self.can.parallel) as pool:
+            runs = list(pool.map(self._run, [Pack((case,)) for case, _ in chosen.values()]))
+        for (case, packed), alone in zip(chosen.values(), runs, strict=True):
             if unlike := self._difference(case, packed.traces[case.id], alone.traces[case.id], "when it runs alone"):
                 raise AdapterFault(
                     f"{self._at(case)}: {unlike.words}; keep cases of a pack apart: state and timers belong to (program, case, "
@@ -279,25 +324,6 @@ class _Kit:
                 )
         self.checked.append("one pack twice")
 
-    def _together(self) -> None:
-        """Run as many packs at a time as the capabilities say."""
-        if (parallel := self.can.parallel) == 1:
-            self.skipped["packs at the same time"] = "the capabilities say: one at a time"
-            return
-        chosen = [self.passed[n % len(self.passed)] for n in range(2 * parallel)]
-        with ThreadPoolExecutor(max_workers=parallel) as pool:
-            running = [pool.submit(self._run, pack) for pack, _ in chosen]
-        for (pack, before), future in zip(chosen, running, strict=True):
-            hint = f"run() is called from {parallel} threads at once, as capabilities.parallel says: share nothing, or say 1"
-            try:
-                run = future.result()
-            except AdapterFault as fault:
-                raise AdapterFault(f"beside other runs, {fault}; {hint}") from fault.__cause__
-            for case in pack.cases:
-                if unlike := self._difference(case, run.traces[case.id], before.traces[case.id], "by itself"):
-                    raise AdapterFault(f"{self._at(case)}, beside other runs: {unlike.words}; {hint}")
-        self.checked.append(f"{parallel} packs at the same time")
-
     def _refused(self) -> None:
         """Make a call that an engine should refuse."""
         what = "an engine's failure in a call"
@@ -314,7 +340,7 @@ class _Kit:
         except Exception as error:
             if f"[case {REFUSED.id}]" in str(error):
                 self.checked.append(what)
-            elif any("EngineFault" in told(cause) for cause in _causes(error)):
+            elif any("EngineFault" in told(cause) for cause in causes(error)):
                 raise AdapterFault(f"{where}: run() raised {told(error)} without naming the case; {mend}") from error
             else:
                 self.remarks.append(f"{where}: run() raised {told(error)}; if that was within the call, {mend}")
@@ -322,9 +348,3 @@ class _Kit:
         if trace.error:
             raise AdapterFault(f"{where}: it is told as the program's exception ({trace.error}); {mend}")
         self.remarks.append(f"{where}: the engine took it")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

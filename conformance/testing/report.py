@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -38,3 +38,10 @@ class Report:
 def told(error: BaseException) -> str:
     """An exception in words, for a fault."""
     return f"{type(error).__name__}: {error}"[:300]
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those behind it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

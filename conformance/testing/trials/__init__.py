@@ -6,9 +6,9 @@ from conformance.testing.calls import T
 from conformance.testing.trials import elements, jobs, times
 from conformance.testing.trials.jobs import plan
 from conformance.testing.trials.times import ROWS_AND_TIMER
-from conformance.testing.trials.trial import CELLS, ONE, PROGRAMS, Trial, case_of
+from conformance.testing.trials.trial import CELLS, ONE, PROGRAMS, Trial, case_of, together
 
-__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial", "plan"]
+__all__ = ["CELLS", "CHAIN", "PROGRAMS", "REFUSED", "ROWS_AND_TIMER", "TRIALS", "Trial", "plan", "together"]
 
 TRIALS: tuple[Trial, ...] = (
     elements.state(),

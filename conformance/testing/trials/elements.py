@@ -41,7 +41,7 @@ def typed() -> Trial:
         {
             "numbers in typed state": case_of("typed", SEVERAL, *([("a", calls)] for calls in numbers)),
             "typed state that is cleared": case_of(
-                "typed", ONE, [("a", [["value", "set", 1], ["value", "clear"], *read])]
+                "typed", SEVERAL, [("a", [["value", "set", 1], ["value", "clear"], *read])]
             ),
         },
         "keep a typed cell in the engine's own state of its type",
@@ -128,6 +128,7 @@ def exceptions() -> Trial:
             "a program that raises in a timer": case_of("timed", ONE, [("a", late)]),
         },
         "run callbacks by conformance.model.program.call, put its outputs out, and make traces by Trace.collect",
+        apart=True,  # where a program stops, no row of the pack is counted
     )
 
 
@@ -140,6 +141,7 @@ def exceptions_over_bundles() -> Trial:
             "a neighbour over bundles": case_of("plain", SEVERAL, [("a", rows[0])], [("a", rows[0])], [("a", rows[2])]),
         },
         "run callbacks by conformance.model.program.call, put its outputs out, and make traces by Trace.collect",
+        apart=True,  # where a program stops, no row of the pack is counted
     )
 
 

@@ -67,6 +67,7 @@ class Trial:
         places: event id -> how the event lies to the watermark, in words.
         reached: the cases (by their words) whose keys write state in the bundle that fails once.
         idle: the cases (by their words) that have no element in that bundle.
+        apart: whether the cases share no pack with those of other trials.
     """
 
     about: str
@@ -75,6 +76,16 @@ class Trial:
     places: Mapping[str, str] | None = None
     reached: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    apart: bool = False
+
+
+def together(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials whose cases can share packs: those of one timeline, in the order given."""
+    groups: dict[object, list[Trial]] = {}
+    for trial in trials:
+        timelines = tuple(dict.fromkeys(case.schedule.timeline for case in trial.cases.values()))
+        groups.setdefault((trial.about if trial.apart else "", timelines), []).append(trial)
+    return list(groups.values())
 
 
 def write(cell: str, value: int) -> Calls:
