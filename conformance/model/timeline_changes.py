@@ -100,11 +100,18 @@ def repartition(schedule: Schedule, random: Random) -> Schedule:
     return _inserted(schedule, 0, Partitions(0, PARTITIONS))
 
 
+RESTARTS = 3
+"""The most restarts of one schedule."""
+
+
 def restart(schedule: Schedule, random: Random) -> Schedule:
-    """Restart anywhere after the first bundle. The job must keep its state, its timers and its watermark."""
+    """Restart once, twice or three times, anywhere after the first bundle. The job must keep its state, its timers and its watermark."""
     bundles = (n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial)
     first = next(bundles, 0)
-    return _inserted(schedule, random.randrange(first + 1, len(schedule.steps)), Restart(0))
+    places = range(first + 1, len(schedule.steps))
+    for place in sorted(random.sample(places, min(random.randint(1, RESTARTS), len(places))), reverse=True):
+        schedule = _inserted(schedule, place, Restart(0))
+    return schedule
 
 
 def failing(resume: bool) -> Callable[[Schedule, Random], Schedule | None]:

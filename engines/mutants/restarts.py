@@ -91,3 +91,38 @@ class FiredTimersRestored(Firings):
     def restart(self) -> None:
         self.timers = self.fired | self.timers
         self.fire_due()
+
+
+class Restarts(CaseRun):
+    """Knows how often the job was restarted."""
+
+    restarts = 0
+
+    def restart(self) -> None:
+        self.restarts += 1
+
+
+@bug("a second restart begins with empty state")
+class StateLostOnTheSecondRestart(Restarts):
+    def restart(self) -> None:
+        super().restart()
+        if self.restarts == 2:
+            self.state.clear()
+
+
+@bug("a second restart goes back to the state of the first one")
+class SecondRestartGoesBackToTheFirst(Restarts):
+    def restart(self) -> None:
+        super().restart()
+        if self.restarts == 1:
+            self._first = copy.deepcopy(self.state)
+        else:
+            self.state = copy.deepcopy(self._first)
+
+
+@bug("a second restart forgets the timers")
+class TimersLostOnTheSecondRestart(Restarts):
+    def restart(self) -> None:
+        super().restart()
+        if self.restarts == 2:
+            self.timers.clear()

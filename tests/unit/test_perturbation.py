@@ -52,7 +52,7 @@ from conformance.model.schedule import (
     Schedule,
     renumbered,
 )
-from conformance.model.timeline_changes import PARTITIONS, SHIFTS
+from conformance.model.timeline_changes import PARTITIONS, RESTARTS, SHIFTS
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_scenarios
 
@@ -350,9 +350,17 @@ def test_another_partition_count_comes_first(perturbation, base, twin):
 @given_twins(RESTART)
 def test_a_restart_comes_after_the_first_bundle(perturbation, base, twin):
     """A job that has done nothing has nothing to lose."""
-    place = _inserted(base, twin)
-    assert twin.steps[place] == Restart(place)
-    assert any(isinstance(step, Deliver) for step in twin.steps[:place])
+    restarts = [step.id for step in twin.steps if isinstance(step, Restart)]
+    assert 1 <= len(restarts) <= RESTARTS
+    assert renumbered([step for step in twin.steps if not isinstance(step, Restart)]) == base
+    assert any(isinstance(step, Deliver) for step in twin.steps[: restarts[0]])
+    assert all(before + 1 < after for before, after in itertools.pairwise(restarts))
+
+
+def test_a_job_is_restarted_several_times():
+    case = Case("s", "p", Schedule((Advance(0, 0), *(Deliver(n, ()) for n in range(1, 6)), Advance(6, 1))))
+    twins = [RESTART.twin(case, seed) for seed in range(20)]
+    assert {sum(isinstance(step, Restart) for step in twin.schedule.steps) for twin in twins} == {1, 2, 3}
 
 
 @given_twins(RETRY, RESUME)
