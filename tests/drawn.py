@@ -1,4 +1,7 @@
-"""Cases of all scenarios that tests share. Drawing them takes longer than any test of them, so one process draws them for all."""
+"""Cases of all scenarios that tests share. Drawing them takes longer than any test of them, so one process draws them for all.
+
+Each scenario has a file of its own: a checkout with one more scenario draws the cases of that one alone.
+"""
 
 import os
 import pickle
@@ -7,7 +10,6 @@ from pathlib import Path
 
 from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.model.values import digest
 from conformance.plugins.registry import load_scenarios
 
 WANTED, SEED = 6, 7
@@ -19,10 +21,13 @@ FOLDER = "CONFORMANCE_TESTS_SHARE"
 @cache
 def all_cases():
     """WANTED cases a guarantee, from SEED, with their twins."""
-    scenarios = load_scenarios()
-    file = Path(os.environ[FOLDER]) / f"{digest(sorted(scenario.id for scenario in scenarios))}.pickle"
+    return [case for scenario in load_scenarios() for case in _cases_of(scenario)]
+
+
+def _cases_of(scenario):
+    file = Path(os.environ[FOLDER]) / f"{scenario.id}.pickle"
     if not file.exists():
         mine = file.with_suffix(f".{os.getpid()}")
-        mine.write_bytes(pickle.dumps(draw_cases(scenarios, WANTED, SEED, exercised_by_any_reading(scenarios))))
+        mine.write_bytes(pickle.dumps(draw_cases([scenario], WANTED, SEED, exercised_by_any_reading([scenario]))))
         mine.replace(file)
     return pickle.loads(file.read_bytes())

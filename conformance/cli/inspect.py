@@ -20,7 +20,7 @@ from conformance.model.engine import CannotRun
 from conformance.model.feature import Feature
 from conformance.model.naming import unknown
 from conformance.model.scenario import Guarantee
-from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
+from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, port_engines
 from conformance.results.catalogue import Claim, catalogue
 from conformance.results.claims import Answer, all_decisions, counted
 from conformance.results.results import Results
@@ -45,7 +45,7 @@ def list_(what: str, as_json: bool) -> None:
 
 def _engines() -> list[dict[str, Any]]:
     found = []
-    for name in engine_ids():
+    for name in [*engine_ids(), *port_engines(on_request=True)]:
         engine = load_engine(name)
         can = engine.capabilities
         details = {f.value: f"{s.how}{': ' + s.note if s.note else ''}" for f, s in can.features.items()}

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from conformance.confirmation.reduction import Subject
-from conformance.execution.host import EngineDown
+from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import packs_of
+from conformance.execution.watched import GivenUp
 from conformance.judgement.cell import AS_DRAWN, MatrixCell
 from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, findings_of, pair_finding
 from conformance.judgement.reference import reference_traces
@@ -21,7 +22,7 @@ from conformance.model.engine import Capabilities, EngineInfo, NotDriven, bare, 
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Guarantee, Scenario, programs_of
-from conformance.model.trace import Trace
+from conformance.model.trace import Emission, Trace
 from conformance.results.record import ReplayRecord
 from conformance.results.witness import Confirmation, Witness
 
@@ -136,7 +137,7 @@ def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: C
     try:
         for _ in range(patience(witness)):
             for pack in packs_beside(subject, witness.neighbours):
-                run = process.run(pack)
+                run = run_of(process, pack)
                 runs |= {case.id: run for case in subject.cases if case in pack.cases}
             if message := failure(program, guarantee, subject, runs, _reference(scenarios, can)):
                 break
@@ -193,10 +194,33 @@ def _failing_packed(
 def answered(process: Any, pack: Pack) -> PackRun:
     """The results of a pack, empty if the pack could not run: its cases are then tried alone."""
     try:
-        run: PackRun = process.run(pack)
+        return run_of(process, pack)
     except (NotDriven, EngineDown):
         return PackRun()
+
+
+def run_of(process: Any, pack: Pack) -> PackRun:
+    """The results of a pack. If a plan fails, and the engine's process lives, the failure is the result.
+
+    Raises:
+        NotDriven, EngineDown: the run gave nothing.
+    """
+    try:
+        run: PackRun = process.run(pack)
+    except EngineDown as error:
+        if process.alive and (failed := failed_plan(pack, error)):
+            return failed
+        raise
     return run
+
+
+def failed_plan(pack: Pack, error: EngineDown) -> PackRun | None:
+    """The results of a pack of plan twins that an engine failed in: each case ends with the failure, for the plain query runs. None if
+    the pack has another query, if the engine hung, or if the failure names its case."""
+    if not pack.cases[0].schedule.plan or isinstance(error, (NoAnswer, GivenUp)) or "[case " in str(error):
+        return None
+    trace = Trace.collect([Emission("", None, pack.timeline[-1].id, error=f"the plan failed: {error}")])
+    return PackRun({case.id: trace for case in pack.cases})
 
 
 def with_replays(cell: MatrixCell, replays: Iterable[Replay]) -> MatrixCell:

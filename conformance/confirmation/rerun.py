@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from conformance.confirmation.reduction import Subject
-from conformance.confirmation.replay import answered, packs_beside
+from conformance.confirmation.replay import answered, packs_beside, run_of
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
 from conformance.model.case import Case, program_ref
@@ -69,7 +69,7 @@ class Rerun:
             if run is None:
                 with self._lock:
                     self.alone_runs += sum(case in pack.cases for case in subject.cases)
-                run = self._engine().run(pack)
+                run = run_of(self._engine(), pack)
                 if not others:
                     self._ran[place] = run
             found |= {case.id: run for case in subject.cases if case in pack.cases}

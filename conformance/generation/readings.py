@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -12,7 +13,10 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.scenario import Scenario, programs_of
 
 KEPT = 200_000
-"""The number of cases whose answer is kept: the choice of packs asks again for the cases that were drawn."""
+"""About how many cases have their answers kept."""
+
+Place = tuple[str, str]
+"""The id and the digest of a case."""
 
 READINGS = (
     None,
@@ -29,17 +33,19 @@ def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> ExercisedByAnyRea
 
 
 class ExercisedByAnyReading:
-    """What ``exercised_by_any_reading`` gives. It keeps its answers."""
+    """What ``exercised_by_any_reading`` gives. It keeps its answers, because the choice of packs asks again for the cases that were
+    drawn. Drawing asks for many more, see ``only``."""
 
     def __init__(self, scenarios: tuple[Scenario, ...]) -> None:
         self._scenarios = scenarios
         self._references = [reference_traces(programs_of(scenarios), reading) for reading in READINGS]
-        self._known: dict[tuple[str, str], frozenset[str]] = {}
+        self._known: dict[Place, frozenset[str]] = {}
+        self._tried: dict[Place, frozenset[str]] = {}
 
     def __call__(self, cases: list[Case]) -> list[frozenset[str]]:
-        known = self._known
-        if len(known) > KEPT:
-            known.clear()
+        if len(self._tried) > KEPT:
+            self._tried.clear()
+        known = ChainMap(self._tried, self._known)
         new = [case for case in cases if _place(case) not in known]
         wanted = {case.base for case in new}
         beside = [case for case in cases if case.id in wanted and _place(case) in known]
@@ -47,8 +53,15 @@ class ExercisedByAnyReading:
         return [known[_place(case)] for case in cases]
 
     def remember(self, cases: Iterable[Case], tested: Iterable[frozenset[str]]) -> None:
-        """Takes over answers of an earlier run."""
+        """Takes over answers, those of an earlier run for example."""
+        if len(self._known) > KEPT:
+            self._known.clear()
         self._known.update(zip(map(_place, cases), tested, strict=True))
+
+    def only(self, cases: list[Case]) -> None:
+        """Of the answers that were not taken over, keeps those for these cases alone: they are what drawing chose."""
+        self.remember(cases, self(cases))
+        self._tried.clear()
 
     def _asked(self, cases: list[Case]) -> list[frozenset[str]]:
         found = put_to_test(self._scenarios, cases, self._references[0](cases))
@@ -61,7 +74,7 @@ class ExercisedByAnyReading:
         return found
 
 
-def _place(case: Case) -> tuple[str, str]:
+def _place(case: Case) -> Place:
     return case.id, case.digest  # a twin tests a relation, an equal case as drawn does not
 
 

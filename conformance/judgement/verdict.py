@@ -27,6 +27,7 @@ from conformance.judgement.evidence import Tally, Unjudgeable
 from conformance.model.engine import EngineInfo, NotDriven, program_needs
 from conformance.model.feature import Feature
 from conformance.model.perturbation import PERTURBATIONS, Perturbation
+from conformance.model.plan import is_plan
 from conformance.model.scenario import Guarantee, Scenario
 
 
@@ -138,11 +139,13 @@ def replayed_once(cell: MatrixCell) -> MatrixCell:
 
 def unanswered_alone(cell: MatrixCell, error: Exception) -> MatrixCell:
     """A violated cell after no run alone gave a trace to judge. The verdict becomes error if the harness failed (the
-    trace could not be judged, or the schedule was not driven), and unknown if the engine's process went down."""
+    trace could not be judged, or the schedule was not driven), and unknown if the engine's process went down, or if a plan's query,
+    which is the engine's own, did not keep to the schedule."""
     if isinstance(error, Unjudgeable):
         verdict, why = Verdict.ERROR, "could not be judged"
     elif isinstance(error, NotDriven):
-        verdict, why = Verdict.ERROR, "was not driven"
+        verdict = Verdict.UNKNOWN if is_plan(cell.perturbation) else Verdict.ERROR
+        why = "was not driven"
     else:
         verdict, why = Verdict.UNKNOWN, "could not be run"
     return replace(cell, verdict=verdict, reason=f"fails in a pack; alone it {why}: {error}: {cell.reason}")

@@ -120,17 +120,19 @@ def _load(name: str) -> Engine:
     raise UnknownName(unknown("engine", name, there))
 
 
-def port_engines() -> list[str]:
-    """The engines of the loaded ports, port by port."""
-    families = {name: family for name, family in _families().items() if family.ports}
+def port_engines(on_request: bool = False) -> list[str]:
+    """The engines of the loaded ports, port by port: those that run by default, or those that run ``on_request``."""
+    families = {name: family for name, family in _families().items() if family.ports and family.all is not on_request}
     return [f"{name}:{p.name}" for p in users().ports for name, family in families.items() if p.name in family.variants]
 
 
 @dataclass(frozen=True)
 class PortNames(Mapping[str, str]):
-    """The variants of a family of ports: the name of each loaded port with this ``side`` -> the operator's name."""
+    """The variants of a family of ports: the name of each loaded port with this ``side`` -> the operator's name. Sides that the family
+    does not take (``takes``) are left out."""
 
     side: str
+    takes: Callable[[Any], bool] = lambda side: True
 
     def __getitem__(self, name: str) -> str:
         return self._there()[name]
@@ -142,7 +144,8 @@ class PortNames(Mapping[str, str]):
         return len(self._there())
 
     def _there(self) -> dict[str, str]:
-        return {port.name: mine.words for port in users().ports if (mine := port.sides.get(self.side))}
+        sides = {port.name: port.sides[self.side] for port in users().ports if self.side in port.sides}
+        return {name: side.words for name, side in sides.items() if self.takes(side)}
 
 
 def users() -> Loaded:

@@ -49,12 +49,10 @@ def batches(
                 asked.remember(there[name], tested)
         if missing := [scenario for scenario in scenarios if scenario.id not in there]:
             batch_seed = seeded(seed, "batch", batch) if batch else seed
-            there |= {scenario.id: [] for scenario in missing}
-            for case in draw_cases(missing, mine, batch_seed, exercised, known):
-                there[case.scenario].append(case)
-            if kept:
-                for scenario in missing:
-                    drawn = there[scenario.id]
+            for scenario in missing:
+                drawn = there[scenario.id] = draw_cases([scenario], mine, batch_seed, exercised, known)
+                asked.only(drawn)
+                if kept:
                     kept.keep_table(f"drawn/{drawn_as[scenario.id]}-{batch}", tables.drawn_table(drawn, asked(drawn)))
         cases = [case for scenario in scenarios for case in there[scenario.id]]
         known |= {case.digest for case in cases}

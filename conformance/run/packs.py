@@ -4,11 +4,12 @@ a fresh process), and reports the failures."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from conformance.confirmation.replay import failed_plan
 from conformance.execution.cached import Process
 from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
@@ -57,8 +58,9 @@ def choice_of(
     the engine's budget decides, of which the choice uses this ``share``. ``plans`` (ids) are asked in any case. ``known``: what
     ``selected`` gives, if that is known."""
     packs, drawn = known or selected(cases, can, scenarios, share, all_packs)
-    own = plan_twins(tuple(packs), can, programs_of(scenarios), every=all_packs, share=share, given=plans)
-    planned = packs_of(own, can.largest_pack, broad=can.heavy)
+    programs = programs_of(scenarios)
+    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share, given=plans)
+    planned = [p for group in _by_kind(own, programs) for p in packs_of(group, can.largest_pack, broad=can.heavy)]
     return Choice((*packs, *planned), drawn + len(planned), tuple(own))
 
 
@@ -72,9 +74,7 @@ def selected(
     promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
     packs: list[Pack] = []
     total = 0
-    # A typed value that an engine cannot encode may end a whole query, so typed programs, and misfits among them, share no pack with others.
-    for kind, part in KINDS.items():
-        group = [case for case in mine if _kind(programs[program_ref(case.scenario, case.program)]) == kind]
+    for part, group in zip(KINDS.values(), _by_kind(mine, programs), strict=True):
         drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
         total += len(drawn)
         if drawn and not all_packs:
@@ -94,6 +94,15 @@ def plans_given_out(seed: int) -> dict[str, list[str]]:
 
 KINDS = {"plain": 0.7, "typed": 0.1, "misfits": 0.1, "keys": 0.1}
 """Kinds of programs -> the part of a slow engine's budget that is theirs."""
+
+
+def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[list[Case]]:
+    """Cases of each of KINDS. A typed value that an engine cannot encode may end a whole query, so typed programs, and misfits among
+    them, share no pack with others."""
+    found: dict[str, list[Case]] = {kind: [] for kind in KINDS}
+    for case in cases:
+        found[_kind(programs[program_ref(case.scenario, case.program)])].append(case)
+    return list(found.values())
 
 
 def _kind(program: Program) -> str:
@@ -197,7 +206,8 @@ def run_packs(
 
 def run_pack(processes: Processes, pack: Pack) -> Given:
     """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
-    slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process.
+    slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process: the last failure
+    of a plan is the plan's answer.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed = Given(), 0
     engine: Process | None = processes.living()
@@ -221,6 +231,9 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
                 if other := processes.again(engine, error, failed):
                     engine = other
                     continue
+                if engine.alive and (answer := failed_plan(pack, error)):
+                    given.runs.add(pack, answer)
+                    break
                 given.runs.lost |= {case.id: cause for case in pack.cases}
                 given.failure = cause
                 break

@@ -1,5 +1,6 @@
 """Beam 2.77.0, FnApiRunner and the bundle-based DirectRunner: two keys that are decimals of 38 digits share one state, because the coder of
-the key (that of a row with a decimal) keeps 28 digits. FnApiRunner refuses a key with the plain hint of a decimal.
+the key (that of a row with a decimal) keeps 28 digits. Count.PerKey counts the two as one and puts out the key of 28 digits, and
+DeduplicatePerKey drops the second. FnApiRunner refuses a key with the plain hint of a decimal.
 """
 
 import decimal
@@ -9,6 +10,7 @@ import apache_beam as beam
 from apache_beam import coders
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
+from apache_beam.transforms.deduplicate import DeduplicatePerKey
 from apache_beam.transforms.userstate import BagStateSpec
 
 
@@ -35,6 +37,9 @@ for runner in (FnApiRunner(), BundleBasedDirectRunner()):
         rows = pipeline | beam.Create([(Amount(key), f"e{n}") for n, key in enumerate(KEYS, 1)])
         keyed = rows | beam.Map(lambda row: row).with_output_types(tuple[Amount, str])
         keyed | beam.ParDo(Had())
+        keyed | beam.combiners.Count.PerKey() | "show counts" >> beam.Map(lambda counted: print("counted", counted))
+        first = keyed | DeduplicatePerKey(event_time_duration=1)
+        first | "show first" >> beam.Map(lambda element: print("not dropped", element))
 
 try:
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:

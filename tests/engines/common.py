@@ -1,10 +1,13 @@
 """Cases that every real engine is compared on with the reference."""
 
+from collections import Counter
 from dataclasses import replace
 
 from drawn import all_cases
 
 from conformance import testing
+from conformance.generation.cases import draw_cases
+from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import case_needs
 from conformance.model.scenario import programs_of
@@ -68,9 +71,31 @@ def drawn(engine):
 
 
 def beside(few, cases):
-    """The cases on the timelines of a few of them."""
+    """A few cases, and beside them on their timelines two of each program."""
     timelines = {case.schedule.timeline for case in few}
-    return [case for case in cases if case.schedule.timeline in timelines]
+    found, seen = list(few), Counter()
+    for case in cases:
+        mine = case.schedule.timeline, case.scenario, case.program
+        if case.schedule.timeline in timelines and case not in few and seen[mine] < 2:
+            found.append(case)
+            seen[mine] += 1
+    return found
+
+
+def smallest_run(scenario, *perturbations):
+    """Cases of a scenario for a run of few packs: those of one timeline of several bundles, and their twins under these perturbations."""
+    scenarios = load_scenarios([scenario])
+    cases = draw_cases(scenarios, 3, 1, exercised_by_any_reading(scenarios))
+    plain = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
+    timelines = {case.schedule.timeline: set() for case in plain}
+    for case in plain:
+        timelines[case.schedule.timeline] |= {t.perturbation for t in cases if t.base == case.id} & set(perturbations)
+    number = Counter(case.schedule.timeline for case in plain)
+    most = max(timelines, key=lambda timeline: (len(timelines[timeline]), number[timeline]))
+    assert timelines[most] == set(perturbations), timelines
+    bases = [case for case in plain if case.schedule.timeline == most]
+    ids = {case.id for case in bases}
+    return bases + [case for case in cases if case.base in ids and case.perturbation in perturbations]
 
 
 def run(engine, cases, programs=PROGRAMS):

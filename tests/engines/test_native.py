@@ -40,18 +40,26 @@ def native(request, tmp_path):
         engine.close()
 
 
+TYPED = {"a": "1 and null", "b": "composed"}
+"""What the keys of these cases are called where a program has typed keys."""
+
+
 def case(engine, *steps):
     """A case of the program in whose place the engine runs. Steps are watermarks, steps of the model, and bundles of (id, key, time);
     times are in ms after T. An event whose id begins with "r" is a right row of a join, others are left ones."""
     made = []
+    ref = engine.capabilities.native_operator.program
+    keys = TYPED if PROGRAMS[ref].keys else {}
     for step in steps:
         if isinstance(step, int):
             made.append(Advance(0, T + step))
         elif isinstance(step, list):
-            made.append(Deliver(0, tuple(Event(name, key, side(name), T + time) for name, key, time in step)))
+            made.append(
+                Deliver(0, tuple(Event(name, keys.get(key, key), side(name), T + time) for name, key, time in step))
+            )
         else:
             made.append(step)
-    return Case(*engine.capabilities.native_operator.program.split("/"), renumbered(made))
+    return Case(*ref.split("/"), renumbered(made))
 
 
 def side(event):
@@ -247,6 +255,32 @@ def test_batches(native):
         (3, "b", {"batch": ["e3"]}),
         (4, "a", {"batch": ["late"]}),
     ]
+
+
+FORMS = [0, [("e1", "-0.0", 1), ("e2", "double 0.0", 2)], [("e3", "-0.0", 3), ("e4", "null double", 4)], 100_000]
+
+
+def test_spark_counts_zeros_of_either_sign_as_one_and_hands_over_the_positive_one(native):
+    """Spark 4.3.0. The key that comes out is the one that the operator put out, not the one that went in."""
+    assert came_out(native("spark-native:count-typed-keys"), *FORMS) == [
+        (1, "double 0.0", {"count": 2}),
+        (2, "double 0.0", {"count": 3}),
+        (2, "null double", {"count": 1}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted"),
+    [
+        ("spark-native:drop-duplicates-typed-keys", ["e1", "e4"]),
+        ("spark-native:drop-duplicates-within-watermark-typed-keys", ["e1", "e4"]),
+        ("beam-native:deduplicate-typed-keys", ["e1", "e2", "e4"]),
+    ],
+)
+def test_duplicates_of_zeros(native, name, accepted):
+    """Spark 4.3.0 takes 0.0 and -0.0 for one key, Beam 2.77.0 for two."""
+    found = came_out(native(name), *FORMS)
+    assert sorted(value["accepted"] for _, _, value in found) == accepted
 
 
 @pytest.mark.parametrize("variant", SPARK)

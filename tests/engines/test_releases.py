@@ -6,10 +6,12 @@ import sys
 from importlib.metadata import version
 
 import pytest
+from common import smallest_run
 
 from conformance.comparison.bisect import CannotBisect, released
 from conformance.judgement.cell import Verdict
 from conformance.results.results import Results
+from conformance.results.store import write_cases
 
 pytestmark = pytest.mark.engine
 
@@ -28,8 +30,9 @@ OLDEST = "3.4.1"
 
 
 def run(folder, *engines, scenario="per-key-counting"):
+    write_cases(folder / "few.parquet", smallest_run(scenario))
     asked = [f"--engine={engine}" for engine in engines]
-    asked += [f"--scenario={scenario}", "--cases=3", "--share=0.3", "--seed=1", "--out=out", "--witnesses=none"]
+    asked += [f"--scenario={scenario}", "--cases-from=few.parquet", "--out=out", "--witnesses=none", "--budget=30m"]
     return subprocess.run(
         [sys.executable, "-m", "conformance.cli", "run", *asked],
         capture_output=True,
@@ -76,7 +79,8 @@ def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
 
 def test_an_upgrade_of_spark(tmp_path):
     """The APIs that both releases have, on the same cases, with checkpoints carried from the old one to the new one."""
-    asked = ["--scenario=per-key-counting", "--cases=3", "--seed=1", "--witnesses=none", "--out=out"]
+    write_cases(tmp_path / "few.parquet", smallest_run("per-key-counting", "restart", "retry"))
+    asked = ["--scenario=per-key-counting", "--cases-from=few.parquet", "--witnesses=none", "--out=out"]
     asked += ["--engine=spark-fmgws-jvm", "--engine=spark-native:count", "--engine=spark-tws-jvm"]
     command = [sys.executable, "-m", "conformance.cli", "upgrade", "pyspark", "--from=3.5.9", *asked]
     command.append(f"--to={version('pyspark')}")

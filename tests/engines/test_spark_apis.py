@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, drawn, run, specified
+from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, beside, drawn, run, specified
 
 from conformance.model.case import Case
 from conformance.model.feature import Feature
@@ -77,8 +77,9 @@ def test_packed_and_alone_give_the_same_traces(api):
     cases = drawn(api)
     timeline = next(case.schedule.timeline for case in cases if len(case.schedule.bundles) > 1)
     cases = [case for case in cases if case.schedule.timeline == timeline]
-    packed = run(api, cases)
-    for case in (cases[0], cases[-1]):
+    few = cases[0], cases[-1]
+    packed = run(api, beside(few, cases))
+    for case in few:
         assert api.run(Pack((case,)), PROGRAMS).traces[case.id] == packed[case.id], case.schedule.to_json()
 
 
@@ -98,16 +99,19 @@ def test_a_processing_time_timeout_has_no_late_rows_and_no_timers_in_event_time(
 
 
 class Misbehaves(Program):
-    """Does to its process what the event's value says, when its key is "bad"."""
+    """Does to its process what the event's value says, when its key is "bad". A file that the value names exists from then on."""
 
     cells = {"count": Cell.COMBINING}
 
     def on_event(self, event, state, timers, emit):
         state.count.add(1)
         if event.key == "bad":
-            if event.value == "crash":
+            what, _, file = event.value.partition(" ")
+            if file:
+                open(file, "w").close()
+            if what == "crash":
                 os._exit(7)
-            while event.value == "hang":
+            while what == "hang":
                 time.sleep(0.1)
             print("a flood " * 20_000)
         emit({"count": state.count.get()})
@@ -155,7 +159,7 @@ def test_what_a_program_prints_is_no_answer(jvm):
 
 def test_no_process_of_a_program_outlives_its_session(tmp_path):
     """Not even one that never returns, when its JVM is killed."""
-    script = tmp_path / "one.py"
+    script, hangs = tmp_path / "one.py", tmp_path / "hangs"
     script.write_text(
         "import os, signal, sys, threading, time\n"
         f"sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}\n"
@@ -166,12 +170,16 @@ def test_no_process_of_a_program_outlives_its_session(tmp_path):
         "cloudpickle.register_pickle_by_value(tests)\n"
         "engine = tests.load_engine('spark-fmgws-jvm')\n"
         f"engine.open(Path({str(tmp_path)!r}))\n"
-        "bad = tests.misbehaving('bad', 'hang')\n"
+        f"bad = tests.misbehaving('bad', 'hang {hangs}')\n"
+        "def wait(done, seconds):\n"
+        "    end = time.monotonic() + seconds\n"
+        "    while not done() and time.monotonic() < end: time.sleep(0.1)\n"
+        "before = tests._children()\n"
         "threading.Thread(target=lambda: engine.run(Pack((bad,)), tests.MISBEHAVES), daemon=True).start()\n"
-        "time.sleep(12)\n"
+        f"wait(Path({str(hangs)!r}).exists, 60)\n"
         "print(SparkContext._gateway.proc.pid, flush=True)\n"
         "os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)\n"
-        "time.sleep(4)\n"
+        "wait(lambda: tests._children() <= before, 4)\n"
         "os._exit(0)\n"
     )
     import sys
@@ -179,6 +187,7 @@ def test_no_process_of_a_program_outlives_its_session(tmp_path):
     before = _children()
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.strip().isdigit(), done.stderr[-2000:]
+    assert hangs.exists()
     assert _children() <= before
 
 

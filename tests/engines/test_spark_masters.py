@@ -70,11 +70,13 @@ def elsewhere(request, monkeypatch, tmp_path):
 def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp_path):
     """Those that need most: several bundles, a restart, a failed attempt, a failed query, other partitions."""
     cases = [case for case in drawn(spark) if case.scenario in FIVE]
-    wanted = {"", "restart", "retry", "resume", "partitions"}
+    wanted = {"", "restart", "retry", "resume", "repartition"}
     packs = {}
-    for pack in sorted(packs_of(cases, 2_000), key=lambda pack: -len({case.scenario for case in pack.cases})):
+    packed = packs_of(cases, 2_000)
+    for pack in sorted(packed, key=lambda pack: (-len({case.scenario for case in pack.cases}), len(pack.timeline))):
         if kinds := ({case.perturbation for case in pack.cases} & wanted) - packs.keys():
             packs |= dict.fromkeys(kinds, _few(pack))
+    assert packs.keys() == wanted
     assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):

@@ -3,6 +3,7 @@
 import importlib
 from collections import Counter, defaultdict
 
+import pytest
 from drawn import SEED, WANTED
 
 from conformance.generation.cases import draw_cases
@@ -12,6 +13,7 @@ from conformance.generation.timelines import TIMELINES, draw_timelines
 from conformance.generation.twins import IN_TIMELINE, SPARSE_EACH, TIMELINES_EACH
 from conformance.model.perturbation import BY_ID, PERTURBATIONS, RARE, possible
 from conformance.plugins.registry import load_scenarios
+from conformance.run.drawing import batches
 from scenarios.state_isolation import FAMILIES
 
 SCENARIOS = load_scenarios()
@@ -181,3 +183,15 @@ def test_twins_are_of_the_perturbations_that_their_program_can_have(cases):
         assert bool(program.waits or program.initial or program.keys) == (len(can) < len(PERTURBATIONS))
     for place in (place for place, program in programs.items() if program.waits):
         assert len(made[place] - {""}) >= 4, "what a program in processing time can have is made"
+
+
+def test_the_choice_of_packs_does_not_ask_again_for_what_was_drawn(monkeypatch):
+    counting = next(scenario for scenario in SCENARIOS if scenario.id == "per-key-counting")
+    exercised = exercised_by_any_reading((counting,))
+    (drawn,) = batches((counting,), 3, 5, exercised)
+    told = exercised(drawn)
+    assert not exercised._tried
+    monkeypatch.setattr(
+        exercised, "_asked", lambda cases: pytest.fail(f"asked again for {len(cases)}") if cases else []
+    )
+    assert exercised(drawn) == told

@@ -979,18 +979,39 @@ def test_left_rows_come_out_unmatched_where_they_match_nothing():
     good = _joined(("l1", "r1", 1), ("l2", None, 2))
     bad = _joined(("l2", None, 1), ("l1", None, 2), ("l2", None, 3))
     for predicate, said in [
-        (joins.unmatched_once, ["l2 matches nothing and was put out as unmatched 2 times"]),
-        (joins.matched_is_never_unmatched, ["l1 has a partner and was put out as unmatched"]),
+        (joins.unmatched_once(joins.LEFT), ["l2 matches nothing and was put out as unmatched 2 times"]),
+        (joins.matched_is_never_unmatched(joins.LEFT), ["l1 has a partner and was put out as unmatched"]),
         (
-            joins.unmatched_in_the_first_advance_that_reaches_the_bound,
+            joins.unmatched_in_the_first_advance_that_reaches_the_bound(joins.LEFT),
             [f"l2 is due in step 2 and was put out as unmatched in step {n}" for n in (1, 3)],
         ),
     ]:
         assert (_said(predicate, good), _said(predicate, bad)) == ([True], said)
-    early = joins.not_unmatched_before_the_bound
+    early = joins.not_unmatched_before_the_bound(joins.LEFT)
     assert _said(early, good) == [True]
     assert _said(early, bad) == [True, "a partner of l2 may come until 12500; at 1000 it was unmatched", True]
-    assert _said(joins.unmatched_once, _joined()) == ["l2 matches nothing and was put out as unmatched 0 times"]
+    assert _said(joins.unmatched_once(joins.LEFT), _joined()) == [
+        "l2 matches nothing and was put out as unmatched 0 times"
+    ]
+
+
+def test_right_rows_come_out_unmatched_of_a_right_join():
+    """The last partner of a right row has its event time."""
+    once, early = joins.unmatched_once(joins.RIGHT), joins.not_unmatched_before_the_bound(joins.RIGHT)
+    assert _said(once, _joined((None, "r2", 2))) == [True]
+    assert _said(once, _joined()) == ["r2 matches nothing and was put out as unmatched 0 times"]
+    assert _said(early, _joined((None, "r2", 2))) == [True]
+    assert _said(early, _joined((None, "r2", 1))) == ["a partner of r2 may come until 12001; at 1000 it was unmatched"]
+
+
+def test_a_semi_join_puts_out_left_rows_with_a_partner_once():
+    def out(*lefts):
+        return _run(ROWS, *(("a", {"left": left}, 2) for left in lefts))
+
+    matched, unmatched = joins.a_left_row_with_a_partner_comes_out_once, joins.a_left_row_without_a_partner_stays_in
+    assert (_said(matched, out("l1")), _said(unmatched, out("l1"))) == ([True], [True])
+    assert _said(matched, out("l1", "l1")) == ["l1 has a partner and came out 2 times"]
+    assert _said(unmatched, out("l2")) == ["l2 has no partner and came out"]
 
 
 # Dedup, then count

@@ -94,6 +94,13 @@ def test_what_gave_nothing_alone_convicts_nobody(error, verdict):
     assert cell.reason.endswith(": x: e2 was dropped")
 
 
+def test_a_plan_whose_query_does_not_keep_to_the_schedule_alone_is_unknown():
+    """The query is the engine's: its plain one was driven."""
+    cell = unanswered_alone(replace(VIOLATED, perturbation="plan:x"), NotDriven("a micro-batch came twice"))
+    assert cell.verdict is Verdict.UNKNOWN
+    assert "alone it was not driven: a micro-batch came twice" in cell.reason
+
+
 def test_a_cell_of_a_brief_run_says_that_its_stored_witness_was_replayed_once():
     cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"))
     assert cell.verdict is Verdict.VIOLATED
