@@ -59,6 +59,7 @@ MUTANTS = {
     "stream-join": ("output-twice", "times-truncated-to-the-minute"),
     "typed-collections": ("bag-append-overwrites", "map-put-replaces-all"),
     "typed-keys": ("state-shared-across-keys",),
+    "typed-keys-of-operators": ("null-keys-never-meet", "nan-equals-nothing"),
     "typed-state": (
         "clear-does-nothing",
         "clearing-one-cell-clears-all",
