@@ -21,7 +21,7 @@ from conformance.model.engine import CannotRun, bare
 from conformance.model.naming import instead
 from conformance.model.scenario import Scenario
 from conformance.plugins.registry import engine_ids, load_scenarios, package_of, variant_ids
-from conformance.results.baseline import Baseline, Place
+from conformance.results.baseline import Baseline, Place, is_results
 from conformance.results.changes import changes
 from conformance.results.report import load_report
 from conformance.results.results import Results, UnreadableResults
@@ -130,6 +130,7 @@ def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None
         raise click.UsageError(f"{results} has no engine {unknown[0]!r}; {instead(unknown[0], found.engines)}")
     found = found.without(left_out)
     found.check_fit()
+    _no_results(file, f"conformance baseline write {results} FILE")
     found.write(file)
 
 
@@ -143,6 +144,7 @@ def baseline_update(file: Path, results: Path) -> None:
     """
     from reports import comparison
 
+    _no_results(file, f"conformance baseline update {results} {file}")
     old, (new, whole) = Baseline.read(file), _side(results)
     if {*old.engines} - {*new.engines} and (old.harness, old.cases_digest) != (new.harness, new.cases_digest):
         raise click.UsageError(
@@ -152,6 +154,12 @@ def baseline_update(file: Path, results: Path) -> None:
     for line in comparison.diff_lines(changes(old, new), [whole] if whole else []):
         click.echo(line)
     old.updated(new).write(file)
+
+
+def _no_results(file: Path, otherwise: str) -> None:
+    """Refuses to write a baseline over results, whose evidence would be lost."""
+    if file.exists() and is_results(file):
+        raise click.UsageError(f"{file} has results, and a baseline would take their place: `{otherwise}`?")
 
 
 @baseline_.command("show")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from conformance.confirmation.neighbours import fewest, neighbours_of
-from conformance.confirmation.reduction import Subject, Target, tighter_timelines
+from conformance.confirmation.reduction import Subject, Target, fewer_changes, tighter_timelines
 from conformance.confirmation.replay import confirmed_here, failure
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Targets
@@ -168,7 +168,13 @@ class Alone:
 
 
 def _with_tighter_timelines(subject: Subject) -> Iterator[Subject]:
-    """The subject on at most three timelines, the shortest first."""
+    """The subject with fewer changes of its timeline, if it has several, then on at most three timelines, the shortest first."""
+    for fewer in fewer_changes(subject.case.schedule):
+        yield next(_on_tighter_timelines(Subject(replace(subject.case, schedule=fewer), subject.base)))
+    yield from _on_tighter_timelines(subject)
+
+
+def _on_tighter_timelines(subject: Subject) -> Iterator[Subject]:
     variants = tighter_timelines(subject.case.schedule, keep_first=subject.base is not None)
     bases = tighter_timelines(subject.base.schedule, keep_first=True) if subject.base else []
     for number, schedule in enumerate(variants):

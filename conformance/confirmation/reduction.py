@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from conformance.model.case import Case
 from conformance.model.program import Program
 from conformance.model.scenario import Guarantee
-from conformance.model.schedule import Advance, Arrival, Deliver, Event, Schedule, renumbered
+from conformance.model.schedule import Advance, Arrival, Deliver, Event, Plan, Schedule, Step, Wait, renumbered
 from conformance.model.trace import Trace
 from conformance.model.values import Json
 
@@ -328,3 +328,20 @@ def tighter_timelines(schedule: Schedule, keep_first: bool = False) -> list[Sche
         if not (isinstance(step, Advance) and isinstance(after, Advance)) or (keep_first and number == 0)
     ]
     return list(dict.fromkeys([renumbered(needed), renumbered(without.steps), schedule]))
+
+
+def fewer_changes(schedule: Schedule) -> list[Schedule]:
+    """The schedule with only some kinds of its restarts, failures, bundles without data, partition counts and coalesced advances, the
+    fewest kinds first. Empty if it has one kind at most."""
+
+    def change(step: Step) -> str:
+        advance = isinstance(step, Advance) and not step.coalesced
+        return "" if advance or isinstance(step, (Deliver, Plan, Wait)) else step.circumstance
+
+    kinds = sorted({change(step) for step in schedule.steps} - {""})
+    found = []
+    for kept in (set(part) for size in range(1, len(kinds)) for part in itertools.combinations(kinds, size)):
+        steps = [step for step in schedule.steps if isinstance(step, Advance) or change(step) in {"", *kept}]
+        plain = [replace(s, coalesced=False) if isinstance(s, Advance) and change(s) not in kept else s for s in steps]
+        found.append(renumbered(plain))
+    return found

@@ -7,16 +7,22 @@ base (steps, keys, times) follows from the two schedules: see ``equivalence.Corr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
-from conformance.model import event_changes, timeline_changes
+from conformance.model import combinations, event_changes, timeline_changes
 from conformance.model.case import Case
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
 from conformance.model.values import digest
+
+Change = Callable[[Schedule, Random], Schedule | None]
+
+
+def _unchanged(schedule: Schedule, random: Random) -> Schedule:
+    return schedule
 
 
 @dataclass(frozen=True)
@@ -33,23 +39,40 @@ class Perturbation:
 
     id: str
     title: str
-    apply: Callable[[Schedule, Random], Schedule | None]
+    apply: Change = _unchanged
     needs: frozenset[Feature] = frozenset()
     keeps_timeline: bool = True
     sparse: bool = False
 
-    def twin(self, case: Case, seed: int) -> Case | None:
-        """The perturbed twin of a case, the same for the same seed; None where the perturbation changes nothing."""
+    def twin(self, case: Case, seed: int, turn: int = 0) -> Case | None:
+        """The perturbed twin of a case, the same for the same seed; None where the perturbation changes nothing. ``turn`` counts the
+        timelines of a run on which twins are made."""
         chosen_by = case.digest if self.keeps_timeline else digest(Schedule(case.schedule.timeline).to_json())
-        schedule = self.apply(case.schedule, Random(f"{seed}/{self.id}/{chosen_by}"))
+        schedule = self.change(seed, turn)(case.schedule, Random(f"{seed}/{self.id}/{chosen_by}"))
         if schedule is None or (schedule == case.schedule and self is not ALONE):
             return None
         return Case(case.scenario, case.program, schedule, self.id, case.id)
 
+    def change(self, seed: int, turn: int) -> Change:
+        return self.apply
 
-def _alone(schedule: Schedule, random: Random) -> Schedule:
-    """The same schedule, to be run beside other neighbours."""
-    return schedule
+
+@dataclass(frozen=True)
+class Several(Perturbation):
+    """Several changes at once.
+
+    Attributes:
+        blocks: the changes of the timeline on each of the timelines of a run, in the order in which they are made.
+        beside: each case takes one of these for itself, before the others.
+    """
+
+    blocks: Callable[[Random], Sequence[Sequence[Perturbation]]] = field(default=lambda random: [()])
+    beside: tuple[Perturbation, ...] = ()
+
+    def change(self, seed: int, turn: int) -> Change:
+        blocks = self.blocks(Random(f"{seed}/{self.id}"))
+        block = blocks[turn % len(blocks)]
+        return combinations.together([part.apply for part in block], [part.apply for part in self.beside])
 
 
 SEVERAL = frozenset({Feature.SEVERAL_BUNDLES})
@@ -91,7 +114,7 @@ RESUME = _with_own_timeline(
     "resume", "the job fails in a bundle and resumes", timeline_changes.failing(resume=True), Feature.RESUME
 )
 
-ALONE = Perturbation("alone", "without neighbours of its program", _alone, sparse=True)
+ALONE = Perturbation("alone", "without neighbours of its program", sparse=True)
 UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
 
 NO_DATA = _with_own_timeline(
@@ -108,6 +131,41 @@ WATERMARKINGS = (FINER, COARSER, COALESCE)
 RECOVERIES = (RESTART, RETRY, RESUME)
 RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 
+OF_THE_TIMELINE = (
+    COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, REPARTITION, COALESCE
+)  # fmt: skip
+"""The changes of a timeline in the order in which several of them are made: nothing comes between a failure and its bundle, nor between
+a coalesced advance and its bundle."""
+
+
+TOGETHER = (COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE)
+"""Changes that every engine with a driven watermark can run together."""
+
+SEVERAL_CHANGES = Several(
+    "several-changes",
+    "several changes of the timeline, and one of each case",
+    needs=frozenset({Feature.SEVERAL_BUNDLES, Feature.WATERMARK}),
+    keeps_timeline=False,
+    blocks=lambda random: [TOGETHER, combinations.some(TOGETHER, random)],
+    beside=(REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES),
+)
+
+SEVERAL_RECOVERIES = Several(
+    "several-recoveries",
+    "a restart and other changes of the timeline",
+    needs=frozenset({Feature.SEVERAL_BUNDLES, Feature.RESTART}),
+    keeps_timeline=False,
+    blocks=lambda random: combinations.shared_out(OF_THE_TIMELINE, RESTART, 3, {NO_DATA, COALESCE}, random),
+)
+"""Each other change is made on one of three timelines, together with a restart. Where a bundle without any element follows each advance, no
+advance is left to coalesce."""
+
+PARTS: Mapping[str, frozenset[str]] = {
+    SEVERAL_RECOVERIES.id: frozenset(part.id for part in OF_THE_TIMELINE),
+}
+"""Perturbation (id) -> the changes (ids) that it is made of. A program that promises to be stable under each of them promises it under all
+together."""
+
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *REORDERINGS,
     *BUNDLINGS,
@@ -116,6 +174,8 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *RECOVERIES,
     *RENAMINGS,
     REDELIVER,
+    SEVERAL_CHANGES,
+    SEVERAL_RECOVERIES,
 )
 
 

@@ -15,7 +15,7 @@ from functools import cache, cached_property, partial
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, Perturbation
+from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, PARTS, Perturbation
 from conformance.model.plan import ANY_PLAN
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
@@ -247,11 +247,13 @@ class Scenario:
             if strange:
                 raise ValueError(f"scenario {self.name!r}: {min(strange)!r} is no key of the program {name!r}")
         there = {guarantee.program for guarantee in self.guarantees if guarantee.complete}
+        promised = {name: _with_several_at_once(mine) for name, mine in self.stable_under.items()}
+        object.__setattr__(self, "stable_under", promised)
         added = [completeness(name, self) for name in self.programs if self.complete and name not in there]
-        promised = promises(self) if self.complete else ()
+        kept = promises(self) if self.complete else ()
         there = {guarantee.program for guarantee in self.guarantees if guarantee.about_plans}
         added += [under_any_plan(name, self) for name in self.programs if self._plannable(name) and name not in there]
-        object.__setattr__(self, "guarantees", (*self.guarantees, *added, *promised))
+        object.__setattr__(self, "guarantees", (*self.guarantees, *added, *kept))
         ids = [name for guarantee in self.guarantees for name in (guarantee.id, *guarantee.formerly)]
         if len(set(ids)) != len(ids):
             raise ValueError(f"scenario {self.name!r}: two guarantees make the same claim, or have the same id")
@@ -270,6 +272,16 @@ class Scenario:
         predicate."""
         opposites = [guarantee.opposite for guarantee in self.guarantees if guarantee.predicate]
         return {name: asked for asked in (*opposites, *self.guarantees) for name in (*asked.formerly, asked.id)}
+
+
+def _with_several_at_once(promised: Mapping[str, Equivalence]) -> dict[str, Equivalence]:
+    """With the promises that follow for several changes at once: the strongest one that each of the changes keeps."""
+    found = dict(promised)
+    for several, parts in PARTS.items():
+        if parts <= promised.keys():
+            kept = [how for how in Equivalence if all(how in {promised[p], *IMPLIES[promised[p]]} for p in parts)]
+            found.update((several, how) for how in kept[:1])
+    return found
 
 
 def completeness(program: str, scenario: Scenario) -> Guarantee:

@@ -75,7 +75,7 @@ def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
     places = [
         place
         for place, (step, after) in enumerate(itertools.pairwise(schedule.steps))
-        if place and isinstance(step, Advance) and isinstance(after, Deliver)
+        if isinstance(step, Advance) and isinstance(after, Deliver) and _advance_before(schedule, place)
     ]
     if not places:
         return None
@@ -117,10 +117,12 @@ def restart(schedule: Schedule, random: Random) -> Schedule:
 def failing(resume: bool) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
         """Let the first attempt at a bundle fail. A bundle that finds state of earlier bundles is preferred. A case whose chosen
-        bundle is empty has no twin."""
-        if not schedule.bundles:
+        bundle is empty has no twin. No bundle fails twice."""
+        failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, FailOnce)}
+        left = [bundle for bundle in schedule.bundles[1:] or schedule.bundles if bundle.id not in failing]
+        if not left:
             return None
-        bundle = random.choice(schedule.bundles[1:] or schedule.bundles)
+        bundle = random.choice(left)
         return _inserted(schedule, schedule.steps.index(bundle), FailOnce(0, resume)) if bundle.events else None
 
     return fail_once

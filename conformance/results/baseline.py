@@ -210,7 +210,7 @@ class Baseline:
             UnreadableBaseline: it is neither, or of a run that was cut short.
         """
         text = text_of(path, UnreadableBaseline)
-        if any(f'"{schema}"' in text[:300] for schema in SCHEMAS):
+        if _of_results(text):
             try:
                 results = Results.read(path)
             except UnreadableResults as error:
@@ -262,6 +262,16 @@ class Baseline:
         """The version of an engine's framework, "" if it has none."""
         name, number = next(iter(self.engines[engine].items()), ("", ""))
         return "" if name == "python" else number
+
+
+def is_results(file: Path) -> bool:
+    """Whether a file has results, with their evidence, and no baseline."""
+    with file.open(encoding="utf-8", errors="replace") as opened:
+        return _of_results(opened.read(300))
+
+
+def _of_results(text: str) -> bool:
+    return any(f'"{schema}"' in text[:300] for schema in SCHEMAS)
 
 
 def _standing(cell: MatrixCell, results: Results) -> Standing:

@@ -36,6 +36,7 @@ from engines.mutants import (
     restarts,
     state,
     timers,
+    together,
     ttl,
     typed_keys,
     types,
@@ -74,6 +75,7 @@ MUTANTS = mutants_of(
         typed_keys,
         handed_keys,
         operator_keys,
+        together,
     )
 )
 

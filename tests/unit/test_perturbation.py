@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import groupby
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from conformance.generation.schedules import schedules
 from conformance.generation.timelines import draw_timelines
+from conformance.generation.twins import TIMELINES_EACH
 from conformance.model.case import Case
+from conformance.model.equivalence import IMPLIES
 from conformance.model.perturbation import (
     ALONE,
     BY_ID,
@@ -23,6 +26,7 @@ from conformance.model.perturbation import (
     INTERLEAVE,
     MERGE,
     NO_DATA,
+    PARTS,
     PERTURBATIONS,
     REDELIVER,
     RENAME,
@@ -34,6 +38,8 @@ from conformance.model.perturbation import (
     RETRY,
     REVERSE,
     SEVERAL,
+    SEVERAL_CHANGES,
+    SEVERAL_RECOVERIES,
     SHIFT_TIMES,
     SINGLES,
     SPLIT,
@@ -61,6 +67,7 @@ DOMAIN = Domain(offsets=(0, 1, -1), on_time=False)
 TIMELINES = [timeline for seed in range(3) for timeline in draw_timelines(seed)]
 DRAWN = {timeline: schedules(timeline, DOMAIN) for timeline in TIMELINES}
 SEEDS = st.integers(0, 99)
+TOGETHER = (SEVERAL_CHANGES, SEVERAL_RECOVERIES)
 
 quickly = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 each_perturbation = pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.id)
@@ -196,8 +203,11 @@ def test_no_event_becomes_late(perturbation, base, twin):
             continue
         watermark, settled = after.watermark - shift, after.settled - shift
         assert after.on_time or not arrival.on_time
-        assert watermark == arrival.watermark or (watermark < arrival.watermark and perturbation is COARSER)
-        assert settled == arrival.settled or (settled < arrival.settled and perturbation in (COARSER, COALESCE))
+        assert watermark == arrival.watermark or (
+            watermark < arrival.watermark and perturbation in (COARSER, *TOGETHER)
+        )
+        less = settled < arrival.settled and perturbation in (COARSER, COALESCE, *TOGETHER)
+        assert settled == arrival.settled or less
 
 
 @given_twins(*PERTURBATIONS)
@@ -409,6 +419,75 @@ def test_an_unrelated_key_has_two_events_and_nobody_else_s(perturbation, base, t
     assert _without(twin, [arrival.event.id for arrival in more]) == base
 
 
+def _blocks(perturbation, seed):
+    return [[part.id for part in block] for block in perturbation.blocks(Random(seed))]
+
+
+def test_every_pair_of_changes_is_made_in_one_schedule():
+    """Within some runs, but for the pair of which one leaves the other nothing to change. Within one run, each with a restart."""
+    every = {p.id for p in PERTURBATIONS if not (p.keeps_timeline or p.sparse or p in TOGETHER)}
+    drawn = [_blocks(perturbation, seed) for perturbation in TOGETHER for seed in range(100)]
+    pairs = {frozenset(pair) for blocks in drawn for block in blocks for pair in itertools.combinations(block, 2)}
+    assert pairs == {*map(frozenset, itertools.combinations(every, 2))} - {frozenset({"coalesce", "no-data"})}
+    for seed in range(100):
+        blocks = _blocks(SEVERAL_RECOVERIES, seed)
+        assert [(len(block), "restart" in block) for block in blocks] == [(4, True)] * TIMELINES_EACH[
+            SEVERAL_RECOVERIES
+        ]
+        assert {part for block in blocks for part in block} == every
+
+
+def test_a_twin_has_all_changes_of_its_block():
+    numbers = itertools.count()
+    bundle = [Deliver(0, tuple(Event(f"e{next(numbers)}", key, None, 900) for key in "ab")) for _ in range(4)]
+    steps = [
+        Advance(0, 10),
+        bundle[0],
+        bundle[1],
+        Advance(0, 300),
+        bundle[2],
+        Advance(0, 400),
+        bundle[3],
+        Advance(0, 9_000),
+    ]
+    case = Case("s", "p", renumbered(steps))
+    for seed in range(50):
+        blocks = SEVERAL_RECOVERIES.blocks(Random(f"{seed}/{SEVERAL_RECOVERIES.id}"))
+        for turn, block in enumerate(blocks):
+            if twin := SEVERAL_RECOVERIES.twin(case, seed, turn):
+                assert _changes(case.schedule, twin.schedule) == {part.id for part in block}
+
+
+def _changes(base, twin):
+    """The changes (ids) of the timeline that tell a twin from its base."""
+    kinds = {Restart: "restart", NoData: "no-data", Partitions: "repartition"}
+    found = {kinds[type(step)] for step in twin.steps if type(step) in kinds}
+    found |= {"resume" if step.resume else "retry" for step in twin.steps if isinstance(step, FailOnce)}
+    found |= {"coalesce" for advance in twin.advances if advance.coalesced}
+    found |= {"empty-bundle"} if len(twin.bundles) > len(base.bundles) else set()
+    found |= {"shift"} if _shift(base, twin) else set()
+    before, after = ({a.watermark - s.advances[0].watermark for a in s.advances} for s in (base, twin))
+    found |= ({"finer"} if after - before else set()) | ({"coarser"} if before - after else set())
+    return frozenset(found)
+
+
+@given_twins(SEVERAL_RECOVERIES)
+def test_nothing_comes_between_a_failure_and_its_bundle(perturbation, base, twin):
+    """And no bundle fails twice. The same for a coalesced advance."""
+    for step, after in itertools.pairwise(twin.steps):
+        if isinstance(step, FailOnce) or (isinstance(step, Advance) and step.coalesced):
+            assert isinstance(after, Deliver)
+
+
+@pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda scenario: scenario.id)
+def test_what_is_stable_under_each_change_promises_it_under_several_at_once(scenario):
+    for promised in scenario.stable_under.values():
+        several = promised.get(SEVERAL_RECOVERIES.id)
+        each = [promised.get(part) for part in PARTS[SEVERAL_RECOVERIES.id]]
+        assert (several is not None) is all(each)
+        assert all(several in {how, *IMPLIES[how]} for how in each if several)
+
+
 def _case(*steps):
     return Case("s", "p", Schedule(steps))
 
@@ -422,11 +501,12 @@ def _events(*keys):
     [
         (
             _case(Advance(0, 1_000), Deliver(1, _events("a")), Deliver(2), Advance(3, 9_000)),
-            {REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE, RETRY, RESUME},
+            {REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE, RETRY, RESUME}
+            | {SEVERAL_CHANGES},
         ),
         (
             _case(Advance(0, 1_000), Deliver(1, _events("a", "b", "c")), Advance(2, 1_001)),
-            {REORDER_KEY, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE, FINER},
+            {REORDER_KEY, REORDER_ACROSS, SPLIT, MERGE, SINGLES, COARSER, COALESCE, FINER, SEVERAL_CHANGES},
         ),
         (
             _case(Advance(0, 1_000), Deliver(1, _events("a", "a")), Advance(2, 2_001), Deliver(3), Advance(4, 9_000)),
