@@ -154,8 +154,8 @@ def _about(program: str, apart: str, others: Asked, together: str, equals: Asked
     for kind, families in kinds.items():
         yield Guarantee(f"keys {kind} are {apart}", program, of_rivals(families, others))
     yield Guarantee(f"elements of equal keys are {together}", program, of_several(equals))
+    yield Guarantee(f"elements with the key NaN are {together}", program, of_several(equals, "NaN".__eq__))
     if nulls:
-        yield Guarantee(f"elements with the key NaN are {together}", program, of_several(equals, "NaN".__eq__))
         yield Guarantee(f"elements with a null key are {together}", program, of_several(equals, NULL_KEYS.__contains__))
 
 

@@ -191,7 +191,11 @@ def _engines_of(package: str, asked: tuple[str, ...], scenarios: Sequence[str]) 
     if ports and not mine and not asked:
         raise click.UsageError(f"no port that was loaded is of {package}; name an engine with --engine")
     natives = {name: load_engine(name).capabilities.native_operator for name in there}
-    there = [name for name, found in natives.items() if not found or found.program.split("/")[0] in scenarios]
+    there = [
+        name
+        for name, found in natives.items()
+        if not found or any(program.split("/")[0] in scenarios for program in found.programs)
+    ]
     return asked or tuple(mine or there)
 
 

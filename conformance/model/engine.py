@@ -52,12 +52,19 @@ class NativeOperator:
         words: the operator's name for readers, such as ``dropDuplicatesWithinWatermark()``.
         silent: guarantees (ids) that the operator's output says nothing about -> the reason.
         compared: whether the output should equal the program's. If so, it is compared with the reference and other engines.
+        also: programs like ``program``, of the same parameters, whose job the operator does as well.
     """
 
     program: str
     words: str
     silent: Mapping[str, str] = field(default_factory=dict)
     compared: bool = False
+    also: tuple[str, ...] = ()
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """All programs that the operator does the job of."""
+        return self.program, *self.also
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class Capabilities:
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
         packs: which packs of a batch the engine runs. A slow engine runs a choice of them.
         quick: whether a quick run includes the engine.
-        native_operator: the operator that runs in place of a program. Such an engine takes the cases of one program alone.
+        native_operator: the operator that runs in place of a program. Such an engine takes the cases of its programs alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
             distance.
         plans: the queries that the engine can build around its operator beside the plain one.
@@ -105,7 +112,7 @@ class Capabilities:
 
     def runs(self, program: str) -> bool:
         """Whether the engine runs the program "scenario/program" at all."""
-        return self.native_operator is None or self.native_operator.program == program
+        return self.native_operator is None or program in self.native_operator.programs
 
     def takes(self, case: Case, program: Program) -> bool:
         """Whether the engine can run a case of this program."""

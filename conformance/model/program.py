@@ -208,12 +208,8 @@ class Program:
         if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
             raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
         readable = {Cell.VALUE, Cell.BAG, Cell.MAP}
-        if cls.inspected and (
-            cls.ttl or cls.windowing != GlobalWindow() or not readable.issuperset(cls.cells.values())
-        ):
-            raise InvalidProgram(
-                f"{cls.__name__}: what is inspected is values, bags and maps without a TTL, in the global window"
-            )
+        if cls.inspected and (cls.ttl or not readable.issuperset(cls.cells.values())):
+            raise InvalidProgram(f"{cls.__name__}: what is inspected is values, bags and maps without a TTL")
 
     @property
     def waits(self) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
-from conformance.model.values import Json
+from conformance.model.values import Json, copied
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, Scope
+from engines.reference import CaseRun, Scope, TimerId
 
 
 @bug("a reader of state is shown what was stored before the last bundle")
@@ -76,3 +76,24 @@ class ReaderSeesEachCellTwice(CaseRun):
     def inspect(self) -> None:
         super().inspect()
         super().inspect()
+
+
+@bug("a reader of state is shown nothing")
+class ReaderSeesNothing(CaseRun):
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        return {}
+
+
+@bug("what a timer's callback cleared stays in the store, where no callback sees it")
+class ClearedByATimerStaysInTheStore(CaseRun):
+    def fire(self, timer: TimerId, time: int) -> None:
+        scope = timer[:2]
+        before = copied(self.state.get(scope, {}))
+        super().fire(timer, time)
+        cleared = {name: held for name, held in before.items() if not self.state.get(scope, {}).get(name)}
+        self.__dict__.setdefault("_left", {}).setdefault(scope, {}).update(cleared)
+
+    def stored(self) -> dict[Scope, dict[str, Json]]:
+        left: dict[Scope, dict[str, Json]] = getattr(self, "_left", {})
+        shown = super().stored()
+        return {scope: {**left.get(scope, {}), **shown.get(scope, {})} for scope in {*left, *shown}}

@@ -6,17 +6,21 @@ Spark's default.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
+from conformance.model.runs import Pack
 from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.native import FORGETS_SILENTLY, NO_TIMERS
+from engines.spark import native_state
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.native_operators import (
     count,
@@ -36,6 +40,7 @@ from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSION
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
 
 NOTHING_OF_OURS = unsupported(
@@ -50,6 +55,7 @@ FEATURES = {
     Feature.RETRY: NOTHING_OF_OURS,
     Feature.RESUME: NOTHING_OF_OURS,
     Feature.FIXED_WINDOWS: NATIVE,
+    Feature.INSPECTION: NATIVE,
     Feature.LATE_COUNTER: unsupported("output rows do not say how many rows the operator was handed (Spark 4.3.0)"),
 }
 
@@ -94,6 +100,9 @@ class NativeQuery:
         return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
 
 
+DEDUP, WINDOWS, JOIN = ("bounded-state/dedup",), ("bounded-state/windows",), ("bounded-state/join",)
+"""Programs whose state is read in the end."""
+
 QUERIES = {
     "count": NativeQuery(
         NativeOperator("per-key-counting/count", "groupBy().count(), update mode"),
@@ -104,7 +113,9 @@ QUERIES = {
         asks=("count-append", "watermark-nested"),
     ),
     "drop-duplicates": NativeQuery(
-        NativeOperator("dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY),
+        NativeOperator(
+            "dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY, also=DEDUP
+        ),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME},
@@ -115,13 +126,14 @@ QUERIES = {
             "dedup-within-watermark/dedup",
             "dropDuplicates() without the event time",
             FORGETS_SILENTLY | {"after-the-horizon-an-on-time-id-is-accepted-again": "it never forgets an id"},
+            also=DEDUP,
         ),
         drop_duplicates_for_good,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME},
     ),
     "drop-duplicates-within-watermark": NativeQuery(
-        NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY),
+        NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY, also=DEDUP),
         drop_duplicates_within_watermark,
         Lateness.AT_OR_BEHIND,
         delay="horizon",
@@ -129,7 +141,9 @@ QUERIES = {
         asks=("duplicates-no-watermark",),
     ),
     "session-window": NativeQuery(
-        NativeOperator("session-timeout/sessions", "session_window(), append mode", NO_TIMERS),
+        NativeOperator(
+            "session-timeout/sessions", "session_window(), append mode", NO_TIMERS, also=("bounded-state/sessions",)
+        ),
         session_window,
         Lateness.WINDOW_EXPIRED,
         plans=OF_SESSIONS,
@@ -137,13 +151,13 @@ QUERIES = {
         asks=("session-window-update",),
     ),
     "window": NativeQuery(
-        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode"),
+        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode", also=WINDOWS),
         window,
         Lateness.WINDOW_EXPIRED,
         ordered=False,
     ),
     "window-update": NativeQuery(
-        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode"),
+        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode", also=WINDOWS),
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
@@ -162,7 +176,7 @@ QUERIES = {
         ordered=False,
     ),
     "inner-join": NativeQuery(
-        NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition"),
+        NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition", also=JOIN),
         partial(join, how="inner"),
         Lateness.AT_OR_BEHIND,
         plans=OF_JOINS,
@@ -170,7 +184,9 @@ QUERIES = {
         sides=2,
     ),
     "left-outer-join": NativeQuery(
-        NativeOperator("stream-join/left outer", "a stream-stream left outer join with a time range condition"),
+        NativeOperator(
+            "stream-join/left outer", "a stream-stream left outer join with a time range condition", also=JOIN
+        ),
         partial(join, how="left_outer"),
         Lateness.AT_OR_BEHIND,
         plans=OF_JOINS,
@@ -179,7 +195,7 @@ QUERIES = {
     ),
     **{
         f"{how.replace(' ', '-')}-join": NativeQuery(
-            NativeOperator(f"stream-join/{how}", f"a stream-stream {how} join with a time range condition"),
+            NativeOperator(f"stream-join/{how}", f"a stream-stream {how} join with a time range condition", also=JOIN),
             partial(join, how=how.replace(" ", "_")),
             Lateness.AT_OR_BEHIND,
             plans=OF_JOINS,
@@ -245,8 +261,16 @@ class SparkNative(SparkEngine):
         return self._program(programs).parameters[self._query.delay] if self._query.delay else super().delay(programs)
 
     def _program(self, programs: Mapping[str, Program]) -> Program:
-        """The program that the operator does the job of."""
-        return programs[self._query.native_operator.program]
+        """A program that the operator does the job of."""
+        return next(programs[name] for name in self._query.native_operator.programs if name in programs)
+
+    @contextmanager
+    def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
+        """The state of an operator of Spark's own is in no variable of a program."""
+        with super()._job(pack, programs, folder) as job:
+            read = partial(native_state.read, job.spark, folder / "checkpoint", pack, programs)
+            job._stored = read  # type: ignore[method-assign]
+            yield job
 
 
 FAMILY = Family(

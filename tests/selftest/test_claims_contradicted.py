@@ -20,6 +20,7 @@ from engines.reference import SPECIFIED
 CLAIMS = {claim.id: claim for claim in catalogue.catalogue()}
 
 MUTANTS = {
+    "bounded-state": ("clear-does-nothing",),
     "anomaly-detection": ("state-shared-across-keys",),
     "batching-per-key": (
         "bundles-swapped",
