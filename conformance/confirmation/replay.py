@@ -216,8 +216,10 @@ def run_of(process: Any, pack: Pack) -> PackRun:
 
 def failed_plan(pack: Pack, error: EngineDown) -> PackRun | None:
     """The results of a pack of plan twins that an engine failed in: each case ends with the failure, for the plain query runs. None if
-    the pack has another query, if the engine hung, or if the failure names its case."""
-    if not pack.cases[0].schedule.plan or isinstance(error, (NoAnswer, GivenUp)) or "[case " in str(error):
+    the pack has another query, if the engine hung, or if the failure names one of several cases."""
+    if not pack.cases[0].schedule.plan or isinstance(error, (NoAnswer, GivenUp)):
+        return None
+    if "[case " in str(error) and len(pack.cases) > 1:
         return None
     trace = Trace.collect([Emission("", None, pack.timeline[-1].id, error=f"the plan failed: {error}")])
     return PackRun({case.id: trace for case in pack.cases})

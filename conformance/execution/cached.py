@@ -195,6 +195,10 @@ class Cached:
         self._shelf.keep(place, pack, run)
         return run
 
+    def keep(self, pack: Pack, run: PackRun) -> None:
+        """Keeps an answer that was made of the engine's failures."""
+        self._shelf.keep(self._shelf.place(pack, self._met, self._hash_seed), pack, run)
+
     def doubt(self, pack: Pack) -> None:
         """Says that another run of a pack may give another answer: the next run asks the engine."""
         if place := self._shelf.place(pack, self._met, self._hash_seed):

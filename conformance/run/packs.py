@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.confirmation.replay import failed_plan
-from conformance.execution.cached import Process
+from conformance.execution.cached import Cached, Process
 from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import halves, packs_of
@@ -206,10 +206,10 @@ def run_packs(
 
 def run_pack(processes: Processes, pack: Pack) -> Given:
     """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
-    slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process: the last failure
-    of a plan is the plan's answer.
+    slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process. A failure of a plan
+    in a case's call, and its last failure, are the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
-    given, failed = Given(), 0
+    given, failed, asked = Given(), 0, pack
     engine: Process | None = processes.living()
     while engine and pack.cases:
         try:
@@ -233,15 +233,22 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
                     continue
                 if engine.alive and (answer := failed_plan(pack, error)):
                     given.runs.add(pack, answer)
+                    if isinstance(engine, Cached):
+                        engine.keep(pack, answer)
                     break
                 given.runs.lost |= {case.id: cause for case in pack.cases}
                 given.failure = cause
                 break
-            given.runs.lost[guilty[0].id] = cause
+            if answer := failed_plan(Pack((guilty[0],)), error):
+                given.runs.add(Pack((guilty[0],)), answer)
+            else:
+                given.runs.lost[guilty[0].id] = cause
             left = tuple(case for case in pack.cases if case is not guilty[0])
             if not left:
                 break
             pack = Pack(left)
+    if pack is not asked and isinstance(engine, Cached) and given.runs.traces.keys() == {c.id for c in asked.cases}:
+        engine.keep(asked, PackRun(given.runs.traces))
     return given
 
 
