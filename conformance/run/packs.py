@@ -209,7 +209,7 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
     slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process. A failure of a plan
     in a case's call, and its last failure, are the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
-    given, failed, asked = Given(), 0, pack
+    given, failed, asked, made = Given(), 0, pack, False
     engine: Process | None = processes.living()
     while engine and pack.cases:
         try:
@@ -233,21 +233,21 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
                     continue
                 if engine.alive and (answer := failed_plan(pack, error)):
                     given.runs.add(pack, answer)
-                    if isinstance(engine, Cached):
-                        engine.keep(pack, answer)
+                    made = True
                     break
                 given.runs.lost |= {case.id: cause for case in pack.cases}
                 given.failure = cause
                 break
             if answer := failed_plan(Pack((guilty[0],)), error):
                 given.runs.add(Pack((guilty[0],)), answer)
+                made = True
             else:
                 given.runs.lost[guilty[0].id] = cause
             left = tuple(case for case in pack.cases if case is not guilty[0])
             if not left:
                 break
             pack = Pack(left)
-    if pack is not asked and isinstance(engine, Cached) and given.runs.traces.keys() == {c.id for c in asked.cases}:
+    if made and isinstance(engine, Cached) and given.runs.traces.keys() == {case.id for case in asked.cases}:
         engine.keep(asked, PackRun(given.runs.traces))
     return given
 

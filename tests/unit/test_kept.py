@@ -17,11 +17,13 @@ from conformance.execution.packing import packs_of
 from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.engine import CannotRun
-from conformance.model.runs import PackRun
+from conformance.model.plan import PlanTwin
+from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import programs_of
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import Untold, program_digest
+from conformance.run.packs import Processes, run_pack
 
 PROGRAM = """
 from conformance.model import Cell, Program
@@ -160,6 +162,29 @@ def test_a_changed_program_is_asked_again(tmp_path, pack):
     asked = Asked()
     Cached(shelf(tmp_path, {**programs, mine: changed()}), lambda: asked).run(pack)
     assert asked.packs == [pack]
+
+
+def test_what_a_plan_failed_with_is_not_asked_again(tmp_path, pack):
+    """Whether it failed in one case's call, or as a whole."""
+    base = next(case for case in pack.cases if not case.perturbation)
+    twin = PlanTwin("x", "another").perturbation.twin(base, 0)
+    empty = twin.schedule.with_bundles({bundle.id: () for bundle in twin.schedule.bundles})
+    planned = Pack((twin, replace(twin, schedule=empty, base="other")))
+
+    class Fails(Asked):
+        def run(self, pack):
+            if twin in pack.cases:
+                raise EngineDown(f"QueryFailed: EngineFault: [case {twin.id}] update: broken")
+            return super().run(pack)
+
+    for failing, alone in ((planned, Pack((planned.cases[1],))), (Pack((twin,)), None)):
+        asked = Fails()
+        given = run_pack(Processes(Cached(shelf(tmp_path), lambda asked=asked: asked)), failing)
+        assert (given.failure, given.runs.lost) == ("", {})
+        assert "broken" in given.runs.traces[twin.id].error
+        assert asked.packs == ([alone] if alone else [])
+        kept = run_pack(Processes(Cached(shelf(tmp_path), not_started)), failing)
+        assert kept.runs.traces == given.runs.traces
 
 
 def test_fresh_asks_and_keeps(tmp_path, pack):
