@@ -123,6 +123,9 @@ WHOLE_TABLE = dict.fromkeys(
 DEDUP, WINDOWS, JOIN = ("bounded-state/dedup",), ("bounded-state/windows",), ("bounded-state/join",)
 """Programs whose state is read in the end."""
 
+BY_TURNS = {"tagged-by-turns": BY_TAG["tagged-by-turns"]}
+"""Of queries whose output a restart changes."""
+
 QUERIES = {
     "count": NativeQuery(
         NativeOperator("per-key-counting/count", "groupBy().count(), update mode"),
@@ -174,6 +177,7 @@ QUERIES = {
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode", also=WINDOWS),
         window,
         Lateness.WINDOW_EXPIRED,
+        plans=BY_TURNS,
         ordered=False,
     ),
     "window-update": NativeQuery(
@@ -188,6 +192,7 @@ QUERIES = {
         count,
         Lateness.NEVER,
         mode="complete",
+        plans=BY_TURNS,
         ordered=False,
     ),
     "window-complete": NativeQuery(
