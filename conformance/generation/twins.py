@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from conformance.model.case import Case
 from conformance.model.perturbation import (
@@ -25,9 +25,8 @@ IN_TIMELINE = 4
 
 TIMELINES_EACH = {RESTART: 4, RETRY: 4, RESUME: 2, SEVERAL_CHANGES: 2, SEVERAL_RECOVERIES: 3}
 """The number of timelines with several bundles on which each recovery is made: some guarantees are about restarts alone, some about the
-two failures, of which some engines have the retry alone. Several changes at once are others on each timeline. Each other perturbation that changes the timeline is made on one timeline. Each
-of these timelines costs an engine run,
-which takes as long as hundreds of cases."""
+two failures, of which some engines have the retry alone. Several changes at once are others on each timeline. Each other perturbation
+that changes the timeline is made on one timeline. Each of these timelines costs an engine run, which takes as long as hundreds of cases."""
 
 SPARSE_EACH = 2
 """The number of cases per program and family of timelines whose twins run without neighbours of their program, for a perturbation that
@@ -59,12 +58,6 @@ class Twins:
         for perturbation in own:
             made = min(self._on_timeline.values(), key=lambda made: (perturbation in made, len(made)))
             made.append(perturbation)
-        turns: Counter[Perturbation] = Counter()
-        self._turns: dict[tuple[Schedule, Perturbation], int] = {}
-        for timeline, made in self._on_timeline.items():
-            for perturbation in made:
-                self._turns[timeline, perturbation] = turns[perturbation]
-                turns[perturbation] += 1
         self._sparse = [p for p in PERTURBATIONS if p.sparse and only is None]
         self.sparse_timeline = timelines[-1]
         asked_for = [] if several else self._sparse  # a pack for so few cases is a short one
@@ -85,8 +78,10 @@ class Twins:
         there = {p.id: p for p in self._in_timeline}
         made = (there[name].twin(case, self._seed) for name in asked if name in there)
         found = list(islice(filter(None, made), IN_TIMELINE))
-        own = [(p, self._turns[timeline, p]) for p in self._on_timeline[timeline] if p.id in asked]
-        found += [twin for p, turn in own if (twin := p.twin(case, self._seed, turn))]
+        earlier = [self._on_timeline[other] for other in takewhile(timeline.__ne__, self.timelines)]
+        for p in self._on_timeline[timeline]:
+            if p.id in asked and (twin := p.twin(case, self._seed, sum(p in made for made in earlier))):
+                found.append(twin)
         if timeline == self.sparse_timeline and case.schedule.arrivals:
             wanted = [
                 p for p in self._sparse if (p.id in asked and p.id in self.made) or sparse.get(p.id, 0) < SPARSE_EACH

@@ -13,12 +13,11 @@ from random import Random
 
 from conformance.model import combinations, event_changes, timeline_changes
 from conformance.model.case import Case
+from conformance.model.combinations import Change
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
 from conformance.model.values import digest
-
-Change = Callable[[Schedule, Random], Schedule | None]
 
 
 def _unchanged(schedule: Schedule, random: Random) -> Schedule:
