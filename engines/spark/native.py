@@ -100,23 +100,29 @@ class NativeQuery:
         return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
 
 
-WHOLE_TABLE = dict.fromkeys(
-    (
-        "running-counts-rise-by-one-per-element",
-        "one-emission-per-element",
-        "counts-are-the-same-after-a-restart",
-        "the-output-is-stable-under-perturbations-identical",
-        "a-window-comes-out-once",
-        "a-window-does-not-come-out-before-its-end",
-        "the-last-count-of-a-window-comes-out-in-the-first-advance-that-reaches-its-end",
-        "an-element-past-the-end-of-its-window-does-not-bring-it-out-again",
-        "windows-of-a-key-that-end-at-once-come-out-in-order",
-        "window-counts-ignore-order",
-        "window-counts-ignore-bundling",
-        "window-counts-are-the-same-after-a-restart",
-        "the-output-is-stable-under-perturbations-same-multiset-windows",
-    ),
-    "each micro-batch puts out the whole table",
+WHOLE_TABLE = "each micro-batch puts out the whole table"
+
+COUNTED_WHOLE, WINDOWS_WHOLE = (
+    dict.fromkeys(silent, WHOLE_TABLE)
+    for silent in (
+        (
+            "running-counts-rise-by-one-per-element",
+            "one-emission-per-element",
+            "counts-are-the-same-after-a-restart",
+            "the-output-is-stable-under-perturbations-identical",
+        ),
+        (
+            "a-window-comes-out-once",
+            "a-window-does-not-come-out-before-its-end",
+            "the-last-count-of-a-window-comes-out-in-the-first-advance-that-reaches-its-end",
+            "an-element-past-the-end-of-its-window-does-not-bring-it-out-again",
+            "windows-of-a-key-that-end-at-once-come-out-in-order",
+            "window-counts-ignore-order",
+            "window-counts-ignore-bundling",
+            "window-counts-are-the-same-after-a-restart",
+            "the-output-is-stable-under-perturbations-same-multiset-windows",
+        ),
+    )
 )
 """A guarantee (id) -> why the output of a query in complete mode says nothing of it."""
 
@@ -188,7 +194,7 @@ QUERIES = {
         ordered=False,
     ),
     "count-complete": NativeQuery(
-        NativeOperator("per-key-counting/count", "groupBy().count(), complete mode", WHOLE_TABLE),
+        NativeOperator("per-key-counting/count", "groupBy().count(), complete mode", COUNTED_WHOLE),
         count,
         Lateness.NEVER,
         mode="complete",
@@ -197,7 +203,7 @@ QUERIES = {
     ),
     "window-complete": NativeQuery(
         NativeOperator(
-            "windowed-counting/windows", "groupBy(window()).count(), complete mode", WHOLE_TABLE, also=WINDOWS
+            "windowed-counting/windows", "groupBy(window()).count(), complete mode", WINDOWS_WHOLE, also=WINDOWS
         ),
         window,
         Lateness.NEVER,
