@@ -1,6 +1,8 @@
 """Runs written by hand, for predicates to look at."""
 
-from conformance.model.case import Case
+from conformance.judgement.evidence import findings_against
+from conformance.model.case import Case, program_ref
+from conformance.model.runs import Pack
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Advance, Deliver, Event, renumbered
 from conformance.model.trace import Emission, Trace
@@ -22,3 +24,16 @@ def run(steps, *emitted):
 
 def said(predicate, run):
     return list(predicate(run))
+
+
+def judged_by(engine, scenario, cases):
+    """Guarantee -> the sentences against it on an engine, which runs each case alone; None where nothing tested it."""
+    found = {g.id: None for g in scenario.guarantees if g.predicate}
+    for case in cases:
+        programs = {program_ref(scenario.id, case.program): scenario.programs[case.program]}
+        trace = engine.run(Pack((case,)), programs).traces[case.id]
+        for guarantee in scenario.guarantees:
+            if guarantee.program == case.program and guarantee.predicate:
+                tested, against = findings_against(guarantee, case, trace)
+                found[guarantee.id] = (found[guarantee.id] or []) + against if tested else found[guarantee.id]
+    return found

@@ -7,6 +7,7 @@ from decimal import Decimal as Number
 from functools import cache
 
 import pytest
+from handmade import judged_by
 
 from conformance.confirmation.reduction import Subject, Target, reduce
 from conformance.judgement.evidence import findings_against
@@ -45,15 +46,7 @@ def of_families():
 @cache
 def judged(name):
     """Guarantee -> the sentences against it on an engine; None where nothing tested it."""
-    found, engine = {g.id: None for g in SCENARIO.guarantees if g.predicate}, load_engine(name)
-    for case in of_families():
-        programs = {program_ref(SCENARIO.id, case.program): SCENARIO.programs[case.program]}
-        trace = engine.run(Pack((case,)), programs).traces[case.id]
-        for guarantee in SCENARIO.guarantees:
-            if guarantee.program == case.program and guarantee.predicate:
-                tested, against = findings_against(guarantee, case, trace)
-                found[guarantee.id] = (found[guarantee.id] or []) + against if tested else found[guarantee.id]
-    return found
+    return judged_by(load_engine(name), SCENARIO, of_families())
 
 
 def test_the_reference_keeps_every_guarantee_and_every_guarantee_is_tested():

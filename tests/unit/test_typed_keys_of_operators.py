@@ -3,9 +3,10 @@
 from functools import cache
 
 import pytest
+from handmade import judged_by
 
 from conformance.judgement.evidence import findings_against
-from conformance.model import Case, Pack, program_ref
+from conformance.model import Case
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -45,15 +46,7 @@ def cases():
 @cache
 def judged(name):
     """Guarantee -> the sentences against it on an engine; None where nothing tested it."""
-    found, engine = {g.id: None for g in SCENARIO.guarantees if g.predicate}, load_engine(name)
-    for case in cases():
-        programs = {program_ref(SCENARIO.id, case.program): SCENARIO.programs[case.program]}
-        trace = engine.run(Pack((case,)), programs).traces[case.id]
-        for guarantee in SCENARIO.guarantees:
-            if guarantee.program == case.program and guarantee.predicate:
-                tested, against = findings_against(guarantee, case, trace)
-                found[guarantee.id] = (found[guarantee.id] or []) + against if tested else found[guarantee.id]
-    return found
+    return judged_by(load_engine(name), SCENARIO, cases())
 
 
 def against(name):
