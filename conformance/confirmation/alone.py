@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from conformance.confirmation.neighbours import fewest, neighbours_of
 from conformance.confirmation.reduction import Subject, Target, fewer_changes, tighter_timelines
-from conformance.confirmation.replay import confirmed_here, failure
+from conformance.confirmation.replay import failure
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Targets
 from conformance.execution.host import EngineDown
@@ -144,12 +144,12 @@ class Alone:
         )
 
     def again(self, witness: Witness) -> Witness:
-        """A stored witness that has just failed once more. If the witness is not confirmed here, it runs alone again.
+        """A stored witness that has just failed once more, and now runs alone again.
 
         Raises:
             Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
         """
-        if self._times == 1 or confirmed_here(witness, self._info):  # one failure is enough
+        if self._times == 1:  # one failure is enough
             return witness
         scenario = self._scenarios[witness.case.scenario]
         guarantee, program = scenario.askable[witness.guarantee], scenario.programs[witness.case.program]

@@ -3,7 +3,7 @@
 Failing cases are reduced in packs of another process, then run alone without the steps that they do not need. A case
 that fails alone is the witness. A case that does not fail alone runs beside fewer and fewer cases of its pack: the
 cases that it needs become the witness's neighbours. A stored witness has failed alone already. If it did so on this
-same engine (``confirmed_here``), or if the run is brief, one more failure in a pack with others is enough.
+same engine (``replay.resting``), or if the run is brief, one more failure in a pack with others is enough.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.confirmation.alone import Alone
 from conformance.confirmation.flips import with_flips
 from conformance.confirmation.neighbours import PackOf
 from conformance.confirmation.reduction import CANDIDATES, FEWER, SLOW, Target, reduce
-from conformance.confirmation.replay import STILL_FAILS, Replay, runs_here
+from conformance.confirmation.replay import STILL_FAILS, Replay, resting, runs_here
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation, kind_of
 from conformance.execution.host import EngineDown
@@ -79,6 +79,10 @@ class Confirmer:
         """The cells of the violations, each with its witness, or with another verdict if there is no witness."""
         kinds = [self._targets.kind(violation, runs, cases) for violation in violations]
         stored = {kind_of(r.witness): r.witness for r in replays if r.answer == STILL_FAILS}
+        enough = resting([r.witness for r in replays], self._info)
+        outcomes: dict[Kind, Witness | Unjudgeable | NotDriven | EngineDown] = {
+            kind: witness for kind, witness in stored.items() if witness.id in enough
+        }
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases)
         packable = [target for target in targets.values() if not target.guarantee.accounting]
@@ -89,8 +93,9 @@ class Confirmer:
             jobs = {
                 kind: pool.submit(self._outcome, kind, stored, targets, 0 if first.get(kind[:2]) == kind else 1)
                 for kind in dict.fromkeys(kinds)
+                if kind not in outcomes
             }
-            outcomes = {kind: job.result() for kind, job in jobs.items()}
+            outcomes |= {kind: job.result() for kind, job in jobs.items()}
         made = {kind: found for kind in targets if isinstance(found := outcomes[kind], Witness)}
         flipped = with_flips([(targets[kind], w) for kind, w in made.items()], self._rerun.packed, self._specified)
         outcomes |= dict(zip(made, flipped, strict=True))

@@ -241,6 +241,14 @@ def confirmed_here(witness: Witness, info: EngineInfo) -> bool:
     return any(known.adapter == info.adapter and known.failed == known.runs for known in _known_here(witness, info))
 
 
+def resting(witnesses: Iterable[Witness], info: EngineInfo) -> set[str]:
+    """The witnesses (ids) for which one more failure in a pack is enough, because they have failed alone on this engine, in its version
+    and configuration. That was with this adapter, or with an earlier form of it: then the first of them runs alone all the same."""
+    alone = [w for w in witnesses if any(known.failed == known.runs for known in _known_here(w, info))]
+    earlier = [witness.id for witness in alone if not confirmed_here(witness, info)]
+    return {witness.id for witness in alone} - set(earlier[:1])
+
+
 def runs_here(witness: Witness, info: EngineInfo) -> tuple[int, int]:
     """(runs alone in which a witness failed, runs alone) on this engine, in its version and configuration, at the last
     count. (1, 1) for a witness that has just failed and is not confirmed here."""

@@ -131,9 +131,14 @@ def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: i
     return replace(cell, witness=witness, reason=reason, intermittent=share)
 
 
-def replayed_once(cell: MatrixCell) -> MatrixCell:
-    """A violated cell of a brief run whose stored witness nobody has confirmed on this engine and version."""
-    told = "a brief run: the stored witness was replayed once, beside other cases where it could be, and not confirmed"
+def replayed_once(cell: MatrixCell, brief: bool) -> MatrixCell:
+    """A violated cell whose stored witness has not run alone with this adapter. In a brief run, it may not have run alone on this engine
+    and version at all."""
+    told = "the stored witness failed alone with an earlier form of the adapter, and with this one beside other cases"
+    if brief:
+        told = (
+            "a brief run: the stored witness was replayed once, beside other cases where it could be, and not confirmed"
+        )
     return replace(cell, reason=f"{cell.reason} ({told})")
 
 

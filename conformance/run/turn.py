@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
-from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, with_replays
+from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, resting, with_replays
 from conformance.confirmation.targets import Violation
 from conformance.execution.cached import Cached, Process, Shelf, shelf_of
 from conformance.execution.carried import AnyEngine
@@ -138,7 +138,7 @@ class Turn:
             if info.lacks or 0 not in self._part.numbers
             else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
         )
-        packed = {w.id for w in stored if self._options.brief or confirmed_here(w, info)}
+        packed = {w.id for w in stored} if self._options.brief else resting(stored, info)
         outcome.replays = replay_all(engine, stored, self._options.scenarios, info.capabilities, packed)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
@@ -282,13 +282,14 @@ class Turn:
         self._doubt(engine, violations, confirmed)
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
-        if self._options.brief:
-            resting = {name for name, witness in still.items() if not confirmed_here(witness, self.info)}
-            outcome.cells = [
-                replayed_once(cell) if cell.verdict is Verdict.VIOLATED and cell.witness in resting else cell
-                for cell in outcome.cells
-            ]
         outcome.witnesses = still | confirmer.witnesses
+        once = {name for name in still if not confirmed_here(outcome.witnesses[name], self.info)}
+        outcome.cells = [
+            replayed_once(cell, self._options.brief)
+            if cell.verdict is Verdict.VIOLATED and cell.witness in once
+            else cell
+            for cell in outcome.cells
+        ]
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
         for cell in outcome.cells:

@@ -19,6 +19,7 @@ from conformance.confirmation.replay import (
     patience,
     replay,
     replay_all,
+    resting,
     runs_here,
 )
 from conformance.confirmation.rerun import Rerun
@@ -439,6 +440,19 @@ def test_a_witness_is_confirmed_here_where_all_its_runs_failed():
     assert not confirmed_here(witness, replace(info, id="other"))
     now_and_then = replace(witness.confirmations[0], failed=2)
     assert not confirmed_here(replace(witness, confirmations=(now_and_then,)), info)
+
+
+def test_after_a_change_of_the_adapter_one_witness_runs_alone_again():
+    """The others have failed alone on this engine, version and configuration: one more failure in a pack is enough for them."""
+    _, witness, _ = confirm(drops_e2, versions={"fake": "1"})
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment=dict(witness.versions))
+    others = [replace(witness, guarantee=f"another {number}") for number in range(2)]
+    stored = [witness, *others]
+    assert resting(stored, info) == {w.id for w in stored}
+    assert resting(stored, replace(info, adapter="another")) == {w.id for w in others}
+    assert resting(stored, replace(info, environment={"fake": "2"}, adapter="another")) == set()
+    now_and_then = replace(witness.confirmations[0], failed=2)
+    assert resting([replace(witness, confirmations=(now_and_then,))], info) == set()
 
 
 def test_a_witness_counts_as_often_as_it_failed_on_this_engine():

@@ -102,10 +102,18 @@ def test_a_plan_whose_query_does_not_keep_to_the_schedule_alone_is_unknown():
 
 
 def test_a_cell_of_a_brief_run_says_that_its_stored_witness_was_replayed_once():
-    cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"))
+    cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"), brief=True)
     assert cell.verdict is Verdict.VIOLATED
     assert cell.reason.startswith("a stored witness still fails: e2 was dropped (a brief run: ")
     assert "replayed once" in cell.reason
+
+
+def test_a_cell_says_that_its_stored_witness_failed_alone_with_an_earlier_form_of_the_adapter():
+    cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"), brief=False)
+    assert cell.verdict is Verdict.VIOLATED
+    assert cell.reason.startswith(
+        "a stored witness still fails: e2 was dropped (the stored witness failed alone with an earlier form"
+    )
 
 
 def test_stored_traces_alone_never_convict():
