@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from conformance.model.case import Case, program_ref
@@ -80,7 +81,8 @@ def twins_of(plan: PlanTwin, bases: Iterable[Case]) -> list[Case]:
 
 def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program], timelines: int = TIMELINES) -> list[Case]:
     """Cases as drawn, at most about BASES, on one timeline, or on up to ``timelines`` where a program has few cases on it. The timelines
-    with the most programs that have a late element are preferred, then those with the most programs, then the shortest."""
+    with the most programs that have a late element are preferred, then those with the most programs, then those with the most programs that
+    have enough cases there, then the shortest."""
     by_timeline: dict[object, list[Case]] = {}
     for pack in packs:
         for case in pack.cases:
@@ -88,9 +90,11 @@ def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program], timelines
             if not (case.perturbation or program.waits or program.initial):
                 by_timeline.setdefault(case.schedule.timeline, []).append(case)
 
-    def worth(cases: list[Case]) -> tuple[int, int, int]:
+    def worth(cases: list[Case]) -> tuple[int, int, int, int]:
         late = {_ref(case) for case in cases if not all(a.on_time for a in case.schedule.arrivals)}
-        return len(late), len(set(map(_ref, cases))), -len(cases[0].schedule.steps)
+        each = Counter(map(_ref, cases))
+        enough = sum(number >= FEWEST for number in each.values())
+        return len(late), len(each), enough, -len(cases[0].schedule.steps)
 
     of_program: dict[str, list[Case]] = {_ref(case): [] for cases in by_timeline.values() for case in cases}
     for cases in sorted(by_timeline.values(), key=worth, reverse=True)[:timelines]:
