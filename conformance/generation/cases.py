@@ -9,7 +9,7 @@ from math import ceil, inf
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
-from conformance.generation.goals import CLOCK, EACH, Goal, Goals, each_of
+from conformance.generation.goals import CLOCK, EACH, Family, Goal, Goals, each_of
 from conformance.generation.schedules import schedules
 from conformance.generation.timelines import (
     INITIAL,
@@ -29,7 +29,7 @@ from conformance.model.schedule import Schedule
 Exercised = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) that it puts to the test, by the reference's behaviour."""
 
-ROUNDS = 20
+ROUNDS = 16
 """The most times that cases are drawn for one program on one family of timelines."""
 
 OF_ONE_BUNDLE = 0.3
@@ -107,7 +107,7 @@ class _Cover:
         self._strategies = {timeline: schedules(timeline, domain) for timeline in twins.timelines}
         clocks = [timeline.timeline for timeline in twins.timelines]
         self._goals = Goals(scenario, program, guarantees, clocks, twins.made, wanted, each)
-        self._kept: list[tuple[list[Case], set[str]]] = []
+        self._kept: list[Family] = []
         self._sparse: Counter[str] = Counter()
 
     def cases(self) -> list[Case]:
@@ -123,7 +123,7 @@ class _Cover:
                     self._known.add(case.digest)
                     self._keep(case, everything=number < 2)
             in_vain = in_vain + 1 if (len(self._goals.short), len(self._kept)) == before else 0
-        return [case for group in _guarantees_in_turn(self._kept) for case in group]
+        return [case for family in _guarantees_in_turn(self._goals.thinned(self._kept)) for case in family]
 
     def _drawn(self, short: set[Goal], number: int) -> list[Schedule]:
         """The schedules of a round, on the timelines that serve what is short."""
@@ -147,7 +147,7 @@ class _Cover:
             goals.keep(case, tested)
         twins = self._twins.of(case, goals.asked(None if everything else tested), self._sparse)
         twins = [twin for twin in twins if possible(self._scenario.programs[self._program], BY_ID[twin.perturbation])]
-        kept, served = [case], set(tested)
+        kept = {case: tested}
         for twin, mine in zip(twins, self._exercised([case, *twins])[1:], strict=True):
             sparse = BY_ID[twin.perturbation].sparse
             if twin.digest in self._known and not sparse:
@@ -156,24 +156,24 @@ class _Cover:
                 self._known.add(twin.digest)
                 self._sparse[twin.perturbation] += sparse
                 goals.keep(twin, mine)
-                served |= mine
-                kept.append(twin)
+                kept[twin] = mine
         if useful or len(kept) > 1:
             goals.keep(case, tested)
-            self._kept.append((kept, served))
+            self._kept.append(kept)
 
 
-def _guarantees_in_turn(groups: Iterable[tuple[list[Case], set[str]]]) -> Iterator[list[Case]]:
-    """Groups of a case and its twins, timeline by timeline. Within a timeline the guarantees take turns, so that an engine that runs
-    only the first few cases also puts the rare ones to the test."""
-    by_timeline: dict[object, list[tuple[list[Case], set[str]]]] = {}
-    for group, goals in groups:
-        by_timeline.setdefault(group[0].schedule.timeline, []).append((group, goals))
+def _guarantees_in_turn(families: Iterable[Family]) -> Iterator[Family]:
+    """Families, timeline by timeline. Within a timeline the guarantees take turns, so that an engine that runs only the first few cases
+    also puts the rare ones to the test."""
+    by_timeline: dict[object, list[tuple[Family, frozenset[str]]]] = {}
+    for family in families:
+        served = frozenset[str]().union(*family.values())
+        by_timeline.setdefault(next(iter(family)).schedule.timeline, []).append((family, served))
     for left in by_timeline.values():
-        served: Counter[str] = Counter()
+        taken: Counter[str] = Counter()
         while left:
-            # The first group for the guarantee with the fewest groups so far. A group for none comes last.
-            number = min(range(len(left)), key=lambda n: min((served[goal] for goal in left[n][1]), default=inf))
-            group, goals = left.pop(number)
-            served.update(goals)
-            yield group
+            # The first family for the guarantee with the fewest families so far. A family for none comes last.
+            number = min(range(len(left)), key=lambda n: min((taken[goal] for goal in left[n][1]), default=inf))
+            family, goals = left.pop(number)
+            taken.update(goals)
+            yield family

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from conformance.judgement.coverage import coverage
 from conformance.model.case import Case
@@ -12,6 +13,12 @@ from conformance.model.scenario import Guarantee, Scenario
 
 Goal = tuple[str, str, object]
 """(what is counted, guarantee, perturbation or timeline)."""
+
+Family = dict[Case, frozenset[str]]
+"""A case and those of its twins that were kept, each with the guarantees that it puts to the test."""
+
+Use = tuple[object, object, int]
+"""(what is counted, what a case adds to it, how many distinct ones are enough)."""
 
 TOTAL, EACH, CLOCK = "total", "each", "clock"
 """The distinct cases of a guarantee; those under one perturbation; and those as drawn on one timeline, or the timelines of twins."""
@@ -60,7 +67,7 @@ class Goals:
         wanted: int,
         each: int,
     ) -> None:
-        self._program = scenario.programs[program]
+        self._program, self._each = scenario.programs[program], each
         self._guarantees = {guarantee.id: guarantee for guarantee in guarantees}
         self._least: dict[Goal, int] = {}
         self._about: dict[str, frozenset[str]] = {}
@@ -124,6 +131,40 @@ class Goals:
         for goal in self._of(case, tested):
             self._met[goal].add(self._counted(goal, case))
         self._pairs |= self.new_pairs(case)
+
+    def thinned(self, families: Iterable[Family]) -> list[Family]:
+        """The families without the cases that no goal and no pair of circumstances needs: rounds that look for what is rare go on to
+        draw what is common. A case stays where a twin of it does; twins of sparse perturbations stay."""
+        families = [dict(family) for family in families]
+        counts: Counter[Use] = Counter()
+        for family in families:
+            for case, tested in family.items():
+                counts.update(self._uses(case, tested))
+        distinct = Counter((what, enough) for what, _, enough in counts)
+
+        def needed(case: Case, tested: Iterable[str]) -> bool:
+            return any(counts[use] == 1 and distinct[use[0], use[2]] <= use[2] for use in self._uses(case, tested))
+
+        for family in families:
+            base, *twins = family
+            for case in (*twins, base):
+                stays = BY_ID[case.perturbation].sparse if case.base else len(family) > 1
+                if not stays and not needed(case, family[case]):
+                    for use in self._uses(case, family.pop(case)):
+                        counts[use] -= 1
+                        distinct[use[0], use[2]] -= counts[use] == 0
+        return [family for family in families if family]
+
+    def _uses(self, case: Case, tested: Iterable[str]) -> Iterator[Use]:
+        """What a case is good for: its goals, its pairs of circumstances, and the promises of its program, which are no goals."""
+        for goal in self._of(case, tested):
+            yield goal, self._counted(goal, case), self._least[goal]
+        for pair in itertools.combinations(sorted(coverage(self._program, case)), 2):
+            yield pair, "", 1
+        for name in tested:
+            if name not in self._guarantees:
+                yield (CLOCK, name), case.schedule.timeline, CLOCKS
+                yield (EACH, name, case.perturbation), case.digest, self._each
 
     def _of(self, case: Case, tested: Iterable[str]) -> Iterable[Goal]:
         for name in tested:

@@ -58,9 +58,9 @@ class ExercisedByAnyReading:
             self._known.clear()
         self._known.update(zip(map(_place, cases), tested, strict=True))
 
-    def only(self, cases: list[Case]) -> None:
-        """Of the answers that were not taken over, keeps those for these cases alone: they are what drawing chose."""
-        self.remember(cases, self(cases))
+    def only(self, cases: Iterable[Case], tested: Iterable[frozenset[str]]) -> None:
+        """Takes over the answers for the cases that drawing chose, and forgets those for the cases that it tried."""
+        self.remember(cases, tested)
         self._tried.clear()
 
     def _asked(self, cases: list[Case]) -> list[frozenset[str]]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from typing import Any, TypeVar
 
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
@@ -22,6 +23,8 @@ from conformance.model.runs import PackRun
 from conformance.model.schedule import Arrival
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
+
+T = TypeVar("T")
 
 Finding = bool | str
 """True: the claim stood. A sentence: the claim failed, in this way."""
@@ -80,6 +83,16 @@ class Observation:
             for key, arrivals in self.arrivals_by_key.items()
             if all(a.on_time and a.event.id in named for a in arrivals)
         }
+
+    def once(self, view: Callable[[Observation], Iterable[T]]) -> tuple[T, ...]:
+        """What a view of the scenario's own finds here. It is asked once, whatever the number of guarantees that use it."""
+        if view not in self._views:
+            self._views[view] = tuple(view(self))
+        return self._views[view]
+
+    @cached_property
+    def _views(self) -> dict[Callable[[Observation], Iterable[Any]], tuple[Any, ...]]:
+        return {}
 
     def of_key(self, key: str) -> tuple[Emission, ...]:
         return self.trace.by_key.get(key, ())

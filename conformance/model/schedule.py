@@ -184,15 +184,16 @@ class Schedule:
         """The same timeline with other events in the bundles that ``bundles`` names by step id. If a key has several elements of
         initial state, the last one counts."""
 
-        def events_of(step: Deliver) -> tuple[Event, ...]:
+        def filled(step: Deliver) -> Deliver:
             events = bundles[step.id]
-            return tuple({event.key: event for event in events}.values() if step.initial else events)
+            return Deliver(
+                step.id,
+                tuple({event.key: event for event in events}.values() if step.initial else events),
+                step.initial,
+            )
 
         return Schedule(
-            tuple(
-                replace(step, events=events_of(step)) if step.id in bundles and isinstance(step, Deliver) else step
-                for step in self.steps
-            )
+            tuple(filled(step) if step.id in bundles and isinstance(step, Deliver) else step for step in self.steps)
         )
 
     def to_json(self) -> Json:

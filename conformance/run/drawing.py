@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from conformance.execution.kept import Kept
+from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case
 from conformance.model.scenario import Scenario
 from conformance.model.values import digest
@@ -18,6 +21,7 @@ from conformance.plugins.source import JUDGING, harness_digest, scenario_digest
 from conformance.results import tables
 from conformance.results.store import Digest, Store, read_cases
 from conformance.run.options import Options
+from conformance.run.processes import available, workers
 
 if TYPE_CHECKING:
     from conformance.generation.cases import Exercised
@@ -26,37 +30,71 @@ BATCH = 200
 """Number of cases for each guarantee that are generated, run and checked at a time. Only one batch is in memory."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """What one process draws at a time: the cases of a scenario (an id) in a batch. ``known`` are the digests of cases that exist
+    already."""
+
+    scenario: str
+    wanted: int
+    seed: int
+    known: frozenset[str] = frozenset()
+
+
+PartDrawn = tuple[list[Case], list[frozenset[str]]]
+"""The cases of a part, and the guarantees (ids) that each of them puts to the test."""
+
+DrawParts = Callable[[Iterable[Part]], Iterator[PartDrawn]]
+
+
+def drawing_here(scenarios: Sequence[Scenario], exercised: Exercised) -> Callable[[Part], PartDrawn]:
+    """A function that draws a part in the process that calls it."""
+    by_id = {scenario.id: scenario for scenario in scenarios}
+
+    def draw(part: Part) -> PartDrawn:
+        # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
+        from conformance.generation.cases import draw_cases
+
+        cases = draw_cases([by_id[part.scenario]], part.wanted, part.seed, exercised, part.known)
+        return cases, exercised(cases)
+
+    return draw
+
+
 def batches(
-    scenarios: Sequence[Scenario], wanted: int, seed: int, exercised: Exercised, kept: Kept | None = None
+    scenarios: Sequence[Scenario],
+    wanted: int,
+    seed: int,
+    kept: Kept | None = None,
+    draw: DrawParts | None = None,
 ) -> Iterator[list[Case]]:
     """The cases that a run with this seed generates, ``wanted`` cases for each guarantee, at most BATCH at a time. Cases of a
-    scenario that an earlier run generated in the same way are read from ``kept``."""
-    # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
-    from conformance.generation.cases import draw_cases
+    scenario that an earlier run generated in the same way are read from ``kept``. ``draw``, if given, draws in other processes."""
     from conformance.generation.examples import seeded
-    from conformance.generation.readings import exercised_by_any_reading
 
     asked = exercised_by_any_reading(scenarios)
-    known: set[str] = set()
+    draw = draw or partial(map, drawing_here(scenarios, asked))
+    known: dict[str, frozenset[str]] = {}
     number = -(-wanted // BATCH)
     drawn_as = {scenario.id: _drawn_as(scenario, wanted, seed) for scenario in scenarios} if kept else {}
     for batch in range(number):
         mine = wanted // number + (batch < wanted % number)
-        there: dict[str, list[Case]] = {}
+        there: dict[str, PartDrawn] = {}
         for name, how in drawn_as.items():
             if kept and (found := kept.table(f"drawn/{how}-{batch}", tables.drawn_of)) is not None:
-                there[name], tested = found
-                asked.remember(there[name], tested)
-        if missing := [scenario for scenario in scenarios if scenario.id not in there]:
-            batch_seed = seeded(seed, "batch", batch) if batch else seed
-            for scenario in missing:
-                drawn = there[scenario.id] = draw_cases([scenario], mine, batch_seed, exercised, known)
-                asked.only(drawn)
-                if kept:
-                    kept.keep_table(f"drawn/{drawn_as[scenario.id]}-{batch}", tables.drawn_table(drawn, asked(drawn)))
-        cases = [case for scenario in scenarios for case in there[scenario.id]]
-        known |= {case.digest for case in cases}
-        yield cases
+                there[name] = found
+        batch_seed = seeded(seed, "batch", batch) if batch else seed
+        # Most work first, so that no process ends long after the others.
+        missing = sorted((s for s in scenarios if s.id not in there), key=lambda s: -len(s.guarantees))
+        parts = [Part(scenario.id, mine, batch_seed, known.get(scenario.id, frozenset())) for scenario in missing]
+        for part, drawn in zip(parts, draw(parts), strict=True):
+            there[part.scenario] = drawn
+            if kept:
+                kept.keep_table(f"drawn/{drawn_as[part.scenario]}-{batch}", tables.drawn_table(*drawn))
+        for name, (cases, tested) in there.items():
+            asked.only(cases, tested)
+            known[name] = known.get(name, frozenset()) | {case.digest for case in cases}
+        yield [case for scenario in scenarios for case in there[scenario.id][0]]
 
 
 def _drawn_as(scenario: Scenario, wanted: int, seed: int) -> str:
@@ -81,6 +119,23 @@ class Drawing:
     def __init__(self, options: Options, store: Store, kept: Kept | None = None) -> None:
         self._options, self._store, self._kept = options, store, kept if not options.fresh else None
         self._drawing = self._stop_asked = False
+        self._draw: DrawParts | None = None
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Starts the processes that draw. The process of the run has no threads yet."""
+        if self._options.cases_from:
+            yield
+            return
+        exercised = exercised_by_any_reading(self._options.scenarios)
+
+        def until_stopped(cases: list[Case]) -> list[frozenset[str]]:
+            if self._stop_asked:
+                raise KeyboardInterrupt
+            return exercised(cases)
+
+        with workers(drawing_here(self._options.scenarios, until_stopped), available()) as self._draw:
+            yield
 
     def execute(self) -> Drawn:
         """Stores all batches.
@@ -97,7 +152,7 @@ class Drawing:
         return drawn
 
     def stop(self) -> None:
-        """Raises KeyboardInterrupt. While cases are generated, the exception waits until it is safe: Python's garbage
+        """Raises KeyboardInterrupt. While cases are generated here, the exception waits until it is safe: Python's garbage
         collector calls Hypothesis then, and an exception raised in that call is lost."""
         self._stop_asked = True
         if not self._drawing:
@@ -108,18 +163,9 @@ class Drawing:
         if options.cases_from:
             yield from read_cases(options.cases_from, options.scenarios)
             return
-        from conformance.generation.readings import exercised_by_any_reading
-
-        exercised = exercised_by_any_reading(options.scenarios)
-
-        def until_stopped(cases: list[Case]) -> list[frozenset[str]]:
-            if self._stop_asked:
-                raise KeyboardInterrupt
-            return exercised(cases)
-
-        drawn = batches(options.scenarios, options.wanted, options.seed, until_stopped, self._kept)
+        drawn = batches(options.scenarios, options.wanted, options.seed, self._kept, self._draw)
         while True:
-            self._drawing = True
+            self._drawing = available() == 1
             try:
                 cases = next(drawn, None)
             finally:

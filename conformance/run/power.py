@@ -129,16 +129,13 @@ class _Drawn:
     """
 
     def __init__(self, scenarios: tuple[Scenario, ...], asked: Asked, kept: Kept | None) -> None:
-        from conformance.generation.readings import exercised_by_any_reading
-
         self._scenarios, self._asked, self._kept = scenarios, asked, kept
-        self._exercised = exercised_by_any_reading(scenarios)
         self._one: dict[int, list[list[Case]]] = {}
         self.choices = KeptChoices(kept, scenarios) if kept else None
 
     def batches(self, wanted: int) -> Iterable[list[Case]]:
         if wanted not in self._one:
-            drawn = batches(self._scenarios, wanted, self._asked.seed, self._exercised, self._kept)
+            drawn = batches(self._scenarios, wanted, self._asked.seed, self._kept)
             if wanted > BATCH:
                 return drawn
             self._one[wanted] = list(drawn)

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -25,19 +26,31 @@ def available() -> int:
     return min(MOST, os.cpu_count() or 1)
 
 
-def answers(work: Callable[[Item], Answer], items: Iterable[Item], processes: int) -> Iterator[Answer]:
-    """The answers to items, in their order. With one process, this process works. What ``work`` changes elsewhere is lost otherwise."""
+Asked = Callable[[Iterable[Item]], Iterator[Answer]]
+"""Gives the answers to items, in their order."""
+
+
+@contextmanager
+def workers(work: Callable[[Item], Answer], processes: int) -> Iterator[Asked[Item, Answer]]:
+    """A function from items to the answers of ``work``. Its processes begin here: a process that already has threads must not fork.
+    With one process, this process works. What ``work`` changes elsewhere is lost otherwise."""
     global _work
-    items = list(items)
-    if processes < 2 or len(items) < 2:
-        yield from map(work, items)
+    if processes < 2:
+        yield lambda items: map(work, items)
         return
     _work = work
     try:
-        with multiprocessing.get_context("fork").Pool(min(processes, len(items)), _begin) as pool:
-            yield from pool.imap(_do, items)
+        with multiprocessing.get_context("fork").Pool(processes, _begin) as pool:
+            yield lambda items: pool.imap(_do, items)
     finally:
         _work = None
+
+
+def answers(work: Callable[[Item], Answer], items: Iterable[Item], processes: int) -> Iterator[Answer]:
+    """The answers to items, in their order, as ``workers`` finds them."""
+    items = list(items)
+    with workers(work, min(processes, len(items))) as ask:
+        yield from ask(items)
 
 
 def _begin() -> None:

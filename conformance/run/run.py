@@ -63,8 +63,11 @@ class Run:
             UnusableCases: the file of cases is of no use.
             KeyboardInterrupt: the run was stopped before any result existed.
         """
+        with self._drawing.begun():
+            return self._execute(time.monotonic())
+
+    def _execute(self, started: float) -> Results:
         options = self.options
-        started = time.monotonic()
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         for witness in self._unknown:
             self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))

@@ -96,7 +96,7 @@ class Deliver(Step):
 
     @property
     def skeleton(self) -> Deliver:
-        return replace(self, events=())
+        return Deliver(self.id, (), self.initial) if self.events else self
 
     def shifted(self, by: int) -> Deliver:
         return replace(self, events=tuple(replace(event, event_time=event.event_time + by) for event in self.events))
