@@ -233,6 +233,11 @@ def sample(name: str) -> tuple[str, Any]:
     return cell, copy.deepcopy(value)
 
 
+def cell_of(name: str) -> str:
+    """The cell of a sample or a misfit."""
+    return (SAMPLES.get(name) or MISFITS[name])[0]
+
+
 def wanted(name: str) -> Json:
     """What a cell shows after this sample was written."""
     cell, value = SAMPLES[name]

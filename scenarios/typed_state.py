@@ -18,7 +18,7 @@ from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.types import Refused, shown
 from conformance.model.values import Json, canonical
-from scenarios.typed_samples import KINDS, MISFITS, SAMPLES, TYPES, WRONG, sample, wanted
+from scenarios.typed_samples import KINDS, MISFITS, SAMPLES, TYPES, WRONG, cell_of, sample, wanted
 
 NOTHING: Json = {"nothing": ""}
 """What an empty cell is shown as."""
@@ -116,7 +116,7 @@ def reads(run: Observation) -> Iterator[Read]:
         for emission in emissions:
             value = emission.value
             what, _, name = value["did"].partition(" ")
-            cell = sample(name)[0] if what == "write" else name.split()[-1]
+            cell = cell_of(name) if what == "write" else name.split()[-1]
             seen = [(cell, value["before"])]
             if value.get("last") and value["last"] != cell:
                 seen.append((value["last"], value["held"]))
@@ -145,7 +145,7 @@ def comes_back(samples: tuple[str, ...]) -> Callable[[Observation], Iterator[Fin
     asked = {f"write {name}": name for name in samples}
 
     def predicate(run: Observation) -> Iterator[Finding]:
-        for emission, did, found, refused in reads(run):
+        for emission, did, found, refused in run.once(reads):
             name = asked.get(did)
             if name is None:
                 continue
@@ -168,19 +168,19 @@ def _short(found: Json) -> str:
 
 
 def an_empty_cell(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, _ in reads(run):
+    for emission, did, found, _ in run.once(reads):
         if not did:
             yield found == NOTHING or f"a cell of key {emission.key} gives {_short(found)}, nothing was written"
 
 
 def a_cleared_cell(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, _ in reads(run):
+    for emission, did, found, _ in run.once(reads):
         if did.startswith("clear "):
             yield found == NOTHING or f"a cell of key {emission.key} gives {_short(found)} after {did!r}"
 
 
 def a_value_that_was_read(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, _ in reads(run):
+    for emission, did, found, _ in run.once(reads):
         if did.startswith("change read"):
             before, after = found
             yield (
@@ -190,7 +190,7 @@ def a_value_that_was_read(run: Observation) -> Iterator[Finding]:
 
 
 def a_value_that_was_written(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, refused in reads(run):
+    for emission, did, found, refused in run.once(reads):
         if did.startswith("change written") and not refused:
             name = MUTABLE[did.split()[-1]]
             yield (

@@ -128,8 +128,11 @@ class Unjudgeable(Exception):
     every trace."""
 
 
-def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
-    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee.
+def findings_against(
+    guarantee: Guarantee, case: Case, trace: Trace, seen: Observation | None = None
+) -> tuple[bool, list[str]]:
+    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee. ``seen``: the case and the
+    trace as an observation, which several guarantees may share.
 
     Raises:
         Unjudgeable: the predicate failed on the trace, or yielded something other than findings.
@@ -137,28 +140,28 @@ def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bo
     before = trace.known.get(id(guarantee))
     if before and before[0] is guarantee and before[1] == case.digest:
         return before[2], list(before[3])
-    tested, against = _found(guarantee, case, trace)
+    tested, against = _found(guarantee, seen or Observation(case, trace))
     trace.known[id(guarantee)] = guarantee, case.digest, tested, tuple(against)
     return tested, against
 
 
-def _found(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
+def _found(guarantee: Guarantee, seen: Observation) -> tuple[bool, list[str]]:
     try:
-        findings = list(_findings(guarantee, case, trace))
+        findings = list(_findings(guarantee, seen))
     except Exception as error:
         raise Unjudgeable(
-            f"case {case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
+            f"case {seen.case.id}: the predicate failed on this trace: {type(error).__name__}: {error}"
         ) from error
     if odd := [finding for finding in findings if finding is not True and not isinstance(finding, str)]:
-        raise Unjudgeable(f"case {case.id}: the predicate yielded {odd[0]!r}; a finding is True or a sentence")
+        raise Unjudgeable(f"case {seen.case.id}: the predicate yielded {odd[0]!r}; a finding is True or a sentence")
     return bool(findings), [finding for finding in findings if isinstance(finding, str)]
 
 
-def _findings(guarantee: Guarantee, case: Case, trace: Trace) -> Iterator[Finding]:
+def _findings(guarantee: Guarantee, seen: Observation) -> Iterator[Finding]:
     if guarantee.complete:
-        return completeness.findings(guarantee.complete, case, trace)
+        return completeness.findings(guarantee.complete, seen.case, seen.trace)
     assert guarantee.predicate
-    return guarantee.predicate(Observation(case, trace))
+    return guarantee.predicate(seen)
 
 
 def findings_of(guarantee: Guarantee, case: Case, trace: Trace, reference: ReferenceTraces) -> tuple[bool, list[str]]:
@@ -308,23 +311,24 @@ def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence
 
 def exercised(scenarios: Iterable[Scenario], cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
     """For each case, the ids of the guarantees of its program that the case tests, judged by these traces."""
-    by_id = {scenario.id: scenario for scenario in scenarios}
-    found = []
-    for case in cases:
-        tested: set[str] = set()
-        for guarantee in by_id[case.scenario].guarantees:
-            if guarantee.program != case.program:
-                continue
-            if traces[case.id].error:
-                continue  # the program stopped: there is nothing to judge
-            if guarantee.predicate or guarantee.complete:
-                with suppress(Unjudgeable):
-                    if findings_against(guarantee, case, traces[case.id])[0]:
-                        tested.add(guarantee.id)
-            elif guarantee.same_under:
-                if case.perturbation in {perturbation.id for perturbation in guarantee.same_under}:
-                    tested.add(guarantee.id)
-            elif any(arrival.behind for arrival in case.schedule.arrivals):
-                tested.add(guarantee.id)
-        found.append(frozenset(tested))
-    return found
+    guarantees: dict[tuple[str, str], list[Guarantee]] = {}
+    for scenario in scenarios:
+        for guarantee in scenario.guarantees:
+            guarantees.setdefault((scenario.id, guarantee.program), []).append(guarantee)
+    return [_tested(guarantees.get((c.scenario, c.program), ()), Observation(c, traces[c.id])) for c in cases]
+
+
+def _tested(guarantees: Iterable[Guarantee], seen: Observation) -> frozenset[str]:
+    if seen.trace.error:
+        return frozenset()  # the program stopped: there is nothing to judge
+    return frozenset(guarantee.id for guarantee in guarantees if _tests(guarantee, seen))
+
+
+def _tests(guarantee: Guarantee, seen: Observation) -> bool:
+    if guarantee.same_under:
+        return seen.case.perturbation in {perturbation.id for perturbation in guarantee.same_under}
+    if guarantee.accounting:
+        return any(arrival.behind for arrival in seen.arrivals)
+    with suppress(Unjudgeable):
+        return findings_against(guarantee, seen.case, seen.trace, seen)[0]
+    return False
