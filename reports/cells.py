@@ -19,9 +19,9 @@ from reports import picture
 from reports.grid import Grid, Row
 from reports.leads import Leads
 from reports.panels import panels
-from reports.perturbations import Part, counts, told
+from reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
 from reports.witnesses import alone_lines, witness_lines
-from reports.words import BARS, STANDINGS, SYMBOLS, replay_command, standing
+from reports.words import BARS, STANDINGS, replay_command, standing
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -34,8 +34,6 @@ LETTERS = {
 
 
 QUIET = (Verdict.HOLDS, Verdict.UNSUPPORTED)
-
-NOT_EXERCISED = "not exercised"
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class Entry:
     @property
     def quiet(self) -> bool:
         """Whether the row's table says all there is to say of the cell."""
-        told = self.cell.verdict in QUIET or self.cell.reason.startswith(NOT_EXERCISED)
+        told = self.cell.verdict in QUIET or not_exercised(self.cell)
         return told and not (self.witness or self.flips or self.parts)
 
     @property
@@ -182,12 +180,8 @@ class Cells:
         grid = self._grid
         parts, cell, record = grid.cells[run][row, engine], grid.folded[run][row, engine], grid.runs[run].environment
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
-        found_under = {part.perturbation: (part.verdict.value, _in_short(part)) for part in parts}
-        undecided = [
-            part
-            for part in parts
-            if part.verdict in (Verdict.UNKNOWN, Verdict.ERROR) and not part.reason.startswith(NOT_EXERCISED)
-        ]
+        found_under = {part.perturbation: (part.verdict.value, in_short(part)) for part in parts}
+        undecided = [part for part in parts if part.verdict in UNDECIDED and not not_exercised(part)]
         found = self._found(run, parts)
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
@@ -286,12 +280,6 @@ def _had(columns: Iterable[Iterable[Entry]]) -> str:
     return ", ".join(
         f"{name} {min(all_)}" + (f" to {max(all_)}" if min(all_) < max(all_) else "") for name, all_ in found.items()
     )
-
-
-def _in_short(cell: MatrixCell) -> str:
-    """The cases behind a cell, for a table; in brackets the pairs that do not count. Empty where nothing was exercised."""
-    symbol = "" if cell.verdict is Verdict.UNKNOWN and cell.reason.startswith(NOT_EXERCISED) else SYMBOLS[cell.verdict]
-    return (counts(cell) or symbol) + (f" ({cell.inapplicable})" if cell.inapplicable else "")
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Stability]]:
