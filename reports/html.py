@@ -1,7 +1,8 @@
-"""matrix.html: guarantees against engines, one self-contained page that needs neither network nor JavaScript.
+"""matrix.html: guarantees against engines, one self-contained page that needs no network.
 
 With several runs (of several versions of an engine, oldest first) an engine has a column for each. A small script, bound to
-the page by its digest, adds filters. All that the script filters stands in the page.
+the page by its digest, adds filters. All that the script filters stands in the page, and so do, as text, every verdict, reason and
+witness. What is large (pictures, the cases under each perturbation, sources) is packed, and the script unpacks it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from reports.cells import Cells
 from reports.grid import Grid
 from reports.kills import arranged
 from reports.leads import Leads
-from reports.pages import framed
+from reports.pages import Parts, framed
 from reports.words import OTHER_CASES, STANDINGS, STRENGTH_LEGEND
 
 
@@ -46,6 +47,9 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
         scenarios=scenarios,
         leads=leads,
         notes=list(cells.notes),
+        lacks=list(cells.lacks),
+        letters=list(cells.letters),
+        parts=Parts(),
         perturbations=grid.perturbations,
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],

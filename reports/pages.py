@@ -1,9 +1,11 @@
-"""The common parts of the pages: the reading of templates, the style, and the policy for browsers."""
+"""The common parts of the pages: the reading of templates, the style, the policy for browsers, and what a page has packed."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import zlib
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -19,6 +21,31 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def raw(text: str) -> Markup:
+    """Text between tags, with its quotes as they are."""
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;"))
+
+
+TEMPLATES.filters["raw"] = raw
+
+
+class Parts:
+    """Parts of a page that its script unpacks. They are markup, and stand at the end of the page once and compressed."""
+
+    def __init__(self) -> None:
+        self._markup: list[str] = []
+
+    def add(self, markup: str) -> int:
+        """The number of a new part."""
+        self._markup.append(markup)
+        return len(self._markup) - 1
+
+    @property
+    def packed(self) -> str:
+        """All parts, a JSON array in the format of zlib, as base64."""
+        return base64.b64encode(zlib.compress(json.dumps(self._markup, ensure_ascii=False).encode(), 9)).decode()
 
 
 def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:
