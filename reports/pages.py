@@ -32,9 +32,11 @@ TEMPLATES.filters["raw"] = raw
 
 
 class Parts:
-    """Parts of a page that its script unpacks. They are markup, and stand at the end of the page once and compressed."""
+    """Parts of a page that its script unpacks: markup that stands at the end of the page, compressed. In a page that is ``plain`` they
+    stand in their places, for browsers without JavaScript."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain: bool = False) -> None:
+        self.plain = plain
         self._markup: list[str] = []
 
     def add(self, markup: str) -> int:
@@ -44,8 +46,9 @@ class Parts:
 
     @property
     def packed(self) -> str:
-        """All parts, a JSON array in the format of zlib, as base64."""
-        return base64.b64encode(zlib.compress(json.dumps(self._markup, ensure_ascii=False).encode(), 9)).decode()
+        """The parts of a page that is not plain: a JSON array in the format of zlib, as base64."""
+        found = json.dumps([] if self.plain else self._markup, ensure_ascii=False)
+        return base64.b64encode(zlib.compress(found.encode(), 9)).decode()
 
 
 def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:

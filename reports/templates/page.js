@@ -37,6 +37,7 @@
     const places = [...document.querySelectorAll("[data-part]")];
     const markup = await parts().catch(() => []);
     for (const place of places) waiting.set(place, markup[place.dataset.part] ?? place.querySelector("noscript")?.textContent ?? "");
+    for (const place of places) if (place.open) unpack(place);
     if (!opened) show(decode(location.hash.slice(1))[0]);
     unpackWhenIdle();
   }

@@ -113,6 +113,19 @@ def test_what_is_packed_is_unpacked_in_its_place(results):
     assert html.render([results]) == page, "the same results give the same page"
 
 
+def test_a_plain_page_has_nothing_packed(results):
+    """Every part of the packed one stands in its place."""
+    plain = html.render([results], plain=True)
+    assert parts(plain) == []
+    assert "JavaScript unpacks them" not in plain
+    for part in parts(html.render([results])):
+        assert f"<noscript>{part}</noscript>" in plain
+    page = Page(plain)
+    assert len({*matrix_links(plain)} & {*page.ids}) == 5
+    assert {link[1:] for link in page.links} <= {*page.ids}
+    assert len({*page.ids}) == len(page.ids)
+
+
 def test_a_verdict_is_word_and_symbol(text):
     for verdict in ("✗ violated", "✓ holds", "– unsupported", "! error", "? unknown"):
         assert verdict in text
