@@ -349,7 +349,7 @@ def test_without_javascript_the_table_and_all_evidence_are_readable(open_page, r
     assert page.locator("#matrix a.v:visible").count() == cells
     assert page.locator("section.row :is(article, b)[id]:visible").count() == cells
     expect(page.locator("form.controls")).to_be_hidden()
-    expect(page.get_by_text("JavaScript unpacks them")).to_be_visible()
+    expect(page.locator("#evidence .warn")).to_be_visible()
     with_witness = sum(bool(c.witness) for cells in results.folded().values() for c in cells.values())
     shown = page.locator("#evidence article:has(:text('conformance replay'))").count()
     assert shown >= with_witness  # a cell that is unknown may show one too
