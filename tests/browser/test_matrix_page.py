@@ -318,7 +318,7 @@ def test_nothing_serious_stands_in_anyones_way(open_page, part, violated, scheme
     page.emulate_media(color_scheme=scheme)
     if opened:
         link(page, engine).click()
-    expect(page.locator("#evidence noscript")).to_have_count(0, timeout=60_000)
+    expect(page.locator("section.row noscript")).to_have_count(0, timeout=60_000)
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [v for v in found if v["impact"] in ("serious", "critical")]
     assert not serious, json.dumps([{v["id"]: [n["html"][:200] for n in v["nodes"][:3]]} for v in serious], indent=1)

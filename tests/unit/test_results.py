@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hostile import hostile_results
 
 from conformance.judgement.agreement import Agreement, AgreementGrade, Difference
 from conformance.judgement.cell import MatrixCell, Strength, Verdict
@@ -148,6 +149,17 @@ def _results():
 def test_results_survive_their_file(tmp_path):
     _results().write(tmp_path / "r.json")
     assert Results.read(tmp_path / "r.json") == _results()
+
+
+def test_whatever_texts_say_and_whosever_claims_are_named_results_survive_their_file(tmp_path):
+    """A row may name another program and another source than its guarantee does, and a subject of its own."""
+    found = hostile_results()
+    found.cells = [replace(cell, subject="an operator", claimed="another source") for cell in found.cells]
+    found.cells.append(
+        replace(found.cells[1], program=found.scenarios["s"].guarantees["g"].program, perturbation="split")
+    )
+    found.write(tmp_path / "r.json")
+    assert Results.read(tmp_path / "r.json") == found
 
 
 def test_a_run_that_asked_less_says_so(tmp_path):
