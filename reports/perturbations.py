@@ -44,7 +44,7 @@ def counts(cell: MatrixCell) -> str:
 
 def not_exercised(cell: MatrixCell) -> bool:
     """Whether no case put the guarantee to the test."""
-    return cell.verdict is Verdict.UNKNOWN and cell.reason.startswith(NOT_EXERCISED)
+    return cell.verdict is Verdict.UNKNOWN and not cell.cases and cell.reason.startswith(NOT_EXERCISED)
 
 
 def in_short(cell: MatrixCell) -> str:
