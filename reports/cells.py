@@ -19,9 +19,9 @@ from reports import picture
 from reports.grid import Grid, Row
 from reports.leads import Leads
 from reports.panels import panels
-from reports.perturbations import Part, counts, told
+from reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
 from reports.witnesses import alone_lines, witness_lines
-from reports.words import BARS, STANDINGS, SYMBOLS, replay_command, standing
+from reports.words import BARS, STANDINGS, reason_of, replay_command, standing
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -34,8 +34,6 @@ LETTERS = {
 
 
 QUIET = (Verdict.HOLDS, Verdict.UNSUPPORTED)
-
-NOT_EXERCISED = "not exercised"
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Entry:
         run: the label of the cell's run.
         word: where the cell stands, a key of ``words.STANDINGS``; ``shown`` is how the matrix puts it.
         strength: (mark, meaning) of the strength of a cell that holds as a whole.
-        letters: the verdict under each perturbation, see ``LETTERS``.
+        letters: the place in ``Cells.letters`` of its verdicts under each perturbation.
         was: where the cell stood in the run before, "" if it was not there.
         before: the same, "" where the cell stands there still.
         advice: the number of the advice on it, see ``leads.Leads``. None without advice.
@@ -78,6 +76,7 @@ class Entry:
         flips: what changed since the run before, in words.
         under: (verdict, number of cases) under each perturbation of the row; () where the engine cannot be asked at all.
         parts: the perturbations that are not decided, with the reasons.
+        lack: the number of what an engine lacks that cannot be asked at all, see ``Cells.lacks``; else None.
         notes: the numbers of its notes, see ``Cells.notes``.
         alone: where the witness failed alone, on this engine in this version.
         same: where the same witness is shown already, or one of the same case and output.
@@ -95,7 +94,7 @@ class Entry:
     word: str
     shown: str
     strength: tuple[str, str]
-    letters: str
+    letters: int
     was: str
     before: str
     advice: int | None
@@ -105,6 +104,7 @@ class Entry:
     counts: str
     under: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
+    lack: int | None
     notes: tuple[int, ...]
     witness: Evidence | None
     others: tuple[tuple[str, int, str], ...]
@@ -114,8 +114,27 @@ class Entry:
     @property
     def quiet(self) -> bool:
         """Whether the row's table says all there is to say of the cell."""
-        told = self.cell.verdict in QUIET or self.cell.reason.startswith(NOT_EXERCISED)
+        told = self.cell.verdict in QUIET or not_exercised(self.cell)
         return told and not (self.witness or self.flips or self.parts)
+
+    @property
+    def told(self) -> str:
+        """The numbers of the cell in the matrix."""
+        exercised = f"{self.cell.exercised} of {self.cell.promised}" if self.cell.in_part else ""
+        return ", ".join(filter(None, [exercised, self.counts]))
+
+    @property
+    def against(self) -> str:
+        """How much speaks against the guarantee, in a sentence; "" where nothing does."""
+        cell = self.cell
+        if not cell.violations:
+            return ""
+        alone = f"; alone it failed in {cell.intermittent} runs" if cell.intermittent else ""
+        if cell.violations <= cell.cases:
+            of = f"{cell.violations} of {cell.cases} cases on at least {cell.timelines} timelines"
+            return f"{of} speak against it{alone}."
+        stored = f"{cell.violations} cases, stored witnesses among them, speak against it"
+        return f"{stored}; {cell.cases} cases of this run put the guarantee to the test{alone}."
 
     @property
     def held(self) -> str:
@@ -138,6 +157,15 @@ class GuaranteeRow:
     def entries(self) -> list[Entry]:
         return [entry for entries in self.columns for entry in entries]
 
+    @property
+    def quiet(self) -> list[list[Entry]]:
+        """The quiet entries, those that stand alike together."""
+        found: dict[tuple[str, int | None], list[Entry]] = {}
+        for entry in self.entries:
+            if entry.quiet:
+                found.setdefault((entry.shown, entry.lack), []).append(entry)
+        return list(found.values())
+
 
 @dataclass(frozen=True)
 class ScenarioRows:
@@ -155,6 +183,10 @@ class Cells:
         self._leads = leads
         self.notes: dict[str, int] = {}
         """Each note of a cell that was made -> its number on the page."""
+        self.lacks: dict[str, int] = {}
+        """Why an engine cannot be asked at all, of the cells that were made -> its number on the page."""
+        self.letters: dict[str, int] = {}
+        """The verdicts under each perturbation of the cells that were made (see ``LETTERS``) -> their place on the page."""
         self._stability = [_by_program(run) for run in grid.runs]
 
     def scenarios(self) -> list[ScenarioRows]:
@@ -182,12 +214,9 @@ class Cells:
         grid = self._grid
         parts, cell, record = grid.cells[run][row, engine], grid.folded[run][row, engine], grid.runs[run].environment
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
-        found_under = {part.perturbation: (part.verdict.value, _in_short(part)) for part in parts}
-        undecided = [
-            part
-            for part in parts
-            if part.verdict in (Verdict.UNKNOWN, Verdict.ERROR) and not part.reason.startswith(NOT_EXERCISED)
-        ]
+        letters = "".join(by_perturbation.get(name, "-") for name in grid.perturbations)
+        found_under = {part.perturbation: (part.verdict.value, in_short(part)) for part in parts}
+        undecided = [part for part in parts if part.verdict in UNDECIDED and not not_exercised(part)]
         found = self._found(run, parts)
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
@@ -206,7 +235,7 @@ class Cells:
             strength=(BARS[cell.strength], f"at least {cell.least} under each perturbation")
             if cell.strength
             else ("", ""),
-            letters="".join(by_perturbation.get(name, "-") for name in grid.perturbations),
+            letters=self.letters.setdefault(letters.rstrip("-"), len(self.letters)),
             was=standing(before) if before else "",
             advice=self._leads.advice_on(row, engine) if cell.verdict is Verdict.VIOLATED else None,
             findings=self._leads.findings_of(row, engine) if cell.verdict is Verdict.VIOLATED else (),
@@ -218,6 +247,9 @@ class Cells:
             if cell.verdict is not Verdict.UNSUPPORTED
             else (),
             parts=tuple(told(undecided)),
+            lack=self.lacks.setdefault(reason_of(cell), len(self.lacks) + 1)
+            if cell.verdict is Verdict.UNSUPPORTED
+            else None,
             notes=tuple(self.notes.setdefault(note, len(self.notes) + 1) for note in cell.notes),
             witness=self._evidence(run, *found[0]) if found else None,
             alone=tuple(alone_lines(found[0][1], engine, record[engine].versions)) if found else (),
@@ -286,12 +318,6 @@ def _had(columns: Iterable[Iterable[Entry]]) -> str:
     return ", ".join(
         f"{name} {min(all_)}" + (f" to {max(all_)}" if min(all_) < max(all_) else "") for name, all_ in found.items()
     )
-
-
-def _in_short(cell: MatrixCell) -> str:
-    """The cases behind a cell, for a table; in brackets the pairs that do not count. Empty where nothing was exercised."""
-    symbol = "" if cell.verdict is Verdict.UNKNOWN and cell.reason.startswith(NOT_EXERCISED) else SYMBOLS[cell.verdict]
-    return (counts(cell) or symbol) + (f" ({cell.inapplicable})" if cell.inapplicable else "")
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Stability]]:

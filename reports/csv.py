@@ -1,7 +1,8 @@
 """cells.csv: a line for every guarantee on every engine of every run, for a spreadsheet or a data frame.
 
-The last columns have the perturbations by verdict, each with its number of cases, or with k/n where k of n cases speak
-against the guarantee.
+Each perturbation has a column: the number of cases under it, or k/n where k of n cases speak against the guarantee; "?" or "!" before
+it where the cell is unknown or an error; "–" where the engine cannot be asked; 0 where no case put the guarantee to the test; in brackets
+the pairs that do not count. It is empty where the guarantee is not asked under the perturbation. Plans share a column.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Sequence
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.verdict import fold
+from conformance.model.plan import is_plan
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import told
-from reports.words import claim, labels
+from reports.perturbations import UNDECIDED, in_short, lack, not_exercised, told
+from reports.words import claim, labels, reason_of
 
 COLUMNS = [
     "run",
@@ -38,14 +40,18 @@ COLUMNS = [
     "witnesses",
     "intermittent",
 ]
-UNDER = list(Verdict)
+AFTER = ["plans", "lacks", "undecided"]
+"""After the perturbations: the plans with their numbers; what the engine lacks; the perturbations that are undecided, with the reason."""
 
 
 def render(runs: Sequence[Results]) -> str:
-    """``run`` tells several runs apart; it is empty where there is one."""
+    """``run`` tells several runs apart; it is empty where there is one. A row that holds needs no ``reason``: its counts are it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, *(f"{verdict.value}_under" for verdict in UNDER)])
+    perturbations = list(
+        dict.fromkeys(c.perturbation for run in runs for c in run.cells if not is_plan(c.perturbation))
+    )
+    writer.writerow(map(_plain, [*COLUMNS, *perturbations, *AFTER]))
     for run, label in zip(runs, labels(runs) if len(runs) > 1 else [""], strict=True):
         groups: dict[tuple[str, str, str], list[MatrixCell]] = {}
         for cell in run.cells:
@@ -55,20 +61,23 @@ def render(runs: Sequence[Results]) -> str:
             record = run.environment[row.engine]
             framework, number = record.framework or ("", "")
             about = [label, *row.row, claim(run, row.row), row.engine, record.native_operator, framework, number]
-            stands = [row.verdict.value, "yes" if row.in_part else "", row.reason]
+            reason = "" if row.verdict is Verdict.HOLDS else reason_of(row)
+            stands = [row.verdict.value, "yes" if row.in_part else "", reason]
             counts = [row.cases, row.least, row.timelines, row.violations, row.inapplicable, row.lost]
             witnesses = " ".join(dict.fromkeys(cell.witness for cell in cells if cell.witness))
-            writer.writerow(map(_plain, [*about, *stands, *counts, witnesses, row.intermittent, *_by_verdict(cells)]))
+            under = {cell.perturbation: in_short(cell) or "0" for cell in cells}
+            of_each = [under.get(name, "") for name in perturbations]
+            writer.writerow(
+                map(_plain, [*about, *stands, *counts, witnesses, row.intermittent, *of_each, *_after(cells)])
+            )
     return out.getvalue()
 
 
-def _by_verdict(cells: Sequence[MatrixCell]) -> list[str]:
-    """The perturbations with each verdict, and the reasons where they matter."""
-    parts = told(cells)
-    return [
-        "; ".join(p.names + (f" ({p.reason})" if p.reason else "") for p in parts if p.word == verdict.value)
-        for verdict in UNDER
-    ]
+def _after(cells: Sequence[MatrixCell]) -> list[str]:
+    plans = [f"{cell.perturbation} {in_short(cell) or 0}" for cell in cells if is_plan(cell.perturbation)]
+    lacks = dict.fromkeys(lack(cell) for cell in cells if cell.verdict is Verdict.UNSUPPORTED)
+    undecided = [cell for cell in cells if cell.verdict in UNDECIDED and not not_exercised(cell)]
+    return ["; ".join(plans), "; ".join(lacks), "; ".join(part.line for part in told(undecided))]
 
 
 def _plain(value: object) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.judgement.verdict import fold
 from conformance.model.values import Json
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import told
-from reports.words import claim, not_run, replay_command, standing
+from reports.perturbations import lacks, told
+from reports.words import claim, not_run, reason_of, replay_command, standing
 
 VERSION = "0.1.0"
 """The version of the format."""
@@ -38,7 +38,8 @@ def render(runs: Sequence[Results]) -> str:
         for cell in results.cells:
             if cell.engine == engine:
                 groups.setdefault((engine, *cell.row), []).append(cell)
-    tests = [_test(results, fold(cells), cells) for cells in groups.values()]
+    usual = {engine: lacks(cell for cell in results.cells if cell.engine == engine) for engine in results.engines}
+    tests = [_test(results, fold(cells), cells, usual[engine]) for (engine, *_), cells in groups.items()]
     tests += [_not_run(engine, why) for engine, why in not_run(results)]
     found = Counter(str(test["status"]) for test in tests)
     summary = {
@@ -58,16 +59,21 @@ def render(runs: Sequence[Results]) -> str:
             "tool": tool,
             "summary": summary,
             "tests": tests,
-            "extra": {"engines": versions, "partial": results.run.partial, "cases": results.run.cases_digest},
+            "extra": {
+                "engines": versions,
+                "lacks": usual,
+                "partial": results.run.partial,
+                "cases": results.run.cases_digest,
+            },
         },
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _test(results: Results, row: Folded, cells: Sequence[MatrixCell]) -> Json:
-    """The test of a row. An intermittent row fails in only some of its runs alone: the test is flaky."""
+def _test(results: Results, row: Folded, cells: Sequence[MatrixCell], usual: Mapping[str, str]) -> Json:
+    """The test of a row. ``usual``: what its engine usually lacks, which the document says once. An intermittent row fails in only some of its runs alone: the test is flaky."""
     witnesses = list(dict.fromkeys(cell.witness for cell in cells if cell.witness))
-    lines = [*map(replay_command, witnesses), *(part.line for part in told(cells))]
+    lines = [*map(replay_command, witnesses), *(part.line for part in told(cells, usual))]
     found: Json = {
         "name": claim(results, row.row) or "/".join(row.row),
         "status": STATUSES[row.verdict],
@@ -85,7 +91,7 @@ def _test(results: Results, row: Folded, cells: Sequence[MatrixCell]) -> Json:
     }
     if row.verdict is Verdict.HOLDS:
         return found | {"stdout": [row.words, *lines]}
-    found |= {"message": row.reason, "trace": "\n".join(lines)}
+    found |= {"message": reason_of(row), "trace": "\n".join(lines)}
     if row.intermittent:
         found |= {"flaky": True}
         found["extra"]["intermittent"] = row.intermittent

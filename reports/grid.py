@@ -99,7 +99,7 @@ class Grid:
 
     def anchor(self, run: int, row: Row, engine: str) -> str:
         """The name of a cell in links; of several runs the last has the plain one."""
-        named = f"cell-{slug(engine)}-{digest(row)[:6]}"
+        named = f"c{digest([row, engine])[:7]}"
         return self._anchors.of(named if run == len(self.runs) - 1 else f"{named}@{run + 1}", (run, row, engine))
 
     def engine_anchor(self, run: int, engine: str) -> str:

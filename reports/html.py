@@ -1,12 +1,14 @@
-"""matrix.html: guarantees against engines, one self-contained page that needs neither network nor JavaScript.
+"""matrix.html: guarantees against engines, one self-contained page that needs no network.
 
 With several runs (of several versions of an engine, oldest first) an engine has a column for each. A small script, bound to
-the page by its digest, adds filters. All that the script filters stands in the page.
+the page by its digest, adds filters. All that the script filters stands in the page, and so do, as text, every verdict, reason and
+witness. What is large (pictures, the cases under each perturbation, sources) is packed, and the script unpacks it; a plain page has nothing packed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from markupsafe import Markup
 
@@ -21,13 +23,16 @@ from reports.cells import Cells
 from reports.grid import Grid
 from reports.kills import arranged
 from reports.leads import Leads
-from reports.pages import framed
+from reports.pages import Parts, framed
 from reports.words import OTHER_CASES, STANDINGS, STRENGTH_LEGEND
 
 
-def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Sequence[Power] = ()) -> str:
+def render(
+    runs: Sequence[Results], kills: SelfTest | None = None, powers: Sequence[Power] = (), plain: bool = False
+) -> str:
     """The page of one run, or of several runs side by side, oldest first, with the kill matrix of a self-test and the power of runs
-    on its engines, if given. The page shows nothing else."""
+    on its engines, if given. The page shows nothing else. A ``plain`` page has nothing packed: it is large, and whole without
+    JavaScript."""
     if len(runs) > 1:
         runs = [run.in_short() for run in runs]
     grid = Grid(runs)
@@ -46,6 +51,9 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
         scenarios=scenarios,
         leads=leads,
         notes=list(cells.notes),
+        lacks=list(cells.lacks),
+        letters=list(cells.letters),
+        parts=Parts(plain),
         perturbations=grid.perturbations,
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
@@ -64,3 +72,5 @@ def render(runs: Sequence[Results], kills: SelfTest | None = None, powers: Seque
 
 
 REPORT = Report(render, "matrix.html")
+
+PLAIN = Report(partial(render, plain=True))

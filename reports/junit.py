@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
-from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.judgement.verdict import fold
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import told
-from reports.words import claim, legal, not_run, replay_command
+from reports.perturbations import lacks, told
+from reports.words import claim, legal, not_run, reason_of, replay_command
 
 TAGS = {
     Verdict.VIOLATED: "failure",
@@ -23,7 +23,8 @@ TAGS = {
 
 def render(runs: Sequence[Results]) -> str:
     """A test suite per engine of the last run. A violated row is a failure; unsupported and unknown rows are skipped. The
-    text of a test case says under which perturbations its row holds, and how many cases say so."""
+    text of a test case says under which perturbations its row holds, and how many cases say so. The properties of a suite say what
+    its engine usually lacks under which perturbations."""
     results = runs[-1]
     groups: dict[str, dict[tuple[str, str], list[MatrixCell]]] = {engine: {} for engine in results.engines}
     for cell in results.cells:
@@ -33,16 +34,11 @@ def render(runs: Sequence[Results]) -> str:
     root = ElementTree.Element("testsuites", {"name": "conformance", **_numbers(everything, len(not_run(results)))})
     for engine, rows in folded.items():
         suite = ElementTree.SubElement(root, "testsuite", {"name": legal(engine), **_numbers(list(rows.values()))})
+        usual = lacks(cell for cells in groups[engine].values() for cell in cells)
+        _properties(suite, usual)
         for row, found in rows.items():
-            where = legal(f"{engine}.{found.scenario}")
-            case = ElementTree.SubElement(suite, "testcase", classname=where, name=legal(claim(results, row)), time="0")
-            parts = [part.line for part in told(groups[engine][row])]
-            if tag := TAGS.get(found.verdict):
-                witnesses = dict.fromkeys(cell.witness for cell in groups[engine][row] if cell.witness)
-                said = [f"{found.words}: {found.reason}", *map(replay_command, witnesses), *parts]
-                ElementTree.SubElement(case, tag, message=legal(found.reason)).text = legal("\n".join(said))
-            else:
-                ElementTree.SubElement(case, "system-out").text = legal("\n".join([found.words, *parts]))
+            where = {"classname": legal(f"{engine}.{found.scenario}"), "name": legal(claim(results, row)), "time": "0"}
+            _tell(ElementTree.SubElement(suite, "testcase", where), found, groups[engine][row], usual)
     for engine, why in not_run(results):
         one = {"tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": "0"}
         suite = ElementTree.SubElement(root, "testsuite", {"name": legal(f"{engine} (the run)"), **one})
@@ -53,8 +49,36 @@ def render(runs: Sequence[Results]) -> str:
 
 def document(root: ElementTree.Element) -> str:
     """A file of test suites."""
-    ElementTree.indent(root)
+    ElementTree.indent(root, "")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _tell(case: ElementTree.Element, row: Folded, cells: Sequence[MatrixCell], usual: Mapping[str, str]) -> None:
+    """What is said of a row: where it stands and why, and its perturbations."""
+    tag = TAGS.get(row.verdict)
+    parts = [part.line for part in told(cells, usual)]
+    said = (
+        ElementTree.SubElement(case, tag, message=legal(reason_of(row)))
+        if tag
+        else ElementTree.SubElement(case, "system-out")
+    )
+    if row.verdict is Verdict.UNSUPPORTED and len(parts) == 1:
+        return  # the message, or the suite, says it
+    stands = f"{row.words}: {row.reason}" if tag in ("failure", "error") else row.words
+    witnesses = dict.fromkeys(cell.witness for cell in cells if cell.witness)
+    said.text = legal("\n".join([stands, *map(replay_command, witnesses), *parts]))
+
+
+def _properties(suite: ElementTree.Element, usual: Mapping[str, str]) -> None:
+    """What an engine usually lacks, with the perturbations that it therefore cannot be asked about."""
+    under: dict[str, list[str]] = {}
+    for perturbation, lacking in usual.items():
+        under.setdefault(lacking, []).append(perturbation)
+    if under:
+        properties = ElementTree.SubElement(suite, "properties")
+        for lacking, names in under.items():
+            value = legal(", ".join(names))
+            ElementTree.SubElement(properties, "property", name=legal(f"lacks {lacking}"), value=value)
 
 
 def _numbers(cells: Sequence[MatrixCell], failed: int = 0) -> dict[str, str]:

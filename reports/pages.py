@@ -1,9 +1,11 @@
-"""The common parts of the pages: the reading of templates, the style, and the policy for browsers."""
+"""The common parts of the pages: the reading of templates, the style, the policy for browsers, and what a page has packed."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import zlib
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -19,6 +21,34 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def raw(text: str) -> Markup:
+    """Text between tags, with its quotes as they are."""
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;"))
+
+
+TEMPLATES.filters["raw"] = raw
+
+
+class Parts:
+    """Parts of a page that its script unpacks: markup that stands at the end of the page, compressed. In a page that is ``plain`` they
+    stand in their places, for browsers without JavaScript."""
+
+    def __init__(self, plain: bool = False) -> None:
+        self.plain = plain
+        self._markup: list[str] = []
+
+    def add(self, markup: str) -> int:
+        """The number of a new part."""
+        self._markup.append(markup)
+        return len(self._markup) - 1
+
+    @property
+    def packed(self) -> str:
+        """The parts of a page that is not plain: a JSON array in the format of zlib, as base64."""
+        found = json.dumps([] if self.plain else self._markup, ensure_ascii=False)
+        return base64.b64encode(zlib.compress(found.encode(), 9)).decode()
 
 
 def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:

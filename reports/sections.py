@@ -91,7 +91,7 @@ def _change_line(grid: Grid, number: int, change: Change) -> ChangeLine:
 @dataclass(frozen=True)
 class EngineLine:
     """An engine of a run. ``counts``: how many guarantees stand where; ``strengths``: (mark, meaning, how many) of those that hold as a
-    whole."""
+    whole; ``like``: the name in links and the id of an earlier engine that offers its features in the same way, None without one."""
 
     id: str
     anchor: str
@@ -100,23 +100,31 @@ class EngineLine:
     counts: list[tuple[int, str]]
     strengths: list[tuple[str, str, int]]
     powers: list[tuple[str, Power]]
+    like: tuple[str, str] | None
 
 
 def engines(grid: Grid, powers: Sequence[Power] = ()) -> list[EngineLine]:
     """Every engine of every run: versions, configuration, capabilities, counts, and the power of runs on it, in words."""
-    return [
-        EngineLine(
-            engine,
-            grid.engine_anchor(number, engine),
-            grid.labels[number],
-            run.environment[engine],
-            [(n, word) for word, n in standings(grid.rows_of(number, engine)).items() if n],
-            [(BARS[s], s.value, n) for s, n in strengths(grid.rows_of(number, engine)).items() if n],
-            [(caught_of(power), power) for power in powers if bare(power.engine) == bare(engine)],
-        )
-        for number, run in enumerate(grid.runs)
-        for engine in run.engines
-    ]
+    first: dict[str, tuple[str, str]] = {}
+    found = []
+    for number, run in enumerate(grid.runs):
+        for engine in run.engines:
+            record, rows = run.environment[engine], grid.rows_of(number, engine)
+            anchor, features = grid.engine_anchor(number, engine), canonical(record.to_json()["features"])
+            found.append(
+                EngineLine(
+                    engine,
+                    anchor,
+                    grid.labels[number],
+                    record,
+                    [(n, word) for word, n in standings(rows).items() if n],
+                    [(BARS[s], s.value, n) for s, n in strengths(rows).items() if n],
+                    [(caught_of(power), power) for power in powers if bare(power.engine) == bare(engine)],
+                    first.get(features),
+                )
+            )
+            first.setdefault(features, (anchor, engine))
+    return found
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ def counted(cells: Iterable[MatrixCell]) -> dict[Verdict, int]:
     return {verdict: found[verdict] for verdict in SYMBOLS}
 
 
+def reason_of(cell: MatrixCell) -> str:
+    """The reason of a cell, without the answer that the engine gave when it was asked for what it lacks: its own record has that."""
+    return cell.reason.partition(" (asked for it, the engine answered: ")[0]
+
+
 def claim(results: Results, row: tuple[str, str]) -> str:
     """A guarantee in words."""
     return results.scenarios[row[0]].guarantees[row[1]].claim

@@ -1,68 +1,34 @@
-"""The form of a results file: a line for each row with its perturbations, and each text, schedule and trace once.
+"""The form of a results file: a line for each row with its perturbations, and once each text, schedule and trace, and
+whatever else rows repeat.
 
 ``compact`` makes the form of the file from the plain form, in which every cell, stability, agreement and witness stands
-for itself; ``plain`` makes the plain form again. An integer in the place of a text, a schedule, a trace or a map of
-versions is a place in the list of that name under "shared".
+for itself; ``plain`` makes the plain form again. A row has a list of its perturbations, and beside it lists of what was
+found under each of them, in the same order. An integer in the place of a text, a schedule, a trace, a map of versions or
+a list is a place in the list of that name under "shared".
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from conformance.judgement.coverage import CIRCUMSTANCES
+from conformance.judgement.cell import MatrixCell
 from conformance.judgement.verdict import held
-from conformance.model.values import Json, canonical
-
-SHARED = ("texts", "circumstances", "versions", "schedules", "traces")
-"""What a file has once."""
+from conformance.model.values import Json
+from conformance.results.shared import DIFFERENCE, TWINS, Pool, Swap, swapped, witness
 
 ROW = ("scenario", "guarantee", "engine", "program", "subject", "claimed")
-SAID = ("verdict", "reason", "notes")
-"""What most cells of a row say alike. Where they do, the row says it once as "usual", and those cells have no verdict of their own."""
 COUNTS = ("cases", "timelines", "violations", "inapplicable", "lost")
-PLAIN_CELL: dict[str, Json] = dict.fromkeys(COUNTS, 0) | {"witness": "", "intermittent": ""}
-"""What a cell says where the file says nothing."""
+SEEN = ("witness", "intermittent")
+NEUTRAL = MatrixCell.subject
+"""The subject of a row that names none."""
 
 PROGRAM = ("scenario", "program", "engine")
 PAIR_OF = ("scenario", "program")
 
-WITNESS = {
-    "versions": "versions",
-    "schedule": "schedules",
-    "base_schedule": "schedules",
-    "seen": "traces",
-    "specified": "traces",
-    "base_seen": "traces",
-    "packed_seen": "traces",
-}
-TWINS = {"base": "schedules", "twin": "schedules", "base_seen": "traces", "twin_seen": "traces"}
-DIFFERENCE = {"schedule": "schedules", "left_seen": "traces", "right_seen": "traces"}
-
-Swap = Callable[[str, Json], Json]
-"""(the name of a shared list, an entry or its place) -> the other of the two."""
-
 
 class Contradiction(ValueError):
     """Parts of a file do not fit each other. The message says which."""
-
-
-class _Pool:
-    """The shared lists of a file that is being made."""
-
-    def __init__(self) -> None:
-        self.lists: dict[str, list[Json]] = {name: [] for name in SHARED}
-        self._places: dict[tuple[str, str], int] = {}
-        for name in CIRCUMSTANCES:
-            self.place("circumstances", name)
-
-    def place(self, name: str, entry: Json) -> int:
-        # Traces come in one spelling from files, and as programs spell their output from this process.
-        spelled = canonical(entry) if name == "traces" else json.dumps(entry)
-        found = self._places.setdefault((name, spelled), len(self.lists[name]))
-        if found == len(self.lists[name]):
-            self.lists[name].append(json.loads(spelled))
-        return found
 
 
 def compact(data: dict[str, Json]) -> dict[str, Json]:
@@ -71,13 +37,13 @@ def compact(data: dict[str, Json]) -> dict[str, Json]:
     Raises:
         KeyError, TypeError, AttributeError: parts are missing or not of their kind.
     """
-    pool = _Pool()
+    pool = Pool()
     parts = {
-        "rows": [_shortened(r) for r in _grouped(ROW, "cells", data["cells"], lambda cell, _: _cell(cell, pool))],
-        "stability": _grouped(PROGRAM, "under", data["stability"], lambda found, row: _stable(found, row, pool)),
+        "rows": [_row(cells, data["scenarios"], pool) for cells in _grouped(ROW, data["cells"])],
+        "stability": [_stable(found, pool) for found in _grouped(PROGRAM, data["stability"], _equivalences)],
         "agreements": _pairs(data["agreements"], pool),
         "replays": data["replays"],
-        "witnesses": {name: _witness(found, pool.place) for name, found in data["witnesses"].items()},
+        "witnesses": {name: witness(found, pool.place) for name, found in data["witnesses"].items()},
     }
     head = {name: data[name] for name in ("schema", "run", "environment", "scenarios")}
     rest = {name: found for name, found in data.items() if name not in (*head, *parts, "cells")}
@@ -88,7 +54,7 @@ def plain(data: Json) -> Json:
     """The plain form of a file that fits its schema.
 
     Raises:
-        Contradiction: the file speaks of an entry that it does not have, has more grades than equivalences, or has a cell without a verdict.
+        Contradiction: the file speaks of an entry or a guarantee that it does not have, or a row has lists that do not fit each other.
     """
 
     def entry(name: str, place: Json) -> Json:
@@ -98,10 +64,10 @@ def plain(data: Json) -> Json:
         return found[place]
 
     return {name: found for name, found in data.items() if name not in ("rows", "shared")} | {
-        "cells": list(_plain_cells(data["rows"], entry)),
-        "stability": list(_plain_stability(data["stability"], entry)),
+        "cells": [cell for row in data["rows"] for cell in _plain_cells(row, data["scenarios"], entry)],
+        "stability": [found for row in data["stability"] for found in _plain_stability(row, entry)],
         "agreements": list(_plain_agreements(data["agreements"], entry)),
-        "witnesses": {name: _witness(found, entry) for name, found in data["witnesses"].items()},
+        "witnesses": {name: witness(found, entry) for name, found in data["witnesses"].items()},
     }
 
 
@@ -120,164 +86,202 @@ def _lines(found: Json, depth: int) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(k)}: {_lines(entry, depth - 1)}" for k, entry in found.items()) + "\n}"
 
 
+def _equivalences(found: Json) -> list[Json]:
+    return [grade["equivalence"] for grade in found["grades"]]
+
+
 def _grouped(
-    head: Iterable[str], name: str, entries: Iterable[Json], made: Callable[[Json, Json], Json | None]
-) -> list[Json]:
-    """Entries that follow each other with one head, as one row: its head, and under ``name`` the entries by their
-    perturbation. ``made`` gives the rest of an entry, or None if the entry needs a row of its own."""
-    rows: list[Json] = []
+    head: Iterable[str], entries: Iterable[Json], alike: Callable[[Json], Json] = lambda entry: None
+) -> Iterator[list[Json]]:
+    """Entries that follow each other with one head, each of another perturbation. What ``alike`` tells of them is one,
+    too; an entry of which it tells nothing joins any."""
+    group, told = list[Json](), None
     for entry in entries:
-        mine = {part: entry[part] for part in head}
-        rest = None
-        if rows and all(rows[-1][part] == found for part, found in mine.items()):
-            rest = made(entry, rows[-1]) if entry["perturbation"] not in rows[-1][name] else None
-        if rest is None:
-            rows.append(mine | {name: {}})
-            rest = made(entry, rows[-1])
-        rows[-1][name][entry["perturbation"]] = rest
-    return rows
+        mine = alike(entry)
+        joins = all(
+            entry["perturbation"] != other["perturbation"] and all(entry[part] == other[part] for part in head)
+            for other in group
+        )
+        if not joins or (told and mine and told != mine):
+            yield group
+            group, told = [], None
+        group.append(entry)
+        told = told or mine
+    if group:
+        yield group
 
 
-def _cell(cell: Json, pool: _Pool) -> Json:
-    """A cell without what its row says, and without the reason of a cell that holds: its counts say it."""
-    coverage = cell["coverage"]
-    counters = {pool.place("circumstances", name): number for name, number in coverage.items()}
+def _row(cells: Sequence[Json], scenarios: Json, pool: Pool) -> Json:
+    """A row: its cells as lists, and their verdicts, reasons and notes as one saying where all say the same."""
+    head = {name: cells[0][name] for name in ROW}
+    usual = _usual(head, scenarios)
+    says = [pool.place("sayings", _saying(cell, pool)) for cell in cells]
+    counters = [pool.place("coverages", _counters(cell["coverage"], pool)) for cell in cells]
+    lists = {name: [cell[name] for cell in cells] for name in COUNTS} | {"coverage": counters}
     return (
-        {"verdict": cell["verdict"]}
-        | {name: cell[name] for name, usual in PLAIN_CELL.items() if cell[name] != usual}
-        | ({} if cell["reason"] == _reason(cell) else {"reason": pool.place("texts", cell["reason"])})
-        | ({"notes": [pool.place("texts", note) for note in cell["notes"]]} if cell["notes"] else {})
-        | ({"coverage": [counters.get(n, 0) for n in range(max(counters) + 1)]} if coverage else {})
+        {name: found for name, found in head.items() if usual.get(name) != found}
+        | {"under": pool.place("perturbations", [cell["perturbation"] for cell in cells])}
+        | {"says": says[0] if len({*says}) == 1 else says}
+        | {name: _short(found) for name, found in lists.items() if any(found)}
+        | {name: found for name in SEEN if (found := {c["perturbation"]: c[name] for c in cells if c[name]})}
     )
 
 
-def _shortened(row: Json) -> Json:
-    """A row that says once what most of its cells say."""
-    said = [{name: cell[name] for name in SAID if name in cell} for cell in row["cells"].values()]
-    usual = max(said, key=said.count)
-    if said.count(usual) < 2:
-        return row
-    cells = {
-        perturbation: {n: v for n, v in cell.items() if n not in SAID} if mine == usual else cell
-        for (perturbation, cell), mine in zip(row["cells"].items(), said, strict=True)
-    }
-    return row | {"usual": usual, "cells": cells}
+def _usual(head: Mapping[str, Json], scenarios: Json) -> dict[str, Json]:
+    """What a row need not say: the scenarios say it of its guarantee. Of a guarantee that they lack they say nothing."""
+    told = scenarios.get(head["scenario"], {}).get("guarantees", {}).get(head["guarantee"])
+    return {"program": told["program"], "subject": NEUTRAL, "claimed": told["source"]} if told else {}
+
+
+def _saying(cell: Json, pool: Pool) -> Json:
+    """What a cell says in words. A cell that holds says no reason where its counts say it."""
+    return (
+        {"verdict": cell["verdict"]}
+        | ({} if cell["reason"] == _reason(cell) else {"reason": pool.place("texts", cell["reason"])})
+        | ({"notes": [pool.place("texts", note) for note in cell["notes"]]} if cell["notes"] else {})
+    )
+
+
+def _counters(coverage: Mapping[str, int], pool: Pool) -> list[int]:
+    counters = {pool.place("circumstances", name): number for name, number in coverage.items()}
+    return [counters.get(n, 0) for n in range(max(counters, default=-1) + 1)]
 
 
 def _reason(cell: Mapping[str, Json]) -> Json:
     return held(cell["cases"], cell["timelines"]) if cell["verdict"] == "holds" and cell["cases"] else None
 
 
-def _plain_cells(rows: Iterable[Json], entry: Swap) -> Iterator[Json]:
-    for row in rows:
-        head = {name: row[name] for name in ROW}
-        for perturbation, own in row["cells"].items():
-            found = row.get("usual", {}) | own if "verdict" not in own else own
-            if "verdict" not in found:
-                raise Contradiction(f"a cell of {'/'.join(head.values())} has no verdict")
-            cell = head | {"perturbation": perturbation} | PLAIN_CELL | found
-            yield cell | {
-                "reason": entry("texts", found["reason"]) if "reason" in found else _reason(cell) or "",
-                "notes": [entry("texts", note) for note in found.get("notes", ())],
-                "coverage": {
-                    entry("circumstances", place): number
-                    for place, number in enumerate(found.get("coverage", ()))
-                    if number
-                },
+def _plain_cells(row: Json, scenarios: Json, entry: Swap) -> Iterator[Json]:
+    head = _usual(row, scenarios) | {name: row[name] for name in ROW if name in row}
+    if len(head) < len(ROW):
+        raise Contradiction(f"it speaks of the guarantee {row['scenario']}/{row['guarantee']}, which it does not have")
+    under = entry("perturbations", row["under"])
+    says = row["says"] if isinstance(row["says"], list) else [row["says"]] * len(under)
+    if len(says) != len(under) or any(name not in under for seen in SEEN for name in row.get(seen, ())):
+        raise Contradiction(f"the row {row['engine']}/{row['scenario']}/{row['guarantee']} has other perturbations")
+    lists = {name: _long(row.get(name, ()), len(under), 0) for name in (*COUNTS, "coverage")}
+    for n, perturbation in enumerate(under):
+        said = entry("sayings", says[n])
+        counts = {name: lists[name][n] for name in COUNTS}
+        covered = enumerate(entry("coverages", lists["coverage"][n]))
+        yield (
+            head
+            | counts
+            | {
+                "perturbation": perturbation,
+                "verdict": said["verdict"],
+                "reason": entry("texts", said["reason"]) if "reason" in said else _reason({**said, **counts}) or "",
+                "notes": [entry("texts", note) for note in said.get("notes", ())],
+                "coverage": {entry("circumstances", place): number for place, number in covered if number},
+                **{name: row.get(name, {}).get(perturbation, "") for name in SEEN},
             }
+        )
 
 
-def _stable(found: Json, row: Json, pool: _Pool) -> Json | None:
-    """A stability without what its row says. The row has the equivalences of the grades, in order."""
-    how = [grade["equivalence"] for grade in found["grades"]]
-    if how and row.setdefault("equivalences", how) != how:
-        return None
-    grades = []
-    for grade in found["grades"]:
-        smallest = _swapped(grade["smallest"], TWINS, pool.place) if grade["smallest"] else None
-        grades.append(_short([grade["counted"], grade["inapplicable"], grade["refuted"], smallest]))
+def _stable(entries: Sequence[Json], pool: Pool) -> Json:
+    """A program on an engine: what was seen under each perturbation, as lists."""
+
+    def equivalences(found: list[Json]) -> int:
+        return pool.place("equivalences", found)
+
+    lists = {
+        "promised": [equivalences([e["promised"]] if e["promised"] else []) for e in entries],
+        "observed": [equivalences(e["observed"]) for e in entries],
+        "pairs": [e["pairs"] for e in entries],
+        "unsupported": [pool.place("texts", e["unsupported"]) for e in entries],
+        "grades": [_grades(e["grades"], pool) for e in entries],
+    }
     return (
-        {name: found[name] for name in ("promised", "observed", "pairs") if found[name]}
-        | ({"unsupported": pool.place("texts", found["unsupported"])} if found["unsupported"] else {})
-        | ({"grades": grades} if grades else {})
+        {name: entries[0][name] for name in PROGRAM}
+        | {"under": pool.place("perturbations", [e["perturbation"] for e in entries])}
+        | {"equivalences": equivalences(max(map(_equivalences, entries), key=len))}
+        | {name: _short(found) for name, found in lists.items() if any(found)}
     )
 
 
-def _plain_stability(rows: Iterable[Json], entry: Swap) -> Iterator[Json]:
-    for row in rows:
-        head = {name: row[name] for name in PROGRAM}
-        for perturbation, found in row["under"].items():
-            grades = []
-            for how, (counted, inapplicable, refuted, smallest) in _graded(row, found, (0, 0, 0, None)):
-                counts = {"counted": counted, "inapplicable": inapplicable, "refuted": refuted}
-                pair = _swapped(smallest, TWINS, entry) if smallest else None
-                grades.append({"equivalence": how, **counts, "smallest": pair})
-            yield head | {
-                "perturbation": perturbation,
-                "promised": found.get("promised", ""),
-                "observed": found.get("observed", []),
-                "pairs": found.get("pairs", 0),
-                "unsupported": entry("texts", found["unsupported"]) if "unsupported" in found else "",
-                "grades": grades,
-            }
+def _grades(grades: Iterable[Json], pool: Pool) -> list[Json]:
+    """The counts of grades. The last of them stands for all that are like it at the end."""
+    found = []
+    for grade in grades:
+        smallest = swapped(grade["smallest"], TWINS, pool.place) if grade["smallest"] else None
+        found.append(_short([grade["counted"], grade["inapplicable"], grade["refuted"], smallest]))
+    while len(found) > 1 and found[-1] == found[-2]:
+        found.pop()
+    return found
 
 
-def _pairs(agreements: Iterable[Json], pool: _Pool) -> list[Json]:
+def _plain_stability(row: Json, entry: Swap) -> Iterator[Json]:
+    under, hows = entry("perturbations", row["under"]), entry("equivalences", row["equivalences"])
+    lists = {name: _long(row.get(name, ()), len(under), 0) for name in ("promised", "observed", "pairs", "unsupported")}
+    graded = _long(row.get("grades", ()), len(under), [])
+    for n, perturbation in enumerate(under):
+        grades = []
+        for how, (counted, inapplicable, refuted, smallest) in _graded(hows, graded[n], (0, 0, 0, None)):
+            counts = {"counted": counted, "inapplicable": inapplicable, "refuted": refuted}
+            pair = swapped(smallest, TWINS, entry) if smallest else None
+            grades.append({"equivalence": how, **counts, "smallest": pair})
+        yield {name: row[name] for name in PROGRAM} | {
+            "perturbation": perturbation,
+            "promised": "".join(entry("equivalences", lists["promised"][n])),
+            "observed": entry("equivalences", lists["observed"][n]),
+            "pairs": lists["pairs"][n],
+            "unsupported": entry("texts", lists["unsupported"][n]),
+            "grades": grades,
+        }
+
+
+def _pairs(agreements: Iterable[Json], pool: Pool) -> list[Json]:
     """Agreements, those of one program that follow each other in one row."""
     rows: list[Json] = []
     for found in agreements:
         head = {name: found[name] for name in PAIR_OF}
-        how = [grade["equivalence"] for grade in found["grades"]]
-        head |= {"equivalences": how}
+        head |= {"equivalences": pool.place("equivalences", _equivalences(found))}
         if not rows or any(rows[-1][name] != mine for name, mine in head.items()):
             rows.append(head | {"pairs": []})
-        pair = {name: mine for name, mine in found.items() if name not in (*head, "grades", "smallest")}
+        pair = {name: found[name] for name in ("left", "right", "cases", "not_on_time")}
+        pair |= {"agreed": pool.place("equivalences", found["agreed"])}
         pair |= {"grades": [_short([grade["agree"], grade["differ"]]) for grade in found["grades"]]}
         smallest = found["smallest"]
-        rows[-1]["pairs"].append(pair | ({"smallest": _swapped(smallest, DIFFERENCE, pool.place)} if smallest else {}))
+        rows[-1]["pairs"].append(pair | ({"smallest": swapped(smallest, DIFFERENCE, pool.place)} if smallest else {}))
     return rows
 
 
 def _plain_agreements(rows: Iterable[Json], entry: Swap) -> Iterator[Json]:
     for row in rows:
-        head = {name: row[name] for name in PAIR_OF}
+        head, hows = {name: row[name] for name in PAIR_OF}, entry("equivalences", row["equivalences"])
         for pair in row["pairs"]:
-            grades = [
-                {"equivalence": how, "agree": agree, "differ": differ}
-                for how, (agree, differ) in _graded(row, pair, (0, 0))
-            ]
-            smallest = _swapped(pair["smallest"], DIFFERENCE, entry) if "smallest" in pair else None
-            yield head | pair | {"grades": grades, "smallest": smallest}
+            counts = ((how, *found) for how, found in _graded(hows, pair["grades"], (0, 0)))
+            smallest = swapped(pair["smallest"], DIFFERENCE, entry) if "smallest" in pair else None
+            yield (
+                head
+                | pair
+                | {
+                    "agreed": entry("equivalences", pair["agreed"]),
+                    "grades": [{"equivalence": how, "agree": agree, "differ": differ} for how, agree, differ in counts],
+                    "smallest": smallest,
+                }
+            )
 
 
-def _graded(row: Json, found: Json, usual: tuple[Json, ...]) -> Iterator[tuple[Json, tuple[Json, ...]]]:
+def _graded(
+    hows: Sequence[Json], grades: Sequence[Json], usual: tuple[Json, ...]
+) -> Iterator[tuple[Json, tuple[Json, ...]]]:
     """Each grade of an entry: its equivalence, and its counts with the zeros at their end. Raises Contradiction."""
-    grades, hows = found.get("grades", ()), row.get("equivalences", ())
-    if grades and len(grades) != len(hows):
+    if len(grades) > len(hows):
         raise Contradiction(f"it has {len(grades)} grades for {len(hows)} equivalences")
-    for how, grade in zip(hows, grades, strict=False):
+    for n, how in enumerate(hows if grades else ()):
+        grade = grades[min(n, len(grades) - 1)]
         yield how, (*grade, *usual[len(grade) :])
 
 
-def _short(counts: list[Json]) -> list[Json]:
-    """Counts without the zeros at their end; at least one of them."""
-    while len(counts) > 1 and not counts[-1]:
-        counts = counts[:-1]
-    return counts
+def _short(found: Sequence[Json]) -> list[Json]:
+    """A list without the zeros at its end, and what else is nothing; at least one entry."""
+    length = max((n for n, entry in enumerate(found, 1) if entry), default=1)
+    return list(found[:length])
 
 
-def _witness(found: Json, swap: Swap) -> Json:
-    swapped = _swapped(found, WITNESS, swap)
-    if swapped.get("flip"):
-        swapped["flip"] = _swapped(swapped["flip"], WITNESS, swap)
-    if "confirmations" in swapped:
-        swapped["confirmations"] = [_swapped(one, WITNESS, swap) for one in swapped["confirmations"]]
-    return swapped
-
-
-def _swapped(found: Json, kinds: Mapping[str, str], swap: Swap) -> Json:
-    """A copy in which the entries of shared lists and their places are swapped."""
-    return {
-        name: swap(kinds[name], value) if name in kinds and value is not None else value
-        for name, value in found.items()
-    }
+def _long(found: Sequence[Json], length: int, nothing: Json) -> list[Json]:
+    """A list with what is nothing at its end. Raises Contradiction."""
+    if len(found) > length:
+        raise Contradiction(f"it has {len(found)} entries for {length} perturbations")
+    return [*found, *[nothing] * (length - len(found))]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from conformance.model.values import Json
+from conformance.results import third
 from conformance.results.compact import compact
 
 FIRST = "conformance/results/1"
 SECOND = "conformance/results/2"
 THIRD = "conformance/results/3"
+FOURTH = "conformance/results/4"
 
-SCHEMAS = (FIRST, SECOND, THIRD)
+SCHEMAS = (FIRST, SECOND, THIRD, FOURTH)
 """The schemas that can be read, oldest first."""
 
 
@@ -19,7 +21,7 @@ def upgraded(data: Json) -> Json:
     """The JSON of a results file in the form of today's schema. JSON of today's form, or of no known form, stays unchanged.
 
     Raises:
-        KeyError, TypeError, AttributeError: parts are missing or not of their kind.
+        LookupError, TypeError, AttributeError, ValueError: parts are missing, not of their kind, or do not fit each other.
     """
     for schema, step in STEPS.items():
         if isinstance(data, dict) and data.get("schema") == schema:
@@ -43,7 +45,12 @@ def _from_first(data: Json) -> Json:
 
 def _from_second(data: Json) -> Json:
     """Each cell had a line of its own, and each schedule and trace stood wherever it was spoken of."""
-    return compact(data | {"schema": THIRD})
+    return compact(data | {"schema": FOURTH})
+
+
+def _from_third(data: Json) -> Json:
+    """A row had an object for each of its cells."""
+    return compact(third.plain(data) | {"schema": FOURTH})
 
 
 def _cell(cell: Json) -> Json:
@@ -56,5 +63,5 @@ def _renamed(entry: Json, names: Mapping[str, str]) -> Json:
     return {names.get(name, name): value for name, value in entry.items()}
 
 
-STEPS: Mapping[str, Callable[[Json], Json]] = {FIRST: _from_first, SECOND: _from_second}
-"""Schema -> what makes the next one of it, in order."""
+STEPS: Mapping[str, Callable[[Json], Json]] = {FIRST: _from_first, SECOND: _from_second, THIRD: _from_third}
+"""Schema -> what makes a later one of it, in order."""

@@ -24,7 +24,7 @@ from conformance.model.reading import json_of
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
 from conformance.results import compact
-from conformance.results.earlier import THIRD as SCHEMA
+from conformance.results.earlier import FOURTH as SCHEMA
 from conformance.results.earlier import upgraded
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.witness import UnreadableWitness, Witness
@@ -135,7 +135,7 @@ class Results:
         """Results from the output of ``to_json``, of this or an earlier version. Messages use ``name``. Raises UnreadableResults."""
         try:
             data = upgraded(data)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise UnreadableResults(f"{name} is not a whole results file of an earlier version: {error!r}") from None
         found = data.get("schema") if isinstance(data, dict) else None
         if found != SCHEMA:

@@ -1,4 +1,4 @@
-// The page is complete without this script. The script hides, filters and opens.
+// The script hides, filters and opens, and makes what is packed part of the page.
 (() => {
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
@@ -16,22 +16,37 @@
       changed: !!row.querySelector("small b"),
     })),
   }));
-  const followers = [...document.querySelectorAll("table.follows")];
+  const letters = document.getElementById("letters").textContent.split(" ");
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
   for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) [link.overall, link.whole] = [link.className.slice(2), link.textContent];
   const fields = ["q", "scenario", "verdict", "perturbation", "from", "to"];
   let opened = null, from = null, theme = "system";
 
-  // Evidence stands below this script and in <noscript>, so that a page of many runs can be used at once. This function makes it part
-  // of the page, a guarantee at a time, on request or when the browser is idle.
-  const waiting = new Set();
+  // What is large stands compressed at the end of the page. It becomes part of the page piece by piece: on request, or when the browser is
+  // idle. Where the browser cannot decompress it, the text for browsers without JavaScript takes its place.
+  const waiting = new Map();
 
-  function unpack(section) {
-    if (!waiting.delete(section)) return;
-    const packed = section.querySelector("noscript");
+  async function parts() {
+    const bytes = Uint8Array.from(atob(document.getElementById("parts").content.textContent), (char) => char.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  async function wait() {
+    const places = [...document.querySelectorAll("[data-part]")];
+    const markup = await parts().catch(() => []);
+    for (const place of places) waiting.set(place, markup[place.dataset.part] ?? place.querySelector("noscript")?.textContent ?? "");
+    for (const place of places) if (place.open) unpack(place);
+    if (!opened) show(decode(location.hash.slice(1))[0]);
+    unpackWhenIdle();
+  }
+
+  function unpack(place) {
+    if (!waiting.has(place)) return;
     const template = document.createElement("template");
-    template.innerHTML = packed.textContent;
+    template.innerHTML = waiting.get(place);
+    waiting.delete(place);
     for (const link of template.content.querySelectorAll("a[data-same]")) {
       const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".witness");
       link.parentElement.replaceWith(same.cloneNode(true));
@@ -40,13 +55,15 @@
       const made = button("Copy", () => copy(code, made));
       code.after(" ", made);
     }
-    packed.replaceWith(template.content);
+    place.querySelector("noscript")?.remove();
+    place.append(template.content);
+    if (place.matches("[data-scenario]")) follow(columns.map(({ cell }) => !cell.hidden), form.elements.scenario.value);
   }
 
   function unpackWhenIdle() {
     const later = window.requestIdleCallback || ((work) => setTimeout(work, 50));
     later(() => {
-      const [next] = waiting;
+      const [next] = waiting.keys();
       if (!next) return;
       unpack(next);
       unpackWhenIdle();
@@ -54,12 +71,11 @@
   }
 
   function element(id) {
-    for (const section of waiting) {
-      if (section.querySelector("noscript").textContent.includes(`id="${id}"`)) unpack(section);
-    }
+    for (const [place, markup] of [...waiting]) if (markup.includes(`id="${id}"`)) unpack(place);
     return document.getElementById(id);
   }
 
+  for (const square of document.querySelectorAll(".map td a")) square.title = square.getAttribute("aria-label");
   form.hidden = false;
   const foldedFirst = bodies.length > 6;  // then a link of the overview opens a scenario
   for (const { body } of bodies) {
@@ -123,6 +139,9 @@
   const verdicts = [...Object.values(LETTERS).map(([name]) => name), "in-part"];
   const versions = columns.map(({ cell }) => (cell.querySelector("small")?.textContent || "").split(" ")[0]);
 
+  // The fewest cases under one perturbation, which the mark beside a link tells; of what holds in part: none.
+  const strength = (link) => Number(link.nextElementSibling?.title.match(/\d+/) || 0);
+
   // Whether a version of a column is that of the query, or one of its patches.
   const isOf = (version, wanted) => version === wanted || version.startsWith(`${wanted}.`);
 
@@ -139,7 +158,7 @@
       }
       const [, sign, least] = text.match(/^strength:([<>]?)(\d+)$/) || [];
       if (least) return (row, shown) => any(row, shown, (link) => ["holds", "in-part"].includes(link.now)
-        && (sign === "<" ? link.dataset.s < Number(least) : sign ? link.dataset.s > Number(least) : link.dataset.s === least));
+        && (sign === "<" ? strength(link) < least : sign ? strength(link) > least : strength(link) === Number(least)));
       const [, finding] = text.match(/^finding:(\d+)$/) || [];
       if (finding) {
         const shows = (link) => (link.dataset.f || "").split(" ").includes(finding);
@@ -211,10 +230,10 @@
       });
       const advised = row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
       if (advised) {
-        const text = document.querySelectorAll("#advice p")[advised.dataset.a];
+        const text = document.getElementById(`advice-${advised.dataset.a}`);
         const why = document.createElement("b");
         why.textContent = `. Why: ${text.dataset.cause}. What to do: `;
-        line.append(why, text.textContent);
+        line.append(why, text.querySelector("span").textContent);
       }
       list.append(line);
     }
@@ -227,7 +246,7 @@
     const place = under ? [...form.elements.perturbation.options].findIndex((option) => option.value === under) - 1 : -1;
     main.classList.toggle("one", place >= 0);  // the numbers in the cells count all perturbations
     for (const link of links) {
-      const found = place < 0 ? null : LETTERS[link.dataset.p[place]];
+      const found = place < 0 ? null : LETTERS[letters[link.dataset.p][place]];
       link.now = place < 0 ? link.overall : found ? found[0] : "";
       const text = place < 0 ? link.whole : link.now ? `${Object.values(LETTERS).find(([word]) => word === link.now)[1]} ${link.now}` : "not asked";
       if (link.textContent !== text) {
@@ -268,16 +287,20 @@
       }
       body.hidden = !any;
     }
-    for (const table of followers) {
-      const parent = table.closest("details");
-      parent.hidden = state.has("scenario") && parent.dataset.scenario !== state.get("scenario");
-      for (const row of table.rows) [...row.cells].slice(1).forEach((cell, n) => { cell.hidden = !shown[n]; });
-    }
+    follow(shown, state.get("scenario"));
     tellMove(move, kept);
     const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat()).filter((link) => link.now);
     const counts = counted() ? verdicts.map((name) => [name, cells.filter((link) => link.now === name).length]).filter(([, number]) => number) : [];
     const said = [`${kept.length} of ${all} guarantees`, ...counts.map(([name, number]) => `${number} cells ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
     form.querySelector("output").textContent = said.join(", ");
+  }
+
+  // The tables of programs under perturbations show the columns and the scenario that the matrix shows.
+  function follow(shown, scenario) {
+    for (const program of document.querySelectorAll("details[data-scenario]")) {
+      program.hidden = !!scenario && program.dataset.scenario !== scenario;
+      for (const row of program.querySelectorAll("table.follows tr")) [...row.cells].slice(1).forEach((cell, n) => { cell.hidden = !shown[n]; });
+    }
   }
 
   function read() {
@@ -433,14 +456,11 @@
     history.pushState(null, "", address(anchor));
     show(anchor);
   });
-  document.addEventListener("DOMContentLoaded", () => {
-    for (const section of document.querySelectorAll("section.row")) waiting.add(section);
-    if (!opened) show(decode(location.hash.slice(1))[0]);
-  });
-  addEventListener("beforeprint", () => [...waiting].forEach(unpack));
+  document.addEventListener("DOMContentLoaded", wait);
+  document.addEventListener("toggle", (event) => unpack(event.target), true);
+  addEventListener("beforeprint", () => [...waiting.keys()].forEach(unpack));
   addEventListener("load", () => {
     if (opened) setTimeout(() => { if (opened) opened.closest("section.row").scrollTop = 0; });  // the browser scrolled to the cell itself
-    unpackWhenIdle();
   });
   addEventListener("hashchange", read);
   addEventListener("popstate", read);

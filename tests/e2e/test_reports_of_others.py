@@ -105,7 +105,7 @@ def test_an_unknown_report_gives_the_list(asked):
     assert done.exit_code == 2
     assert ("unknown report 'nothing'; there are: badge, csv, ctrf, html" in done.output) == (asked == "nothing=x")
     assert ("is not NAME=FILE" in done.output) == (asked == "nothing=")
-    with pytest.raises(UnknownName, match="number, verdict-list"):
+    with pytest.raises(UnknownName, match="number, plain, verdict-list"):
         load_report("nothing")
 
 

@@ -8,12 +8,12 @@ import pytest
 from conformance.judgement.cell import Verdict
 from conformance.model.equivalence import Equivalence
 from conformance.results.baseline import Baseline
-from conformance.results.earlier import FIRST, SECOND, upgraded
+from conformance.results.earlier import FIRST, SECOND, THIRD, upgraded
 from conformance.results.results import SCHEMA, Results, UnreadableResults
 from reports import html, markdown
 
 FOLDER = Path(__file__).parents[1] / "stored"
-STORED, STORED_2 = FOLDER / "results-1.json", FOLDER / "results-2.json"
+STORED, STORED_2, STORED_3 = (FOLDER / f"results-{number}.json" for number in (1, 2, 3))
 LATE = "mutant:late-at-the-watermark"
 ROW = ("late-data", "an-element-exactly-at-the-watermark-is-processed")
 
@@ -79,6 +79,26 @@ def test_results_of_the_second_schema_are_read_as_they_were_and_written_in_less_
     assert Results.read(tmp_path / "r.json") == results
     assert 2 * (tmp_path / "r.json").stat().st_size < STORED_2.stat().st_size
     assert Baseline.read(tmp_path / "r.json") == Baseline.read(STORED_2)
+
+
+def test_results_of_the_third_schema_say_what_the_second_said(tmp_path):
+    """The stored file is the second one, as the harness wrote it in the third schema."""
+    assert json.loads(STORED_3.read_text(encoding="utf-8"))["schema"] == THIRD
+    results = Results.read(STORED_3)
+    assert results == Results.read(STORED_2)
+    assert Baseline.read(STORED_3) == Baseline.read(STORED_2)
+    results.write(tmp_path / "r.json")
+    assert Results.read(tmp_path / "r.json") == results
+    assert (tmp_path / "r.json").stat().st_size < STORED_3.stat().st_size
+
+
+@pytest.mark.parametrize("part", ["rows", "shared", "scenarios"])
+@pytest.mark.parametrize("put", [None, [1], {"a": 1}, "text"])
+def test_half_a_file_of_the_third_schema_is_refused(part, put):
+    data = json.loads(STORED_3.read_text(encoding="utf-8"))
+    data[part] = put
+    with pytest.raises(UnreadableResults):
+        Results.from_json(data, "r.json")
 
 
 def test_what_is_of_todays_form_or_of_none_is_left_as_it_is(data):

@@ -1,4 +1,4 @@
-"""The matrix page: built from results alone, whole without JavaScript, and deaf to what texts would like to be."""
+"""The matrix page: built from results alone, with every verdict and witness without JavaScript, and deaf to what texts would like to be."""
 
 import re
 from base64 import b64encode
@@ -9,12 +9,14 @@ from importlib.resources import files
 
 import pytest
 from hostile import EVIL, hostile_results
+from packed import PLACE, parts, unpacked
 
 from conformance.judgement.cell import Verdict
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.run.power import Asked, Power
 from conformance.run.selftest import SelfTest
 from reports import html, kills, markdown
+from reports.witnesses import witness_lines
 
 SCRIPT = "\n".join((files("reports") / "templates" / name).read_text("utf-8") for name in ("query.js", "page.js"))
 
@@ -45,12 +47,18 @@ class Page(HTMLParser):
         self.texts.append(data)
 
 
+@pytest.fixture(params=[False, True], ids=["without JavaScript", "with JavaScript"])
+def seen(request):
+    """What a browser makes of a page."""
+    return unpacked if request.param else str
+
+
 @pytest.fixture(params=["one", "two", "with a kill matrix"])
-def text(request, results):
+def text(request, results, seen):
     selftest = SelfTest({EVIL: frozenset({(EVIL, EVIL)})}, frozenset({(EVIL, EVIL)}), (), {f"{EVIL}+b": (EVIL, EVIL)})
     if request.param == "one":
-        return html.render([results])
-    return html.render([results, results], selftest if request.param != "two" else None)
+        return seen(html.render([results]))
+    return seen(html.render([results, results], selftest if request.param != "two" else None))
 
 
 def test_nothing_in_a_text_becomes_markup(text):
@@ -73,12 +81,49 @@ def test_every_link_leads_somewhere_and_every_name_is_given_once(text):
     assert len({*page.ids}) == len(page.ids)
 
 
-def test_without_javascript_every_cell_leads_to_its_evidence(results):
-    page = Page(html.render([results]))
-    anchors = {link[1:] for link in page.links if link.startswith("#cell-")}
-    assert len(anchors & {*page.ids}) == 5
-    assert page.tags.count("article") == 3, "a row of a table tells of what holds, and of what cannot be asked"
-    assert page.tags.count("table") >= 2
+def matrix_links(page):
+    """Where the cells of the matrix lead."""
+    return re.findall(r'<a class="v [a-z-]+" href=#(c[0-9a-f]{7}) ', page)
+
+
+def test_every_cell_leads_to_its_evidence(results, seen):
+    page = seen(html.render([results]))
+    assert len({*matrix_links(page)} & {*Page(page).ids}) == 5
+    assert Page(page).tags.count("article") == 3, "a line tells of what holds, and of what cannot be asked"
+
+
+def test_without_javascript_the_page_has_every_reason_and_every_witness(results):
+    page = html.render([results])
+    said = "".join(Page(page).texts)
+    assert "JavaScript unpacks them" in said
+    for cell in results.cells:
+        assert cell.reason in said
+    for witness in results.witnesses.values():
+        assert "\n".join(witness_lines(witness)) in said
+        assert f"conformance replay {witness.id}" in said
+
+
+def test_what_is_packed_is_unpacked_in_its_place(results):
+    """Each part has one place; a guarantee's has its pictures and its cases under each perturbation."""
+    page = html.render([results])
+    assert sorted(int(place[3]) for place in PLACE.finditer(page)) == [*range(len(parts(page)))]
+    (row,) = [place for place in PLACE.finditer(page) if 'class="row"' in place[1]]
+    assert "<svg" in parts(page)[int(row[3])]
+    assert '<table class="under">' in parts(page)[int(row[3])]
+    assert html.render([results]) == page, "the same results give the same page"
+
+
+def test_a_plain_page_has_nothing_packed(results):
+    """Every part of the packed one stands in its place."""
+    plain = html.render([results], plain=True)
+    assert parts(plain) == []
+    assert "JavaScript unpacks them" not in plain
+    for part in parts(html.render([results])):
+        assert f"<noscript>{part}</noscript>" in plain
+    page = Page(plain)
+    assert len({*matrix_links(plain)} & {*page.ids}) == 5
+    assert {link[1:] for link in page.links} <= {*page.ids}
+    assert len({*page.ids}) == len(page.ids)
 
 
 def test_a_verdict_is_word_and_symbol(text):
@@ -88,12 +133,14 @@ def test_a_verdict_is_word_and_symbol(text):
 
 def test_a_cell_tells_the_script_its_verdict_under_each_perturbation(results):
     results.cells += [replace(results.cells[0], perturbation="split", verdict=Verdict.HOLDS)]
-    page = Page(html.render([results]))
-    assert [value for name, value in page.attributes if name == "data-p"] == ["vh", "h", "s", "e", "u"]
+    page = html.render([results])
+    letters = re.search('<p id="letters" hidden>(.*?)</p>', page)[1].split(" ")
+    found = [letters[int(value)] for name, value in Page(page).attributes if name == "data-p"]
+    assert found == ["vh", "h", "s", "e", "u"]
 
 
 def test_a_violated_cell_has_a_picture_a_text_and_a_command(results):
-    page = html.render([results])
+    page = unpacked(html.render([results]))
     (article,) = [
         part for part in page.split("<article")[1:] if "conformance replay" in part.partition("</article>")[0]
     ]
@@ -107,33 +154,33 @@ def test_what_another_engine_gave_on_the_same_case_is_not_drawn_twice(results):
     other = replace(results.witnesses[first.witness], engine="beam-direct", message="another message")
     results.witnesses[other.id] = other
     results.cells = [first, replace(first, engine="beam-direct", witness=other.id)]
-    page = html.render([results])
+    page = unpacked(html.render([results]))
     assert page.count("and the same came out") == 1
     results.cells = [first]
-    assert page.count('role="img"') == html.render([results]).count('role="img"')
+    assert page.count('role="img"') == unpacked(html.render([results])).count('role="img"')
     assert all(f"conformance replay {name}" in page for name in results.witnesses)
 
 
 def test_the_page_shows_where_engines_differ(results):
     """How many outputs are identical; the smallest case where they differ, with what either gave."""
-    page = html.render([results])
+    page = unpacked(html.render([results]))
     assert "7 <small>of 9</small>" in page
     assert "2 of 9 differ, 1 not on time" in page
     results.agreements = []
-    assert "Agreement between engines" not in html.render([results])
+    assert "Agreement between engines" not in unpacked(html.render([results]))
 
 
 def test_the_page_shows_what_the_cases_of_a_cell_had(results):
     results.cells = [replace(cell, coverage={"late": 2}) for cell in results.cells]
-    assert "of an engine with: late 2." in html.render([results])
+    assert "of an engine with: late 2." in unpacked(html.render([results]))
     results.cells[0] = replace(results.cells[0], coverage={"late": 3})
-    assert "of an engine with: late 2 to 3." in html.render([results])
+    assert "of an engine with: late 2 to 3." in unpacked(html.render([results]))
 
 
 def test_the_page_shows_the_cases_under_each_perturbation_in_one_table_for_all_engines(results):
     cells = [replace(cell, perturbation="split", cases=7, witness="") for cell in results.cells]
     results.cells += [replace(c, violations=4) if c.verdict is Verdict.VIOLATED else c for c in cells]
-    table = html.render([results]).partition('<table class="under">')[2].partition("</table>")[0]
+    table = unpacked(html.render([results])).partition('<table class="under">')[2].partition("</table>")[0]
     assert "<th>as drawn<th>split" in table
     assert '<td class="violated">3<td class="violated">4/7' in table
     assert table.count("<tr") == 6
@@ -155,8 +202,8 @@ def test_versions_stand_side_by_side_with_what_changed(results):
     assert "1 cell: holds now" in page
     assert page.count("<b>was holds</b>") == page.count("<b>was violated</b>") == 1
     assert [page.count(f"<small>{version}</small>") for version in ("4.2.1", "4.3.0")] == [5, 5]
-    (plain,) = {name for name in Page(page).ids if re.fullmatch(r"cell-spark-tws-[0-9a-f]{6}", name)}
-    assert f'id="{plain}@1"' in page
+    links = {*re.findall(r'<a class="v [a-z-]+" href=#(c[0-9a-f]{7}[@1]*) ', page)}
+    assert {name for name in links if "@" in name} == {f"{name}@1" for name in links if "@" not in name}
 
 
 def test_an_engine_that_only_one_run_has_is_named(results):
@@ -211,7 +258,7 @@ def test_the_smallest_witness_is_shown_and_the_others_are_named(results):
     larger = replace(first, case=replace(first.case, schedule=more))
     results.witnesses[larger.id] = larger
     results.cells.insert(0, replace(results.cells[0], perturbation="split", witness=larger.id))
-    page = html.render([results])
+    page = unpacked(html.render([results]))
     assert "The smallest case seen to fail (as drawn), 1 element in all" in page
     assert f'Another, of 3 elements (split): <code class="copy">conformance replay {larger.id}' in page
 
@@ -231,7 +278,7 @@ def test_a_row_that_holds_in_part_has_a_mark_words_and_a_count_of_its_own(result
     unexercised = replace(holds, perturbation="restart", verdict=Verdict.UNKNOWN, cases=0, reason="not exercised")
     whole = html.render([results])
     results.cells.append(unexercised)
-    page = html.render([results])
+    page = unpacked(html.render([results]))
     assert "◐ holds, in part (1 of 2)" in page
     assert 'class="v in-part"' in page
     assert re.search(r"<td>\d+<td>\s*</tr>", page), "no case under restart"
@@ -243,7 +290,9 @@ def test_a_row_that_holds_in_part_has_a_mark_words_and_a_count_of_its_own(result
 @pytest.mark.parametrize(("cases", "bar"), [(9, "▂"), (50, "▄"), (100, "█")])
 def test_the_strength_of_what_holds_is_seen_at_a_glance(results, cases, bar):
     results.cells = [replace(c, cases=cases) if c.verdict is Verdict.HOLDS else c for c in results.cells]
-    assert f'title="at least {cases} under each perturbation">{bar}</span>' in html.render([results])
+    page = html.render([results])
+    assert f'<i title="at least {cases}">{bar}</i>' in page
+    assert f"{bar} {cases} cases" in unpacked(page)
     assert f"{bar} 1" in markdown.render([results])
     assert f"✓{bar} {cases}" in markdown.render([results])
 

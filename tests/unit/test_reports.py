@@ -20,6 +20,7 @@ from conformance.results.witness import Confirmation, Flip
 from reports import badge, csv, ctrf, ending, html, junit, markdown, terminal
 from reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
 from reports.notable import surprising
+from reports.perturbations import told
 from reports.witnesses import alone_lines, witness_lines
 from reports.words import coverage_line, labels
 
@@ -290,6 +291,64 @@ def test_a_spreadsheet_reads_every_cell_back(results):
     assert rows[0]["claim"] == EVIL
     assert rows[0]["reason"] == "'=1+1"
     assert [row["run"] for row in csv_of_two(results)] == ["(run 1)"] * 5 + ["(run 2)"] * 5
+
+
+def under(results, **verdicts):
+    """The first cell of the results, under perturbations with verdicts and numbers of cases."""
+    first = replace(results.cells[0], verdict=Verdict.HOLDS, witness="")
+    told = {
+        Verdict.UNSUPPORTED: "typed state: it has none",
+        Verdict.UNKNOWN: "not exercised: no case put it to the test",
+    }
+    return [
+        replace(first, perturbation=name, verdict=verdict, cases=cases, reason=told.get(verdict, "why"), coverage={})
+        for name, (verdict, cases) in verdicts.items()
+    ]
+
+
+def test_a_spreadsheet_has_a_column_for_each_perturbation(results):
+    """With the number of cases, what speaks against the guarantee and what does not count; plans share a column."""
+    results.cells = under(
+        results,
+        split=(Verdict.HOLDS, 7),
+        merge=(Verdict.VIOLATED, 9),
+        restart=(Verdict.UNSUPPORTED, 0),
+        retry=(Verdict.UNKNOWN, 0),
+        resume=(Verdict.ERROR, 4),
+    )
+    results.cells[1] = replace(results.cells[1], violations=2, inapplicable=3)
+    results.cells += [replace(results.cells[0], perturbation=name) for name in ("plan:a", "plan:b")]
+    results.cells.append(replace(results.cells[0], perturbation="finer", engine="slow"))
+    first, second = commas.DictReader(io.StringIO(csv.render([results])))
+    found = {name: first[name] for name in ("split", "merge", "restart", "retry", "resume", "finer")}
+    assert found == {"split": "7", "merge": "2/9 (3)", "restart": "–", "retry": "0", "resume": "! 4", "finer": ""}
+    assert (first["plans"], first["lacks"], first["undecided"]) == (
+        "plan:a 7; plan:b 7",
+        "typed state",
+        "error (why): resume 4",
+    )
+    assert (second["finer"], second["split"]) == ("7", "")
+
+
+def test_what_an_engine_usually_lacks_is_said_once(results):
+    """In the properties of its suite; a row says how many of its perturbations that are, and what else it lacks."""
+    results.cells = under(
+        results, split=(Verdict.HOLDS, 7), restart=(Verdict.UNSUPPORTED, 0), retry=(Verdict.UNKNOWN, 0)
+    )
+    results.environment = {"spark-tws": replace(results.environment["spark-tws"], failure="")}
+    (suite,) = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
+    assert [dict(found.attrib) for found in suite.iter("property")] == [
+        {"name": "lacks typed state", "value": "restart"}
+    ]
+    assert suite.findtext("testcase/system-out").splitlines() == [
+        "holds, in part (1 of 2)",
+        "not exercised: retry",
+        "holds: split 7",
+        "unsupported as usual: 1",
+    ]
+    assert ctrf_of(results)["extra"]["lacks"] == {"spark-tws": {"restart": "typed state"}}
+    usual = {"restart": "another feature"}
+    assert [part.line for part in told(results.cells, usual)][-1] == "unsupported (typed state): restart"
 
 
 def csv_of_two(results):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hostile import hostile_results
 
 from conformance.judgement.agreement import Agreement, AgreementGrade, Difference
 from conformance.judgement.cell import MatrixCell, Strength, Verdict
@@ -150,6 +151,17 @@ def test_results_survive_their_file(tmp_path):
     assert Results.read(tmp_path / "r.json") == _results()
 
 
+def test_whatever_texts_say_and_whosever_claims_are_named_results_survive_their_file(tmp_path):
+    """A row may name another program and another source than its guarantee does, and a subject of its own."""
+    found = hostile_results()
+    found.cells = [replace(cell, subject="an operator", claimed="another source") for cell in found.cells]
+    found.cells.append(
+        replace(found.cells[1], program=found.scenarios["s"].guarantees["g"].program, perturbation="split")
+    )
+    found.write(tmp_path / "r.json")
+    assert Results.read(tmp_path / "r.json") == found
+
+
 def test_a_run_that_asked_less_says_so(tmp_path):
     assert RunRecord().shortened == []
     quick = replace(_results(), run=replace(_results().run, brief=True, share=0.1, all_packs=True))
@@ -166,12 +178,8 @@ def test_results_of_before_brevity_was_recorded_are_those_of_a_full_run():
     assert Results.from_json(data) == _results()
 
 
-def cell_of(data):
-    return data["rows"][0]["cells"]["as drawn"]
-
-
 def stable_of(data):
-    return data["stability"][0]["under"]["split"]
+    return data["stability"][0]
 
 
 def test_a_file_has_a_line_for_a_row_and_evidence_once(tmp_path):
@@ -197,13 +205,18 @@ def test_a_file_has_a_line_for_a_row_and_evidence_once(tmp_path):
     assert read == found
     assert [cell.coverage for cell in read.cells] == [cell.coverage for cell in cells]
     data = json.loads((tmp_path / "r.json").read_text())
-    assert [list(row["cells"]) for row in data["rows"]] == [under, ["split"], ["finer"], ["merge", "split"]]
+    lists = data["shared"]["perturbations"]
+    assert [lists[row["under"]] for row in data["rows"]] == [under, ["split"], ["finer"], ["merge", "split"]]
     lines = [line.strip(",") for line in (tmp_path / "r.json").read_text().splitlines()]
     assert all(_told(row) in lines for row in data["rows"])
-    assert "reason" in data["rows"][2]["cells"]["finer"]
-    assert data["rows"][0]["usual"]["verdict"] == "holds"
-    assert not any("verdict" in cell for cell in data["rows"][0]["cells"].values())
-    assert ["usual" in row for row in data["rows"][1:]] == [False] * 3
+    says = [row["says"] for row in data["rows"]]
+    assert [isinstance(said, list) for said in says] == [False, False, False, True], (
+        "a row says once what its cells say alike"
+    )
+    assert says[0] == says[3][0]
+    assert ["reason" in data["shared"]["sayings"][said] for said in says[:3]] == [True, True, True]
+    assert data["rows"][0]["cases"] == [10, 10, 10, 10]
+    assert not {"lost", "program", "claimed", "subject"} & {*data["rows"][0]}
     for shared in data["shared"].values():
         assert len({json.dumps(entry) for entry in shared}) == len(shared)
 
@@ -217,18 +230,24 @@ def _told(row):
     [
         (lambda data: data.update(schema="other/1"), "its schema is 'other/1'"),
         (lambda data: data.pop("rows"), "'rows' is a required property"),
-        (lambda data: cell_of(data).update(verdict="fine"), "at rows/0/cells/as drawn/verdict"),
-        (lambda data: cell_of(data).update(cases=-1), "at rows/0/cells/as drawn/cases"),
-        (lambda data: cell_of(data).update(coverage=[-1]), "at rows/0/cells/as drawn/coverage/0"),
-        (lambda data: cell_of(data).update(coverage=[0] * 99 + [1]), "it speaks of entry 99 of circumstances"),
-        (lambda data: cell_of(data).update(reason=99), "it speaks of entry 99 of texts"),
+        (lambda data: data["shared"]["sayings"][0].update(verdict="fine"), "at shared/sayings/0/verdict"),
+        (lambda data: data["shared"]["sayings"][0].pop("verdict"), "'verdict' is a required property"),
+        (lambda data: data["rows"][0].update(cases=[-1]), "at rows/0/cases/0"),
+        (lambda data: data["rows"][0].update(cases=[1, 2, 3]), "it has 3 entries for 2 perturbations"),
+        (lambda data: data["rows"][0].update(coverage=[99]), "it speaks of entry 99 of coverages"),
+        (lambda data: data["shared"]["coverages"][1].append(-1), "at shared/coverages/1/"),
+        (lambda data: data["shared"]["coverages"][1].extend([0] * 99 + [1]), "it speaks of entry .* of circumstances"),
+        (lambda data: data["shared"]["sayings"][0].update(reason=99), "it speaks of entry 99 of texts"),
+        (lambda data: data["rows"][0].update(under=99), "it speaks of entry 99 of perturbations"),
+        (lambda data: data["rows"][0].update(says=[0]), "the row e/s/g has other perturbations"),
+        (lambda data: data["rows"][0].update(witness={"merge": "w"}), "the row e/s/g has other perturbations"),
         (lambda data: data["shared"]["schedules"].clear(), "it speaks of entry 0 of schedules"),
         (lambda data: data["agreements"][0]["pairs"][0].update(cases=-1), "at agreements/0/pairs/0/cases"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
-        (lambda data: stable_of(data).update(observed=["alike"]), "at stability/0/under/split/observed/0"),
+        (lambda data: data["shared"]["equivalences"].append(["alike"]), "at shared/equivalences/"),
         (lambda data: data["stability"][0].update(scenario="x"), "it speaks of the scenario x"),
-        (lambda data: stable_of(data)["grades"].pop(), "it has 1 grades for 2 equivalences"),
-        (lambda data: stable_of(data)["grades"][0][3].update(twin=[]), "at stability/0/under/split/grades/0/3/twin"),
+        (lambda data: stable_of(data)["grades"][0].extend([[1], [2]]), "it has 4 grades for 2 equivalences"),
+        (lambda data: stable_of(data)["grades"][0][0][3].update(twin=[]), "at stability/0/grades/0/0/3/twin"),
         (lambda data: data["shared"]["schedules"].__setitem__(0, []), "is not a valid results file: "),
         (lambda data: data["shared"]["traces"].append([["a"]]), "at shared/traces"),
         (lambda data: data["replays"][0].update(answer="GONE"), "at replays/0/answer"),
@@ -238,10 +257,9 @@ def _told(row):
         (lambda data: data["witnesses"][WITNESS.id].update(sentence="other"), f"witness {WITNESS.id}: it was edited"),
         (lambda data: data["witnesses"][WITNESS.id].update(guarantee="other"), "is not of the cell"),
         (lambda data: data["rows"].append(data["rows"][0]), "has the cell e/s/g/as drawn twice"),
-        (lambda data: cell_of(data).pop("cases"), "holds without a case"),
-        (lambda data: cell_of(data).pop("verdict"), "has no verdict"),
+        (lambda data: data["rows"][0]["cases"].__setitem__(0, 0), "holds without a case"),
         (lambda data: data["environment"]["e"].update(lateness={}), "'global window' is a required property"),
-        (lambda data: data["agreements"][0]["pairs"][0].update(agreed=["alike"]), "at agreements/0/pairs/0/agreed/0"),
+        (lambda data: data["agreements"][0]["pairs"][0].update(agreed=99), "it speaks of entry 99 of equivalences"),
         (lambda data: data["scenarios"]["s"]["guarantees"].clear(), "it speaks of the guarantee s/g"),
         (lambda data: data["agreements"][0].update(scenario="x"), "it speaks of the scenario x"),
     ],

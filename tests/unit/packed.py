@@ -1,0 +1,24 @@
+"""The matrix page as a browser with JavaScript has it: what is packed stands in its places."""
+
+import json
+import re
+from base64 import b64decode
+from zlib import decompress
+
+PLACE = re.compile(r"(<(section|details)[^>]* data-part=(\d+)[^>]*>)(.*?)(</\2>)", re.DOTALL)
+
+
+def parts(page):
+    """The markup of the parts, by number."""
+    return json.loads(decompress(b64decode(re.search('<template id="parts">(.*?)</template>', page)[1])))
+
+
+def unpacked(page):
+    """The text for browsers without JavaScript makes room where there is any."""
+    found = parts(page)
+
+    def whole(place):
+        start, _, number, inner, end = place.groups()
+        return start + re.sub("<noscript>.*?</noscript>", "", inner, flags=re.DOTALL) + found[int(number)] + end
+
+    return PLACE.sub(whole, page)
