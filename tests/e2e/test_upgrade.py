@@ -196,7 +196,12 @@ def test_an_api_that_the_old_release_lacks_is_left_out(home):
     [
         (["toy", "--from", "1", "--to", "2"], "no engine is of the package 'toy'; packages: "),
         (["pyspark", "--from", "1", "--to", "2", "--engine", "beam-direct"], "name an engine of pyspark"),
-        (["toy-framework", "--from", "one", "--to", "2"], "'one' is no version of toy-framework"),
+        (["toy-framework", "--from", "one", "--to", "2"], "--from: 'one' is no version of toy-framework"),
+        (
+            ["toy-framework", "--from", "1", "--to", "1.0"],
+            "--from and --to are both toy-framework 1: name two releases",
+        ),
+        (["toy-framework", "--from", "1", "--to", "2", "--cases-from", "no"], "cannot read cases from no: there is no"),
     ],
 )
 def test_an_upgrade_that_cannot_be_meant_is_one_line(home, arguments, says):

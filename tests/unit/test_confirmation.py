@@ -36,7 +36,7 @@ from conformance.model.schedule import Advance, Deliver, Event, Restart, Schedul
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.store import read_cases, write_cases
-from conformance.results.witness import read_witnesses, write_witnesses
+from conformance.results.witness import Confirmation, read_witnesses, write_witnesses
 
 SCENARIO = next(s for s in load_scenarios() if s.id == "late-data")
 NEVER_DROPPED = next(g for g in SCENARIO.guarantees if g.id == "an-on-time-element-is-never-dropped")
@@ -500,6 +500,22 @@ def test_witnesses_that_fail_together_are_not_run_alone_and_the_others_are():
     process = InProcess(REFERENCE, spoil)
     replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities)
     assert [len(pack.cases) for pack in process.packs] == [1, 1]
+
+
+def test_a_witness_that_passes_in_a_pack_runs_alone_only_where_that_was_asked_for():
+    """What fails only sometimes runs alone all the same: one pass says nothing of it."""
+    _, witness, _ = confirm(drops_e2)
+    can, mine = REFERENCE.capabilities, {witness.id}
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [witness], [SCENARIO], can, mine, never_alone=mine)
+    assert (found.answer, len(process.packs)) == (FIXED, 1)
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [witness], [SCENARIO], can, mine)
+    assert (found.answer, len(process.packs)) == (FIXED, 2)
+    rarely = replace(witness, confirmations=(Confirmation("reference", {}, "", 1, 2),))
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [rarely], [SCENARIO], can, mine, never_alone=mine)
+    assert (found.answer, len(process.packs)) == (FIXED, 1 + 6)
 
 
 def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):
