@@ -144,6 +144,28 @@ def test_a_binary_that_ends_at_once_is_an_error():
         prism_server.PrismServer(Path(shutil.which("true"))).options()
 
 
+OLD_PRISM = """#!{}
+import socket, sys, time
+
+if any(option.startswith("--log") for option in sys.argv):
+    sys.exit(2)
+port = next(int(option.partition("=")[2]) for option in sys.argv if option.startswith("--job_port="))
+server = socket.create_server(("localhost", port))
+time.sleep(60)
+"""
+
+
+def test_a_release_that_knows_no_option_of_logging_starts_without(tmp_path):
+    binary = tmp_path / "prism"
+    binary.write_text(OLD_PRISM.format(sys.executable))
+    binary.chmod(0o755)
+    server = prism_server.PrismServer(binary)
+    try:
+        assert server.options()[0].startswith("--job_endpoint=localhost:")
+    finally:
+        server.close()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a signal at the parent's death is Linux's")
 def test_it_does_not_outlive_a_killed_process(prism):
     starts = (
