@@ -19,7 +19,7 @@ from conformance.comparison.gate import report_of
 from conformance.comparison.locks import steps
 from conformance.comparison.outputs import differences, outputs
 from conformance.comparison.refusals import refusals_changed
-from conformance.comparison.upgrade import Upgrade, in_releases
+from conformance.comparison.upgrade import Upgrade, in_releases, replays_in_both
 from conformance.execution.kept import traces_folder
 from conformance.model.engine import CannotRun, bare
 from conformance.model.naming import instead
@@ -182,7 +182,8 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
     report = judged(stands, stood, accepted, places)
     differing = differences(compared, both.scenarios, out / "differences", both.timeout)
     of_outputs = [one.ruled(accepted, stands.version(one.place[0]), today()) for one in differing]
-    of_cells = in_releases(report.ruled, old, new)
+    replays = replays_in_both({out / "old": before, out / "new": after}, old, new)
+    of_cells = in_releases(report.ruled, old, new, replays)
     more = [*(lacking.ruled(old, new) for lacking in found.left_out), *refusals_changed(before, after)]
     report = report_of([*more, *of_cells, *of_outputs])
     for side, results in (("old", before), ("new", after)):
@@ -190,7 +191,7 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
         keep(results, out / side)
     (out / "matrix.html").write_text(load_report("html").render([before, after]), encoding="utf-8")
     between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
-    summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same)
+    summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same, replays)
     (out / "summary.md").write_text(summary, encoding="utf-8")
     (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
     for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):

@@ -3,7 +3,7 @@ survives in the new one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -158,13 +158,27 @@ class Upgrade:
         return replace(carried, cells=cells)
 
 
-def in_releases(ruled: Iterable[Ruled], old: str, new: str) -> Iterator[Ruled]:
-    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked for."""
+def in_releases(ruled: Iterable[Ruled], old: str, new: str, replays: Mapping[str, str]) -> Iterator[Ruled]:
+    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked for. ``replays``
+    are commands by witness."""
     for one in ruled:
         why = one.ruling.why
         if one.engine or f": {old} → {new} (" not in why:
             why = why.replace("the candidate", new).replace("the baseline", old)
-            yield replace(one, ruling=replace(one.ruling, why=why))
+            yield replace(one, ruling=replace(one.ruling, why=why), command=replays.get(one.witness, ""))
+
+
+def replays_in_both(sides: Mapping[Path, Results], old: str, new: str) -> dict[str, str]:
+    """Witness (id) -> the command that replays it in both releases. ``sides`` are results by the folder of their files."""
+    found = {}
+    for folder, results in sides.items():
+        for name, witness in results.witnesses.items():
+            engines = [f"--engine {bare(witness.engine)}@{release}" for release in (old, new)]
+            if "+" in witness.engine:  # it begins in the old release and resumes in the new one by itself
+                engines = []
+            file = folder / "witnesses" / witness.case.scenario / f"{name}.json"
+            found[name] = " ".join([f"conformance replay {file}", *engines])
+    return found
 
 
 def _side(both: Results, engines: Iterable[str]) -> Results:

@@ -72,6 +72,19 @@ def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
         assert "at the watermark" in (home / "1.0-2.0" / file).read_text().replace("-", " ")
 
 
+def test_the_summary_begins_with_what_changed_and_what_replays_it(worse, home):
+    summary = (home / "1.0-2.0" / "summary.md").read_text()
+    parts = ["# Gate: blocked", "no longer holds", "conformance replay", "## What came out", "## Blocked"]
+    assert parts == sorted(parts, key=summary.index)
+    assert "and 21 more" in summary
+    file = r"1\.0-2\.0/new/witnesses/late-data/\w+\.json"
+    command = re.search(rf"`conformance (replay {file} --engine released@1\.0 --engine released@2\.0)`", summary)[1]
+    again = conformance(*command.split(), home=home)
+    assert again.returncode == 1
+    assert "released@1.0: FIXED" in again.stdout
+    assert "released@2.0: STILL FAILS" in again.stdout
+
+
 def test_what_was_accepted_passes(worse, home):
     proposed = conformance(
         "gate", "1.0-2.0/new/results.json", "--baseline", "1.0-2.0/old/results.json", "--propose", home=home
