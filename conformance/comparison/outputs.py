@@ -77,20 +77,19 @@ def outputs(out: Path, engines: Iterable[tuple[str, str]], scenarios: Sequence[S
     """For each program and engine (its names in the old and in the new release): the agreement of the two releases on
     all cases that both answered, twins included. A program without an answer is left out. ``out`` is the folder of the
     run of both releases."""
-    store = Store(out)
-    found = []
-    for one, two in engines:
-        sums: dict[tuple[str, str, str, str], Agreement] = {}
-        for batch in store.batches:
+    store, engines = Store(out), list(engines)
+    sums: dict[tuple[str, str, str, str], Agreement] = {}
+    for batch in store.batches:
+        cases: dict[tuple[str, str], list[Case]] = {}
+        for case in store.read_cases(batch):
+            cases.setdefault((case.scenario, case.program), []).append(case)
+        for one, two in engines:
             sides = (one, store.read_traces(one, batch)), (two, store.read_traces(two, batch))
-            cases = store.read_cases(batch)
             for scenario in scenarios:
                 for name in scenario.programs:
-                    mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, name)]
-                    part = agreement(scenario, name, mine, *sides)
+                    part = agreement(scenario, name, cases.get((scenario.id, name), []), *sides)
                     sums[part.place] = sums[part.place].plus(part) if part.place in sums else part
-        found += [total for total in sums.values() if total.cases]
-    return found
+    return [total for total in sums.values() if total.cases]
 
 
 def differences(
