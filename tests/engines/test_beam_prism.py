@@ -19,6 +19,7 @@ from conformance.model.program import Cell, Program
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from engines.beam import prism_binary, prism_server
+from engines.beam.prism import BeamPrism
 
 pytestmark = pytest.mark.engine
 
@@ -142,6 +143,19 @@ def test_a_server_that_has_ended_is_started_again(prism):
 def test_a_binary_that_ends_at_once_is_an_error():
     with pytest.raises(RuntimeError, match="Prism ended with code 0"):
         prism_server.PrismServer(Path(shutil.which("true"))).options()
+
+
+def test_a_release_on_which_no_schedule_can_be_driven_says_so_and_needs_no_binary(monkeypatch, tmp_path):
+    monkeypatch.setattr("engines.beam.prism.version", lambda package: "2.76.0")
+    for name in ("check", "obtain"):
+        monkeypatch.setattr(prism_binary, name, lambda: pytest.fail("asked for a binary"))
+    engine = BeamPrism()
+    engine.check()
+    engine.open(tmp_path)
+    assert engine.lacks().startswith("the Prism of Beam 2.76.0 hands elements to a stateful DoFn in a later step")
+    assert engine.lacks().endswith("that takes Beam 2.77.0")
+    assert "prism" not in engine.environment()
+    engine.close()
 
 
 OLD_PRISM = """#!{}
