@@ -13,7 +13,6 @@ from typing import TypeVar
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, with_replays
 from conformance.confirmation.targets import Violation
-from conformance.confirmation.telling import most_telling
 from conformance.execution.cached import Cached, Process, Shelf, shelf_of
 from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown
@@ -139,9 +138,6 @@ class Turn:
             if info.lacks or 0 not in self._part.numbers
             else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
         )
-        if self._options.brief:
-            budget = info.capabilities.packs
-            stored = most_telling(stored, budget, budget.seconds * self._options.share)
         here = {w.id for w in stored if confirmed_here(w, info)}
         packed = {w.id for w in stored} if self._options.brief else here
         outcome.replays = replay_all(

@@ -344,6 +344,37 @@ def test_a_failure_that_takes_a_restart_keeps_it_and_says_so():
     assert not any(isinstance(step, Restart) for step in witness.flip.schedule.steps)
 
 
+@pytest.mark.parametrize(("alone", "reduced"), [(1, 1), (3, 2)])
+def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, reduced):
+    """Each witness has failed alone all the same."""
+
+    def spoil(pack, run):
+        return drops_e2(pack, run) if any(isinstance(step, Restart) for step in pack.timeline) else run
+
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
+    process, reference = InProcess(REFERENCE, spoil), reference_traces(PROGRAMS)
+    confirmer = Confirmer(
+        info, [SCENARIO], reference=reference, specified=reference, start=lambda: process, alone=alone
+    )
+    twins = [replace(restarted(CASE), perturbation=name) for name in ("restart", "several-changes")]
+    violations = [
+        Violation(
+            MatrixCell("late-data", "global", NEVER_DROPPED.id, twin.perturbation, "fake", Verdict.VIOLATED, "dropped"),
+            NEVER_DROPPED,
+            (Against(twin, "e2 was dropped"),),
+        )
+        for twin in twins
+    ]
+    runs = Runs()
+    for member in (CASE, *twins):
+        runs.traces |= reference([member])
+    cells = confirmer.confirm(violations, runs, {case.id: case for case in (CASE, *twins)}, [])
+    assert [cell.verdict for cell in cells] == [Verdict.VIOLATED] * 2
+    sizes = [len(list(confirmer.witnesses[cell.witness].case.schedule.arrivals)) for cell in cells]
+    assert sum(size == 1 for size in sizes) == reduced
+    assert sizes[0] == 1
+
+
 def test_what_was_run_alone_is_what_is_stored():
     """An engine whose answer depends on the id of a case, as the order of a hash table does."""
     twin = restarted(CASE)
