@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
 from conformance.comparison.gate import GateReport, Outcome, Ruled
@@ -23,6 +23,7 @@ from reports.words import (
     changed_claim,
     legal,
     replay_command,
+    some,
 )
 
 ENGINES = "Engines that did not run alike on both sides"
@@ -55,9 +56,10 @@ def sides_in_part(between: Changes) -> Iterator[str]:
 
 def output_lines(agreements: Sequence[Agreement], results: Results) -> Iterator[str]:
     """Lines that say whether two releases of an engine put out the same on the same cases, whatever guarantees say. Each program on
-    which the releases differ has its smallest such case."""
+    which the releases differ has its smallest such case. Engines with such a program are first."""
     engines = dict.fromkeys((found.left, found.right) for found in agreements)
-    for left, right in engines:
+    differ = {found.left for found in agreements if found.differing}
+    for left, right in sorted(engines, key=lambda pair: pair[0] not in differ):
         mine = [found for found in agreements if found.left == left]
         same = sum(found.cases - found.differing for found in mine)
         total = sum(found.cases for found in mine)
@@ -120,15 +122,13 @@ def _sections(report: GateReport) -> Iterator[tuple[str, list[Ruled]]]:
 
 
 def _told(ruled: Ruled) -> Iterator[str]:
-    under = f" ({', '.join(ruled.perturbations)})" if ruled.perturbations else ""
+    under = f" ({some(ruled.perturbations)})" if ruled.perturbations else ""
     what = f"{ruled.ruling.outcome.value}: " if ruled.of_engine else ""
     yield f"{what}{ruled.name}{under}: {ruled.ruling.why}"
     if ruled.signature:
         yield f"  {ruled.signature}"
-    if ruled.witness:
-        yield f"  {replay_command(ruled.witness)}"
-    if ruled.command:
-        yield f"  {ruled.command}"
+    if command := ruled.command or (ruled.witness and replay_command(ruled.witness)):
+        yield f"  {command}"
     if ruled.divergence and ruled.ruling.outcome is not Outcome.PASSES:
         yield f"  listed: {ruled.divergence.reason} {ruled.divergence.issue}".rstrip()
 
@@ -138,27 +138,44 @@ def gate_markdown(report: GateReport, about: Sequence[str] = ("",)) -> str:
     title, *told = about
     lines = [" ".join(filter(None, ["# Gate:", "open" if report.open else "blocked", title])), ""]
     lines += [line for paragraph in told for line in (paragraph, "")]
+    *_, numbers = gate_lines(report)
+    return "\n".join([*lines, *_section_lines(report), numbers]) + "\n"
+
+
+def _section_lines(report: GateReport) -> Iterator[str]:
+    """The sections as Markdown."""
     for heading, found in _sections(report):
-        lines += [f"## {heading}", ""]
+        yield from (f"## {heading}", "")
         for ruled in found:
             first, *rest = _told(ruled)
-            lines += [f"- {plain(first)}", *(f"  - {plain(line)}" for line in rest)]
-        lines.append("")
-    *_, numbers = gate_lines(report)
-    return "\n".join([*lines, numbers]) + "\n"
+            yield f"- {plain(first)}"
+            yield from (f"  - {plain(line)}" for line in rest)
+        yield ""
 
 
 def upgrade_markdown(
-    report: GateReport, between: Changes, runs: Sequence[Results], old: str, new: str, came_out: Sequence[str]
+    report: GateReport,
+    between: Changes,
+    runs: Sequence[Results],
+    old: str,
+    new: str,
+    came_out: Sequence[str],
+    replays: Mapping[str, str],
 ) -> str:
-    """A comparison of two releases: what the gate says, what changed, and what came out (lines of text)."""
+    """A comparison of two releases: which engines did not run alike, what changed, what came out (lines of text), and what the gate says
+    of it. ``replays`` are commands by witness."""
     run = runs[-1].run
     asked = f"Both releases ran the same {run.cases} cases of {amount(len(runs[-1].scenarios), 'scenario')}."
     flaws = " and ".join(dict.fromkeys(flaw for side in between.flaws for flaw in side))
     asked += f" Each run {flaws}: what a cell lacks was perhaps not asked." if flaws else ""
-    title = f"({plain(old)} → {plain(new)})"
-    parts = [gate_markdown(report, (title, plain(asked))), *changed(runs, between, old, new), "## What came out", ""]
-    return "\n".join([*parts, *(f"    {line}" for line in came_out), ""])
+    first, rest = (
+        GateReport(tuple(ruled for ruled in report.ruled if ruled.of_engine is top)) for top in (True, False)
+    )
+    title = f"# Gate: {'open' if report.open else 'blocked'} ({plain(old)} → {plain(new)})"
+    parts = [title, "", plain(asked), "", *_section_lines(first), *changed(runs, between, old, new, replays)]
+    parts += ["## What came out", "", *(f"    {line}" for line in came_out), "", *_section_lines(rest)]
+    *_, numbers = gate_lines(report)
+    return "\n".join([*parts, numbers]) + "\n"
 
 
 def not_compared(old: str, new: str, why: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from conformance.judgement.cell import Folded, Verdict
 from conformance.results.baseline import Baseline
@@ -29,6 +29,7 @@ from reports.words import (
     replayed,
     standings,
     strengths,
+    witness_of,
 )
 
 LIMIT = 60_000
@@ -138,8 +139,11 @@ def _joined(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> list[str]:
-    """The changes from a run to the next, by kind. The texts of claims come from the runs."""
+def changed(
+    runs: Sequence[Results], between: Changes, old: str, new: str, replays: Mapping[str, str] | None = None
+) -> list[str]:
+    """The changes from a run to the next, by kind. The texts of claims come from the runs. With ``replays``, commands by witness: each
+    change with how its witness fails, and the command."""
     lines = [f"## {plain(old)} → {plain(new)}", ""]
     if not between.same_cases:
         lines += [OTHER_CASES, ""]
@@ -147,8 +151,12 @@ def changed(runs: Sequence[Results], between: Changes, old: str, new: str) -> li
         lines += [f"Only in {plain(label)}: {plain(', '.join(engines))}", ""] if engines else []
     for kind, found in between.found.items():
         lines += [f"**{cells_changed(found)} {kind.value}**", ""]
-        told = (f"- **{plain(c.engine)}**: {plain(changed_claim(runs, c))}: {plain(change_in_words(c))}" for c in found)
-        lines += [*told, ""]
+        for change in found:
+            told = f"{plain(changed_claim(runs, change))}: {plain(change_in_words(change))}"
+            lines.append(f"- **{plain(change.engine)}**: {told}")
+            if replays is not None and (witness := witness_of(runs, change)):
+                lines += [f"  - {plain(witness.message)}", f"  - `{replays[witness.id]}`"]
+        lines.append("")
     return lines if between.found else [*lines, "Nothing changed.", ""]
 
 

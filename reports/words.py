@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from conformance.judgement.cell import IN_PART, Folded, MatrixCell, Strength, Verdict
+from conformance.model.engine import bare
 from conformance.model.schedule import Arrival, Schedule
 from conformance.model.trace import DRAIN, Emission, Trace
 from conformance.model.values import canonical, spelled
 from conformance.results.changes import Change
 from conformance.results.results import Results
+from conformance.results.witness import Witness
 
 SYMBOLS = {
     Verdict.HOLDS: "✓",
@@ -119,7 +121,26 @@ def changed_claim(runs: Sequence[Results], change: Change) -> str:
 
 def change_in_words(change: Change) -> str:
     """A change in words: before, after, and its perturbations."""
-    return f"{change.before} → {change.after} ({', '.join(change.perturbations)})"
+    return f"{change.before} → {change.after} ({some(change.perturbations)})"
+
+
+FEW = 3
+"""How many of many perturbations are named."""
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of many names, and how many more there are."""
+    return ", ".join(names) if len(names) <= FEW + 1 else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
+
+
+def witness_of(runs: Sequence[Results], change: Change) -> Witness | None:
+    """The witness of a change: of the newest run that has one for it."""
+    for run in reversed(runs):
+        for cell in run.cells:
+            mine = (bare(cell.engine), *cell.row) == (change.engine, change.scenario, change.about)
+            if mine and cell.perturbation in change.perturbations and cell.witness in run.witnesses:
+                return run.witnesses[cell.witness]
+    return None
 
 
 def cells_changed(found: Iterable[Change]) -> str:

@@ -41,15 +41,12 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
     Raises:
         UnusableCases, UnknownName: the job cannot run.
     """
-    from conformance.results.store import read_cases
     from conformance.run.run import Run
     from reports.terminal import Live
 
     for name in options.engines:
         load_engine(name)
-    if options.cases_from:
-        for _ in read_cases(options.cases_from, options.scenarios):
-            pass
+    check_cases(options)
     prepare(options.out)
     if options.cases_from is None:
         console.print(f"seed {options.seed}", highlight=False)
@@ -63,6 +60,15 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
         console.print("interrupted before there was any result", style="yellow")
         sys.exit(3)
     return results
+
+
+def check_cases(options: Options) -> None:
+    """Reads the cases that the job is to take, if it is to take any, before minutes are spent. Raises UnusableCases."""
+    from conformance.results.store import read_cases
+
+    if options.cases_from:
+        for _ in read_cases(options.cases_from, options.scenarios):
+            pass
 
 
 def failed(results: Results) -> bool:

@@ -195,7 +195,7 @@ def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[st
     wanted: dict[str, str] = {}
     for text in releases:
         package, equal, number = text.partition("==")
-        if not equal or package not in packages():
+        if not (equal and number) or package not in packages():
             raise click.UsageError(f"--release {text}: write PACKAGE==VERSION; packages: {', '.join(packages())}")
         wanted[package] = number
     if any("+" in name for name in engines):

@@ -8,17 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+from packaging.version import InvalidVersion, Version
 
 from conformance.cli import options
 from conformance.cli.compare import divergences, judged, today
+from conformance.cli.job import check_cases, failed, keep, perform
 from conformance.cli.job import console as open_console
-from conformance.cli.job import failed, keep, perform
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.gate import report_of
 from conformance.comparison.locks import steps
 from conformance.comparison.outputs import differences, outputs
 from conformance.comparison.refusals import refusals_changed
-from conformance.comparison.upgrade import Upgrade, in_releases
+from conformance.comparison.upgrade import Upgrade, in_releases, replays_in_both
+from conformance.execution.kept import traces_folder
 from conformance.model.engine import CannotRun, bare
 from conformance.model.naming import instead
 from conformance.plugins.registry import (
@@ -67,6 +69,7 @@ BLOCKED, CUT_SHORT = 1, 3
 @options.out("build/upgrade")
 @options.timeout(600, "one pack of cases on one engine")
 @options.witnesses
+@options.fresh
 @options.expectations
 def upgrade_(
     package: str | None,
@@ -81,6 +84,7 @@ def upgrade_(
     out: Path,
     timeout: float,
     witnesses: Path,
+    fresh: bool,
     expectations: Path | None,
 ) -> None:
     """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
@@ -103,12 +107,29 @@ def upgrade_(
         timeout=timeout,
         share=SHARE,
         brief=True,  # each release is asked again about the differences between the releases
+        traces=traces_folder(),
+        fresh=fresh,
     )
     asked = [s.id for s in both.scenarios]
+    check_cases(both)
     if package and old and new:
-        sys.exit(_upgraded(package, Upgrade(old, new, _engines_of(package, engines, asked), both), accepted))
+        mine = _engines_of(package, engines, asked)
+        sys.exit(_upgraded(package, Upgrade(*_releases(package, old, new), mine, both), accepted))
     codes = [_upgraded(name, found, accepted) for name, found in _of_locks(locks, engines, both)] if locks else []
     sys.exit(max(codes, default=0))
+
+
+def _releases(package: str, old: str, new: str) -> tuple[str, str]:
+    """The two releases, written as their framework writes them. Raises UsageError."""
+    found = []
+    for option, number in (("--from", old), ("--to", new)):
+        try:
+            found.append(Version(number))
+        except InvalidVersion:
+            raise click.UsageError(f"{option}: {number!r} is no version of {package}") from None
+    if found[0] == found[1]:
+        raise click.UsageError(f"--from and --to are both {package} {found[0]}: name two releases")
+    return str(found[0]), str(found[1])
 
 
 def _of_locks(locks: tuple[Path, Path], engines: tuple[str, ...], both: Options) -> list[tuple[str, Upgrade]]:
@@ -147,10 +168,11 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
 
     try:
         found = asked.execute(run, click.echo)
-    except CannotRun as error:
+    except (CannotRun, KeyboardInterrupt) as error:
+        why = str(error) or f"interrupted; what there is lies in {out}"
         out.mkdir(parents=True, exist_ok=True)
-        (out / "summary.md").write_text(comparison.not_compared(old, new, str(error)), encoding="utf-8")
-        click.echo(f"cannot compare {old} and {new}: {error}", err=True)
+        (out / "summary.md").write_text(comparison.not_compared(old, new, why), encoding="utf-8")
+        click.echo(f"cannot compare {old} and {new}: {why}", err=True)
         return CUT_SHORT
     before, after = found.old, found.new
     stood, stands = Baseline.of(before), Baseline.of(after)
@@ -160,7 +182,8 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
     report = judged(stands, stood, accepted, places)
     differing = differences(compared, both.scenarios, out / "differences", both.timeout)
     of_outputs = [one.ruled(accepted, stands.version(one.place[0]), today()) for one in differing]
-    of_cells = in_releases(report.ruled, old, new)
+    replays = replays_in_both({out / "old": before, out / "new": after}, old, new)
+    of_cells = in_releases(report.ruled, old, new, replays)
     more = [*(lacking.ruled(old, new) for lacking in found.left_out), *refusals_changed(before, after)]
     report = report_of([*more, *of_cells, *of_outputs])
     for side, results in (("old", before), ("new", after)):
@@ -168,7 +191,7 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
         keep(results, out / side)
     (out / "matrix.html").write_text(load_report("html").render([before, after]), encoding="utf-8")
     between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
-    summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same)
+    summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same, replays)
     (out / "summary.md").write_text(summary, encoding="utf-8")
     (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
     for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):

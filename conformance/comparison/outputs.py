@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.gate import Outcome, Ruled, Ruling, listing, unless_accepted
 from conformance.confirmation.confirmer import RUNS_ALONE
-from conformance.execution.carried import AnyEngine, opened
+from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown
 from conformance.judgement.agreement import Agreement, agreement
 from conformance.model.case import Case
-from conformance.model.engine import CannotRun, NotDriven, bare
+from conformance.model.engine import CannotRun, EngineInfo, NotDriven, bare
 from conformance.model.runs import Pack
 from conformance.model.scenario import Scenario
 from conformance.model.trace import Trace
+from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Place
 from conformance.results.store import Store, file_name, write_cases
+from conformance.run.hosts import Hosts
 
 
 @dataclass(frozen=True)
@@ -75,59 +77,59 @@ def outputs(out: Path, engines: Iterable[tuple[str, str]], scenarios: Sequence[S
     """For each program and engine (its names in the old and in the new release): the agreement of the two releases on
     all cases that both answered, twins included. A program without an answer is left out. ``out`` is the folder of the
     run of both releases."""
-    store = Store(out)
-    found = []
-    for one, two in engines:
-        sums: dict[tuple[str, str, str, str], Agreement] = {}
-        for batch in store.batches:
+    store, engines = Store(out), list(engines)
+    sums: dict[tuple[str, str, str, str], Agreement] = {}
+    for batch in store.batches:
+        cases: dict[tuple[str, str], list[Case]] = {}
+        for case in store.read_cases(batch):
+            cases.setdefault((case.scenario, case.program), []).append(case)
+        for one, two in engines:
             sides = (one, store.read_traces(one, batch)), (two, store.read_traces(two, batch))
-            cases = store.read_cases(batch)
             for scenario in scenarios:
                 for name in scenario.programs:
-                    mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, name)]
-                    part = agreement(scenario, name, mine, *sides)
+                    part = agreement(scenario, name, cases.get((scenario.id, name), []), *sides)
                     sums[part.place] = sums[part.place].plus(part) if part.place in sums else part
-        found += [total for total in sums.values() if total.cases]
-    return found
+    return [total for total in sums.values() if total.cases]
 
 
 def differences(
     found: Iterable[Agreement], scenarios: Sequence[Scenario], folder: Path, timeout: float
 ) -> Iterator[OutputDifference]:
     """The agreements that are not identical, as differences. The smallest case of each is written into ``folder`` and
-    runs alone three times in each release. The processes log in ``folder``."""
+    runs alone three times in each release. The processes, one for each release where a run has one, log in ``folder``."""
     by_engines: dict[tuple[str, str], list[tuple[Agreement, Case]]] = {}
     for one in found:
         if one.smallest:
             case = Case(one.scenario, one.program, one.smallest.case.schedule)
             by_engines.setdefault((one.left, one.right), []).append((one, case))
     by_id = {scenario.id: scenario for scenario in scenarios}
-    for engines, differing in by_engines.items():
+    if by_engines:
         folder.mkdir(parents=True, exist_ok=True)
-        asked = {case.id: case for _, case in differing}
-        sides = [_alone(engine, asked.values(), folder, timeout) for engine in engines]
-        for one, case in differing:
-            file = folder / f"{file_name(f'{bare(one.right)}-{one.scenario}-{one.program}')}.parquet"
-            write_cases(file, [case])
-            old, new = (side.get(case.id, []) for side in sides)
-            apart = all(_differ(by_id[one.scenario], case, a, b) for a in old for b in new) if old and new else None
-            yield OutputDifference(one, apart, file)
+    with ThreadPoolExecutor(max_workers=2) as pool, Hosts(folder, timeout) as hosts:
+        for engines, differing in by_engines.items():
+            cases = {case.id: case for _, case in differing}.values()
+            sides = list(pool.map(lambda engine, cases=cases: _alone(hosts, engine, cases), engines))
+            for one, case in differing:
+                file = folder / f"{file_name(f'{bare(one.right)}-{one.scenario}-{one.program}')}.parquet"
+                write_cases(file, [case])
+                old, new = (side.get(case.id, []) for side in sides)
+                apart = all(_differ(by_id[one.scenario], case, a, b) for a in old for b in new) if old and new else None
+                yield OutputDifference(one, apart, file)
 
 
-def _alone(engine: str, cases: Iterable[Case], folder: Path, timeout: float) -> Mapping[str, list[Trace]]:
+def _alone(hosts: Hosts, engine: str, cases: Iterable[Case]) -> Mapping[str, list[Trace]]:
     """The results of the runs alone of each case (by id), empty if the case gave no answer."""
     found: dict[str, list[Trace]] = {}
-    with ExitStack() as ending:
+    try:
+        process = hosts.open(EngineInfo(engine, "", load_engine(engine).capabilities))
+    except CannotRun:
+        return found
+    for case in cases:
         try:
-            process = ending.enter_context(opened(engine, folder / f"{file_name(engine)}.log", timeout))
-        except CannotRun:
-            return found
-        for case in cases:
-            try:
-                found[case.id] = [_once(process, case) for _ in range(RUNS_ALONE)]
-            except (NotDriven, EngineDown):
-                if not process.alive:
-                    break
+            found[case.id] = [_once(process, case) for _ in range(RUNS_ALONE)]
+        except (NotDriven, EngineDown):
+            if not process.alive:
+                break
     return found
 
 

@@ -3,7 +3,7 @@ survives in the new one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from conformance.judgement.cell import Verdict
 from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import of_a_restart
 from conformance.model.case import Case
-from conformance.model.engine import CannotRun, Resumable, bare
+from conformance.model.engine import CannotRun, EngineInfo, Resumable, bare
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.perturbation import RESTART
 from conformance.model.scenario import Guarantee, Scenario, slug
@@ -26,6 +26,7 @@ from conformance.plugins.registry import load_engine, releases_of
 from conformance.results.results import Results
 from conformance.results.store import file_name, read_cases, write_cases
 from conformance.results.witness import Witness
+from conformance.run.hosts import Hosts
 from conformance.run.options import Options
 
 
@@ -90,11 +91,16 @@ class Upgrade:
         old, new = (_side(both, side) for side in sides)
         if not old.engines or not new.engines:
             raise CannotRun(next(found.failure for found in both.environment.values() if found.failure))
-        for title, mine, other in (("old", old, new), ("new", new, old)):
-            if asked := to_ask(mine, other):
-                say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
-                more = asked_again(mine, asked, options.scenarios, out / "both" / "logs", options.timeout)
-                old, new = (more, new) if mine is old else (old, more)
+
+        def again(title: str, mine: Results, other: Results) -> Results:
+            if not (asked := to_ask(mine, other)):
+                return mine
+            say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
+            return asked_again(mine, asked, options.scenarios, hosts)
+
+        (logs := out / "both" / "logs" / "asked-again").mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, options.timeout) as hosts:
+            old, new = pool.map(again, ("old", "new"), (old, new), (new, old))
         names = [bare(name) for name in new.engines if isinstance(load_engine(name), Resumable)]
         failed = {bare(n) for side in (old, new) for n, found in side.environment.items() if found.failure}
         for name in (name for name in names if name in failed):
@@ -152,13 +158,27 @@ class Upgrade:
         return replace(carried, cells=cells)
 
 
-def in_releases(ruled: Iterable[Ruled], old: str, new: str) -> Iterator[Ruled]:
-    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked for."""
+def in_releases(ruled: Iterable[Ruled], old: str, new: str, replays: Mapping[str, str]) -> Iterator[Ruled]:
+    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked for. ``replays``
+    are commands by witness."""
     for one in ruled:
         why = one.ruling.why
         if one.engine or f": {old} → {new} (" not in why:
             why = why.replace("the candidate", new).replace("the baseline", old)
-            yield replace(one, ruling=replace(one.ruling, why=why))
+            yield replace(one, ruling=replace(one.ruling, why=why), command=replays.get(one.witness, ""))
+
+
+def replays_in_both(sides: Mapping[Path, Results], old: str, new: str) -> dict[str, str]:
+    """Witness (id) -> the command that replays it in both releases. ``sides`` are results by the folder of their files."""
+    found = {}
+    for folder, results in sides.items():
+        for name, witness in results.witnesses.items():
+            engines = [f"--engine {bare(witness.engine)}@{release}" for release in (old, new)]
+            if "+" in witness.engine:  # it begins in the old release and resumes in the new one by itself
+                engines = []
+            file = folder / "witnesses" / witness.case.scenario / f"{name}.json"
+            found[name] = " ".join([f"conformance replay {file}", *engines])
+    return found
 
 
 def _side(both: Results, engines: Iterable[str]) -> Results:
@@ -243,11 +263,9 @@ def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], lo
         return replace(found, versions=process.environment)
 
 
-def asked_again(
-    results: Results, witnesses: Sequence[Witness], scenarios: Sequence[Scenario], logs: Path, timeout: float
-) -> Results:
+def asked_again(results: Results, witnesses: Sequence[Witness], scenarios: Sequence[Scenario], hosts: Hosts) -> Results:
     """Results after witnesses of another release were replayed alone on the engine of the same name here. A witness
-    that fails every time speaks against its cell."""
+    that fails every time speaks against its cell. The engines share the processes that they share in a run."""
     found: dict[str, list[Replay]] = {}
     environment = dict(results.environment)
     for engine in results.engines:
@@ -256,11 +274,11 @@ def asked_again(
             continue
         can = load_engine(engine).capabilities
         try:
-            with opened(engine, logs / f"{file_name(engine)}-asked-again.log", timeout) as process:
-                for witness in mine:
-                    answers = [replay(process, witness, scenarios, can) for _ in range(RUNS_ALONE)]
-                    worst = next((a for a in answers if a.answer != STILL_FAILS), answers[0])
-                    found.setdefault(engine, []).append(worst)
+            process = hosts.open(EngineInfo(engine, "", can))
+            for witness in mine:
+                answers = [replay(process, witness, scenarios, can) for _ in range(RUNS_ALONE)]
+                worst = next((a for a in answers if a.answer != STILL_FAILS), answers[0])
+                found.setdefault(engine, []).append(worst)
         except CannotRun as error:
             environment[engine] = environment[engine].failed(str(error))
     still = {r.witness.id: r.witness for rs in found.values() for r in rs if r.answer == STILL_FAILS}

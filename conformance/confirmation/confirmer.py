@@ -39,7 +39,7 @@ class Confirmer:
         reference: the reference engine, which reads *late* as this engine does.
         specified: the reference engine as it is. Witnesses record its traces as expected.
         start: starts the engine again, in another process.
-        alone: number of runs alone of a new witness.
+        alone: number of runs alone of a new witness. If it is 1, only the first new witness of a guarantee is reduced.
         pack_of: the pack in which a case failed. A case that does not fail alone runs again beside fewer and fewer
             cases of this pack.
 
@@ -64,6 +64,7 @@ class Confirmer:
         self._pack_of = pack_of
         self._targets = Targets(scenarios, reference)
         self._rerun = Rerun(info.capabilities, programs_of(scenarios), start)
+        self._once = alone == 1
         self._alone = Alone(info, scenarios, self._targets, self._rerun, reference, specified, alone)
         self.witnesses: dict[str, Witness] = {}
         self.rounds = 0
@@ -85,10 +86,11 @@ class Confirmer:
         }
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases)
-        packable = [target for target in targets.values() if not target.guarantee.accounting]
+        first = {kind[:2]: kind for kind in reversed(targets)}
+        reduced = first.values() if self._once else targets
+        packable = [targets[kind] for kind in reduced if not targets[kind].guarantee.accounting]
         candidates = FEWER if self._info.capabilities.packs.case > SLOW else CANDIDATES
         self.rounds = reduce(packable, self._rerun.packed, candidates)
-        first = {kind[:2]: kind for kind in reversed(targets)}
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
             jobs = {
                 kind: pool.submit(self._outcome, kind, stored, targets, 0 if first.get(kind[:2]) == kind else 1)

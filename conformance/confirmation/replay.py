@@ -154,20 +154,24 @@ def replay_all(
     scenarios: Iterable[Scenario],
     can: Capabilities,
     packed: Collection[str] = (),
+    never_alone: Collection[str] = (),
 ) -> list[Replay]:
     """Replays witnesses on an engine's process, as many at a time as the process takes. Witnesses in ``packed`` (ids)
-    run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do."""
+    run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do,
+    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known."""
     witnesses, scenarios = list(witnesses), list(scenarios)
+    passing = {w.id for w in witnesses if w.id in never_alone and patience(w) == 1}
     with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-        failed = _failing_packed(pool, process, [w for w in witnesses if w.id in packed], scenarios, can)
-        jobs = {w.id: pool.submit(replay, process, w, scenarios, can) for w in witnesses if w.id not in failed}
-        return [failed.get(w.id) or jobs[w.id].result() for w in witnesses]
+        answers = _in_packs(pool, process, [w for w in witnesses if w.id in packed], scenarios, can)
+        enough = {name: r for name, r in answers.items() if r.answer == STILL_FAILS or name in passing}
+        jobs = {w.id: pool.submit(replay, process, w, scenarios, can) for w in witnesses if w.id not in enough}
+        return [enough.get(w.id) or jobs[w.id].result() for w in witnesses]
 
 
-def _failing_packed(
+def _in_packs(
     pool: ThreadPoolExecutor, process: Any, witnesses: list[Witness], scenarios: list[Scenario], can: Capabilities
 ) -> dict[str, Replay]:
-    """The replays of the witnesses that fail in packs, by witness."""
+    """The replays of the witnesses that packs gave an answer to, by witness."""
     about = {w.id: _speaks_of(w, scenarios) for w in witnesses if not _not_expressible(w, scenarios, can)}
     apart = {w.id for w in witnesses if w.neighbours}
     about = {name: parts for name, parts in about.items() if not parts[1].accounting and name not in apart}
@@ -185,9 +189,8 @@ def _failing_packed(
             message = failure(program, guarantee, subject, runs, _reference(scenarios, can))
         except Unjudgeable:
             continue
-        if message:
-            traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
-            found[witness.id] = Replay(witness, STILL_FAILS, message, traces)
+        traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
+        found[witness.id] = Replay(witness, STILL_FAILS if message else FIXED, message, traces)
     return found
 
 

@@ -178,15 +178,17 @@ def _uv(release: Release, place: Path, *arguments: str) -> str:
     except subprocess.TimeoutExpired:
         raise CannotRun(f"{release} was not installed within {TIMEOUT} s") from None
     if done.returncode:
-        log = place.with_suffix(".log")
+        log = place.with_name(f"{place.name}.log")
         log.write_text(said, encoding="utf-8")
-        raise CannotRun(f"{release} cannot be installed: {_cause(said)}; the full log is in {log}")
+        raise CannotRun(f"{release} cannot be installed: {_cause(said, release)}; the full log is in {log}")
     return done.stdout
 
 
-def _cause(said: str) -> str:
+def _cause(said: str, release: Release) -> str:
     """The cause of a failure, from uv's output, in a line."""
     words = " ".join(said.replace("×", " ").replace("╰─▶", " ").replace("│", " ").split())
+    if f"there is no version of {release.package}=={release.version} " in words:
+        return f"the package index has no such release (`pip index versions {release.package}` lists those that it has)"
     start = words.find("Because")
     return (words[start:] if start >= 0 else words)[:300] or "uv gave no reason"
 

@@ -11,8 +11,14 @@ def text_of(path: Path, refused: type[ValueError]) -> str:
     """The text of a file. Raises ``refused`` where the file cannot be read or is not text."""
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise refused(f"cannot read {path}: {error}") from None
+    except FileNotFoundError:
+        raise refused(f"cannot read {path}: there is no such file") from None
+    except IsADirectoryError:
+        raise refused(f"cannot read {path}: it is a folder, name a file in it") from None
+    except OSError as error:
+        raise refused(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise refused(f"cannot read {path}: it is no text") from None
 
 
 def json_of(path: Path, refused: type[ValueError]) -> Any:

@@ -102,7 +102,9 @@ def _release(engine: Released, name: str, number: str) -> Release:
     try:
         version = Version(number)
     except InvalidVersion:
-        raise UnknownName(f"{name!r}: {number!r} is no version of {engine.package}") from None
+        raise UnknownName(
+            f"{name!r}: {number!r} is no version of {engine.package}; write {bare(name)}@VERSION"
+        ) from None
     return Release(engine.package, str(version), tuple(engine.beside(version)), tuple(engine.foreign))
 
 

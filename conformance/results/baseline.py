@@ -244,7 +244,8 @@ class Baseline:
         except UnreadableBaseline:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UnreadableBaseline(f"{path} is neither a whole baseline nor results: {error!r}") from None
+            why = f"it lacks {error}" if isinstance(error, KeyError) else error
+            raise UnreadableBaseline(f"{path} is neither a whole baseline nor results: {why}") from None
 
     @property
     def able(self) -> frozenset[str]:

@@ -30,7 +30,7 @@ def host_names(info: EngineInfo) -> list[str]:
 
 
 class Hosts:
-    """The processes of one run, by name. Several threads may use one ``Hosts`` at a time.
+    """The processes of one run, by name, all of which end with the ``with`` of a ``Hosts``. Several threads may use one at a time.
 
     Args:
         logs: the folder of their logs.
@@ -43,6 +43,12 @@ class Hosts:
         self._started: Counter[str] = Counter()
         self._lock = threading.Lock()  # queues start processes, an interrupt ends processes
         self._interrupted = threading.Event()
+
+    def __enter__(self) -> Hosts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.interrupt()
 
     @property
     def interrupted(self) -> bool:

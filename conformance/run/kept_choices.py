@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
 from conformance.execution.kept import Kept
 from conformance.model.case import Case
-from conformance.model.engine import EngineInfo
+from conformance.model.engine import EngineInfo, bare
 from conformance.model.runs import Pack
 from conformance.model.scenario import Scenario
 from conformance.model.values import Json, digest
@@ -22,22 +24,25 @@ CHOICES = "choices"
 
 
 class KeptChoices:
-    """Makes choices for the engines of a run, or reads what an earlier run chose."""
+    """Makes choices for the engines of a run, or reads what was chosen before: in an earlier run, or for another release of the engine.
+    Several threads may use one ``KeptChoices`` at a time."""
 
     def __init__(self, kept: Kept, scenarios: tuple[Scenario, ...]) -> None:
         self._kept, self._scenarios = kept, scenarios
+        self._choosing: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def selected(self, info: EngineInfo, cases: list[Case], share: float, all_packs: bool) -> tuple[list[Pack], int]:
         """What ``packs.selected`` gives."""
         places = {case.id: number for number, case in enumerate(cases)}
         name = self._name(info, cases, share, all_packs) if len(places) == len(cases) else ""
-        if name and (found := _read(self._kept.data(name), cases)):
-            return found
-        packs, drawn = selected(cases, info.capabilities, self._scenarios, share, all_packs)
         if not name:
-            return packs, drawn
-        numbers = [[places[case.id] for case in pack.cases] for pack in packs]
-        self._kept.keep_data(name, {"packs": numbers, "drawn": drawn})
+            return selected(cases, info.capabilities, self._scenarios, share, all_packs)
+        with self._choosing[name]:  # the releases of an engine choose alike, and at one time
+            if found := _read(self._kept.data(name), cases):
+                return found
+            packs, drawn = selected(cases, info.capabilities, self._scenarios, share, all_packs)
+            numbers = [[places[case.id] for case in pack.cases] for pack in packs]
+            self._kept.keep_data(name, {"packs": numbers, "drawn": drawn})
         return packs, drawn
 
     @cached_property
@@ -57,7 +62,7 @@ class KeptChoices:
         can = info.capabilities
         budget = [repr(can.packs), can.largest_pack, can.largest_waiting_pack, can.heavy]
         about = hashlib.sha256("\n".join(f"{case.id} {case.digest}" for case in cases).encode()).hexdigest()[:24]
-        return f"{CHOICES}/{digest([self._asked, info.id, info.adapter, budget, share, all_packs])}-{about}"
+        return f"{CHOICES}/{digest([self._asked, bare(info.id), info.adapter, budget, share, all_packs])}-{about}"
 
 
 def _read(data: Json | None, cases: Sequence[Case]) -> tuple[list[Pack], int] | None:

@@ -45,7 +45,8 @@ class Options:
         all_packs: slow engines run all packs.
         share: fraction of the selected packs that slow engines run.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
-            in the existing process. Every stored witness is replayed in a pack, confirmed here or not.
+            in the existing process; only the first of a guarantee is reduced. Every stored witness is replayed in a pack,
+            confirmed here or not; only one that is confirmed here, and passes there, runs alone.
         traces: the folder of kept traces, which answer in the place of engines; None for none.
         fresh: engines answer everything. Their answers are kept.
         traces_beside: other folders of kept traces, to read from.

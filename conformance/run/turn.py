@@ -138,8 +138,11 @@ class Turn:
             if info.lacks or 0 not in self._part.numbers
             else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
         )
-        packed = {w.id for w in stored} if self._options.brief else resting(stored, info)
-        outcome.replays = replay_all(engine, stored, self._options.scenarios, info.capabilities, packed)
+        rest = resting(stored, info)
+        packed = {w.id for w in stored} if self._options.brief else rest
+        outcome.replays = replay_all(
+            engine, stored, self._options.scenarios, info.capabilities, packed, never_alone=packed - rest
+        )
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ JOB_SECONDS = 300
 NO_SPLIT = "--experiments=prism_disable_sdf_split"
 """Without it, Prism 2.77.0 splits bundles that take long, within a key as well, and then loses state
 (docs/findings.md). What a case gives would depend on how long its neighbours take."""
+
+LOGGING, UNKNOWN_OPTION = ("--log_level=error", "--log_kind=text"), 2
+"""Options that Prism 2.60.0 does not know, and the code that it then ends with."""
 
 DIES_WITH_ITS_PARENT = """
 import ctypes, os, sys
@@ -97,7 +100,15 @@ class PrismServer:
         with socket.socket() as free:
             free.bind(("localhost", 0))
             self._port = free.getsockname()[1]
-        settings = [f"--job_port={self._port}", "--serve_http=false", "--log_level=error", "--log_kind=text"]
+        code = self._started(LOGGING)
+        if code == UNKNOWN_OPTION:
+            code = self._started(())
+        if code is not None:
+            raise RuntimeError(f"Prism ended with code {code} when it was started")
+
+    def _started(self, more: Sequence[str]) -> int | None:
+        """The code with which the process ended at its start, None if it listens."""
+        settings = [f"--job_port={self._port}", "--serve_http=false", *more]
         command = [str(self.binary.absolute()), *settings]
         if sys.platform == "linux":
             command = [sys.executable, "-c", DIES_WITH_ITS_PARENT, str(os.getpid()), *command]
@@ -107,10 +118,10 @@ class PrismServer:
         end = time.monotonic() + START_SECONDS
         while True:
             if (code := self._process.poll()) is not None:
-                raise RuntimeError(f"Prism ended with code {code} when it was started")
+                return code
             try:
                 socket.create_connection(("localhost", self._port), timeout=1).close()
-                return
+                return None
             except OSError:
                 if time.monotonic() > end:
                     self.close()

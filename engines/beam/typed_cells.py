@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from apache_beam import coders
-from apache_beam.coders.coders import DecimalCoder, ListCoder, SinglePrecisionFloatCoder, VarInt32Coder
+from apache_beam.coders.coders import DecimalCoder, ListCoder, SinglePrecisionFloatCoder
 from apache_beam.transforms import userstate
 from apache_beam.utils.timestamp import Timestamp as Moment
 
@@ -21,7 +21,7 @@ from engines.map_in_a_value import MapInAValue
 
 SCALARS: Mapping[type[types.Type], Callable[[], Any]] = {
     types.Boolean: coders.BooleanCoder,
-    types.Int: VarInt32Coder,
+    types.Int: getattr(coders.coders, "VarInt32Coder", coders.VarIntCoder),  # 2.62.0 has none of 32 bits
     types.Long: coders.VarIntCoder,
     types.Float: SinglePrecisionFloatCoder,
     types.Double: coders.FloatCoder,

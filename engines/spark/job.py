@@ -7,6 +7,7 @@ alone: a function from the stream of input rows to the stream of output rows.
 from __future__ import annotations
 
 import json
+import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,7 +29,7 @@ from engines.typed_keys import types_in_use
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LEFT = "left.json"
+LEFT = "left.pickle"
 """The file in a job's folder that says what came out before it was handed on."""
 
 Apply = Callable[[OperatorInput], "DataFrame"]
@@ -79,13 +80,12 @@ class Job:
 
     def leave(self) -> None:
         """Write down what came out so far."""
-        found = {"rows": list(self.rows.items()), "progress": self.progress}
-        (self.folder / LEFT).write_text(json.dumps(found), encoding="utf-8")
+        # Rows have values of all types that an operator puts out, such as moments: JSON has no spelling of them.
+        (self.folder / LEFT).write_bytes(pickle.dumps((self.rows, self.progress), protocol=4))
 
     def take_over(self) -> None:
         """Go on from what another process left."""
-        found = json.loads((self.folder / LEFT).read_text(encoding="utf-8"))
-        self.rows, self.progress = dict(found["rows"]), found["progress"]
+        self.rows, self.progress = pickle.loads((self.folder / LEFT).read_bytes())
 
     @property
     def _handover(self) -> int:

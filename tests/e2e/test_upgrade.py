@@ -72,6 +72,19 @@ def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
         assert "at the watermark" in (home / "1.0-2.0" / file).read_text().replace("-", " ")
 
 
+def test_the_summary_begins_with_what_changed_and_what_replays_it(worse, home):
+    summary = (home / "1.0-2.0" / "summary.md").read_text()
+    parts = ["# Gate: blocked", "no longer holds", "conformance replay", "## What came out", "## Blocked"]
+    assert parts == sorted(parts, key=summary.index)
+    assert "and 21 more" in summary
+    file = r"1\.0-2\.0/new/witnesses/late-data/\w+\.json"
+    command = re.search(rf"`conformance (replay {file} --engine released@1\.0 --engine released@2\.0)`", summary)[1]
+    again = conformance(*command.split(), home=home)
+    assert again.returncode == 1
+    assert "released@1.0: FIXED" in again.stdout
+    assert "released@2.0: STILL FAILS" in again.stdout
+
+
 def test_what_was_accepted_passes(worse, home):
     proposed = conformance(
         "gate", "1.0-2.0/new/results.json", "--baseline", "1.0-2.0/old/results.json", "--propose", home=home
@@ -196,7 +209,12 @@ def test_an_api_that_the_old_release_lacks_is_left_out(home):
     [
         (["toy", "--from", "1", "--to", "2"], "no engine is of the package 'toy'; packages: "),
         (["pyspark", "--from", "1", "--to", "2", "--engine", "beam-direct"], "name an engine of pyspark"),
-        (["toy-framework", "--from", "one", "--to", "2"], "'one' is no version of toy-framework"),
+        (["toy-framework", "--from", "one", "--to", "2"], "--from: 'one' is no version of toy-framework"),
+        (
+            ["toy-framework", "--from", "1", "--to", "1.0"],
+            "--from and --to are both toy-framework 1: name two releases",
+        ),
+        (["toy-framework", "--from", "1", "--to", "2", "--cases-from", "no"], "cannot read cases from no: there is no"),
     ],
 )
 def test_an_upgrade_that_cannot_be_meant_is_one_line(home, arguments, says):

@@ -19,6 +19,7 @@ from conformance.model.program import Cell, Program
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from engines.beam import prism_binary, prism_server
+from engines.beam.prism import BeamPrism
 
 pytestmark = pytest.mark.engine
 
@@ -142,6 +143,41 @@ def test_a_server_that_has_ended_is_started_again(prism):
 def test_a_binary_that_ends_at_once_is_an_error():
     with pytest.raises(RuntimeError, match="Prism ended with code 0"):
         prism_server.PrismServer(Path(shutil.which("true"))).options()
+
+
+def test_a_release_on_which_no_schedule_can_be_driven_says_so_and_needs_no_binary(monkeypatch, tmp_path):
+    monkeypatch.setattr("engines.beam.prism.version", lambda package: "2.76.0")
+    for name in ("check", "obtain"):
+        monkeypatch.setattr(prism_binary, name, lambda: pytest.fail("asked for a binary"))
+    engine = BeamPrism()
+    engine.check()
+    engine.open(tmp_path)
+    assert engine.lacks().startswith("the Prism of Beam 2.76.0 hands elements to a stateful DoFn in a later step")
+    assert engine.lacks().endswith("that takes Beam 2.77.0")
+    assert "prism" not in engine.environment()
+    engine.close()
+
+
+OLD_PRISM = """#!{}
+import socket, sys, time
+
+if any(option.startswith("--log") for option in sys.argv):
+    sys.exit(2)
+port = next(int(option.partition("=")[2]) for option in sys.argv if option.startswith("--job_port="))
+server = socket.create_server(("localhost", port))
+time.sleep(60)
+"""
+
+
+def test_a_release_that_knows_no_option_of_logging_starts_without(tmp_path):
+    binary = tmp_path / "prism"
+    binary.write_text(OLD_PRISM.format(sys.executable))
+    binary.chmod(0o755)
+    server = prism_server.PrismServer(binary)
+    try:
+        assert server.options()[0].startswith("--job_endpoint=localhost:")
+    finally:
+        server.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a signal at the parent's death is Linux's")

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from conformance.cli.main import COMMANDS, main
+from conformance.cli.upgrade import upgrade_
+from conformance.comparison.upgrade import Upgrade
 
 CORE = Path(__file__).parents[2] / "conformance"
 
@@ -54,3 +57,15 @@ def test_a_command_that_draws_nothing_imports_nothing_that_draws():
     asked += "print([name for name in ('hypothesis', 'jsonschema', 'pyarrow', 'pandas') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_an_interrupted_upgrade_is_told_and_is_no_gate_that_blocks(monkeypatch, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Upgrade, "execute", interrupt)
+    arguments = ["pyspark", "--from", "4.0.5", "--to", "4.3.0", "--out", str(tmp_path)]
+    done = CliRunner().invoke(upgrade_, arguments)
+    assert done.exit_code == 3
+    assert f"cannot compare 4.0.5 and 4.3.0: interrupted; what there is lies in {tmp_path}" in done.output
+    assert "interrupted" in (tmp_path / "summary.md").read_text()

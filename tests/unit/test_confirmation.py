@@ -37,7 +37,7 @@ from conformance.model.schedule import Advance, Deliver, Event, Restart, Schedul
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.store import read_cases, write_cases
-from conformance.results.witness import read_witnesses, write_witnesses
+from conformance.results.witness import Confirmation, read_witnesses, write_witnesses
 
 SCENARIO = next(s for s in load_scenarios() if s.id == "late-data")
 NEVER_DROPPED = next(g for g in SCENARIO.guarantees if g.id == "an-on-time-element-is-never-dropped")
@@ -345,6 +345,37 @@ def test_a_failure_that_takes_a_restart_keeps_it_and_says_so():
     assert not any(isinstance(step, Restart) for step in witness.flip.schedule.steps)
 
 
+@pytest.mark.parametrize(("alone", "reduced"), [(1, 1), (3, 2)])
+def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, reduced):
+    """Each witness has failed alone all the same."""
+
+    def spoil(pack, run):
+        return drops_e2(pack, run) if any(isinstance(step, Restart) for step in pack.timeline) else run
+
+    info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
+    process, reference = InProcess(REFERENCE, spoil), reference_traces(PROGRAMS)
+    confirmer = Confirmer(
+        info, [SCENARIO], reference=reference, specified=reference, start=lambda: process, alone=alone
+    )
+    twins = [replace(restarted(CASE), perturbation=name) for name in ("restart", "several-changes")]
+    violations = [
+        Violation(
+            MatrixCell("late-data", "global", NEVER_DROPPED.id, twin.perturbation, "fake", Verdict.VIOLATED, "dropped"),
+            NEVER_DROPPED,
+            (Against(twin, "e2 was dropped"),),
+        )
+        for twin in twins
+    ]
+    runs = Runs()
+    for member in (CASE, *twins):
+        runs.traces |= reference([member])
+    cells = confirmer.confirm(violations, runs, {case.id: case for case in (CASE, *twins)}, [])
+    assert [cell.verdict for cell in cells] == [Verdict.VIOLATED] * 2
+    sizes = [len(list(confirmer.witnesses[cell.witness].case.schedule.arrivals)) for cell in cells]
+    assert sum(size == 1 for size in sizes) == reduced
+    assert sizes[0] == 1
+
+
 def test_what_was_run_alone_is_what_is_stored():
     """An engine whose answer depends on the id of a case, as the order of a hash table does."""
     twin = restarted(CASE)
@@ -514,6 +545,22 @@ def test_witnesses_that_fail_together_are_not_run_alone_and_the_others_are():
     process = InProcess(REFERENCE, spoil)
     replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities)
     assert [len(pack.cases) for pack in process.packs] == [1, 1]
+
+
+def test_a_witness_that_passes_in_a_pack_runs_alone_only_where_that_was_asked_for():
+    """What fails only sometimes runs alone all the same: one pass says nothing of it."""
+    _, witness, _ = confirm(drops_e2)
+    can, mine = REFERENCE.capabilities, {witness.id}
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [witness], [SCENARIO], can, mine, never_alone=mine)
+    assert (found.answer, len(process.packs)) == (FIXED, 1)
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [witness], [SCENARIO], can, mine)
+    assert (found.answer, len(process.packs)) == (FIXED, 2)
+    rarely = replace(witness, confirmations=(Confirmation("reference", {}, "", 1, 2),))
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [rarely], [SCENARIO], can, mine, never_alone=mine)
+    assert (found.answer, len(process.packs)) == (FIXED, 1 + 6)
 
 
 def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):

@@ -296,3 +296,9 @@ def test_a_plan_may_change_the_order_within_a_step_alone():
     assert not differs(replace(two, step=3), replace(one, step=3))  # the plan is a step of its own
     assert differs(replace(one, step=3), replace(two, step=5))
     assert differs(replace(one, step=3), replace(one, step=3))
+
+
+def test_what_filters_elements_has_a_name():
+    """Beam 2.62.0 asks for it; without one, each plan of a program would end in an AttributeError there."""
+    pipeline = pytest.importorskip("engines.beam.pipeline")
+    assert pipeline._Among(frozenset({"counting"})).__name__ == "among"

@@ -1,5 +1,8 @@
 """Typed cells on Spark's state variables and on the one state of a key, without Spark; and the coders of Beam's cells, without a runner."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from conformance.model import Cell, EngineFault, Program
@@ -141,3 +144,16 @@ def test_beam_has_a_coder_for_every_type_of_the_scenarios():
     assert types
     for kind in types:
         assert typed_cells.coder(kind) is not None
+
+
+def test_a_beam_without_a_coder_of_32_bits_carries_integers_with_that_of_64(monkeypatch):
+    pytest.importorskip("apache_beam")
+    assert coder_of_int() == "VarInt32Coder"
+    monkeypatch.delattr("apache_beam.coders.coders.VarInt32Coder")
+    assert coder_of_int() == "VarIntCoder"
+
+
+def coder_of_int():
+    """As the module has it when it is imported."""
+    module = Path(typed_groups.__file__).parents[1] / "beam" / "typed_cells.py"
+    return runpy.run_path(str(module))["SCALARS"][Int].__name__
