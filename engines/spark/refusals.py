@@ -60,6 +60,14 @@ def _processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], Dat
     return query
 
 
+def _array_in_state(stream: DataFrame) -> DataFrame:
+    from engines.spark.frames import keeps_an_array
+
+    return stream.groupBy("key").applyInPandasWithState(
+        keeps_an_array, "key string", "v array<int>", "append", "NoTimeout"
+    )
+
+
 REFUSALS: Mapping[str, Refusal] = {
     "inner-join-update": Refusal("an inner join of two streams, in update mode", _inner, "update"),
     "inner-join-complete": Refusal("an inner join of two streams, in complete mode", _inner, "complete"),
@@ -76,6 +84,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "watermark-nested": Refusal("withWatermark() on a field of a struct", _nested),
     "session-window-update": Refusal("session_window() in update mode", _session, "update"),
     "event-time-no-watermark": Refusal("transformWithState by event time without a watermark", _processed("EventTime")),
+    "array-in-state": Refusal("an array in the state of applyInPandasWithState", _array_in_state),
     "timer-without-time": Refusal("a timer in transformWithState without a time mode", _processed("None", times=True)),
     "state-in-hdfs-store": Refusal(
         "transformWithState in the HDFS-backed store",

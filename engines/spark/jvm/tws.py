@@ -31,7 +31,9 @@ class SparkTwsJvm(SparkEngine):
     title = "Spark transformWithState (JVM)"
     plans = {**PLANS, **OF_TWS}
     capabilities = capabilities(
-        {**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS, **TEXT_KEYS}, plans, SPARK_TWS_JVM
+        {**STATE, **dict.fromkeys((Feature.TYPED, Feature.CONTAINERS, Feature.MISFITS), TEXTS), **TEXT_KEYS},
+        plans,
+        SPARK_TWS_JVM,
     )
     classic = True
 
