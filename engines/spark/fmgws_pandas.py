@@ -16,7 +16,6 @@ from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from engines.spark.plans import PLANS
 from engines.spark.releases import installed
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
-from engines.spark.tws import KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,7 +53,6 @@ class SparkFmgwsPandas(GroupsEngine):
             Feature.TYPED: NATIVE,
             Feature.CONTAINERS: NATIVE,
             Feature.MISFITS: LATER,
-            **KEYS,
             Feature.NULL_KEYS: NO_NULLS,
         },
         plans,

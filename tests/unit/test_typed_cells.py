@@ -8,7 +8,7 @@ from conformance.plugins.registry import load_scenarios
 from engines.spark import typed_groups
 from engines.spark.cells import Guarded
 from engines.spark.tws_operator import variables
-from engines.spark.typed_cells import TYPED, columns, refusal, schemas
+from engines.spark.typed_cells import TYPED, columns, parts, refusal
 
 PAIR = Struct((("a", Int()), ("b", String())))
 
@@ -64,7 +64,8 @@ def test_a_type_has_a_schema(kind, schema):
 
 
 def test_a_map_has_a_schema_of_its_keys_and_one_of_its_values():
-    assert schemas(Map(String(), PAIR), Cell.MAP) == ("k string", "a int, b string")
+    assert parts(Map(String(), PAIR), Cell.MAP) == (String(), PAIR)
+    assert variables({"one": Typed()})["one", "by"].schemas == ("k string", "a int, b string")
 
 
 def test_a_struct_is_the_row_and_another_value_is_its_only_field():

@@ -9,7 +9,6 @@ from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.groups import TEXT_KEYS
 from engines.spark.plans import PLANS
 from engines.spark.releases import released
 from engines.spark.setting_plans import OF_TWS
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 
-TEXTS = unsupported(
-    "the adapter's pipe to the JVM carries JSON text alone, so Spark's encoders meet no other type (Spark 4.3.0)"
+BY_TYPE = unsupported(
+    "the adapter's pipe to the JVM carries a value by the type of its cell, so Spark meets none that does not fit (Spark 4.3.0)"
 )
 
 
@@ -30,11 +29,7 @@ class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     plans = {**PLANS, **OF_TWS}
-    capabilities = capabilities(
-        {**STATE, **dict.fromkeys((Feature.TYPED, Feature.CONTAINERS, Feature.MISFITS), TEXTS), **TEXT_KEYS},
-        plans,
-        SPARK_TWS_JVM,
-    )
+    capabilities = capabilities({**STATE, Feature.MISFITS: BY_TYPE}, plans, SPARK_TWS_JVM)
     classic = True
 
     def lacks(self) -> str:
