@@ -68,6 +68,13 @@ def _array_in_state(stream: DataFrame) -> DataFrame:
     )
 
 
+def _array_in_value_state(stream: DataFrame) -> DataFrame:
+    from engines.spark.refused_processor import KeepsAnArray
+
+    grouped = stream.groupBy("key")
+    return grouped.transformWithStateInPandas(KeepsAnArray(), "key string", "Append", "None")
+
+
 REFUSALS: Mapping[str, Refusal] = {
     "inner-join-update": Refusal("an inner join of two streams, in update mode", _inner, "update"),
     "inner-join-complete": Refusal("an inner join of two streams, in complete mode", _inner, "complete"),
@@ -85,6 +92,9 @@ REFUSALS: Mapping[str, Refusal] = {
     "session-window-update": Refusal("session_window() in update mode", _session, "update"),
     "event-time-no-watermark": Refusal("transformWithState by event time without a watermark", _processed("EventTime")),
     "array-in-state": Refusal("an array in the state of applyInPandasWithState", _array_in_state),
+    "array-in-value-state": Refusal(
+        "an array in a ValueState of transformWithStateInPandas, written and read", _array_in_value_state
+    ),
     "timer-without-time": Refusal("a timer in transformWithState without a time mode", _processed("None", times=True)),
     "state-in-hdfs-store": Refusal(
         "transformWithState in the HDFS-backed store",
