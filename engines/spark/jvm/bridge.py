@@ -26,7 +26,7 @@ PATIENCE = 60_000
 """How many ms one call of a program may take."""
 
 
-def typed(programs: Mapping[str, Program]) -> bool:
+def has_types(programs: Mapping[str, Program]) -> bool:
     """Whether a program has typed cells."""
     return any(program.types for program in programs.values())
 
@@ -49,7 +49,7 @@ def bridge(given: OperatorInput) -> Any:
 def _state(spark: SparkSession, programs: Mapping[str, Program]) -> Any:
     """What the one state of a key is: JSON text, or a row where there are typed cells."""
     jvm: Any = spark.sparkContext._jvm
-    if not typed(programs):
+    if not has_types(programs):
         return jvm.conformance.jvm.Crossing.ofText()
     row = jvm.org.apache.spark.sql.types.StructType.fromDDL(schema(programs))
     return jvm.conformance.jvm.Crossing(row, releases.row_encoder(jvm, row))
@@ -74,7 +74,7 @@ def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
     states = initial.sparkSession.createDataFrame(
         rows, f"program string, case string, key string, window long, state {ddl(state_type(programs))}"
     )
-    return states.select(_group(NONE), "state" if typed(programs) else "state.json")._jdf
+    return states.select(_group(NONE), "state" if has_types(programs) else "state.json")._jdf
 
 
 def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFrame:
