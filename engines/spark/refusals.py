@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+PATIENCE = 60
+"""How many seconds a query may take. One that does not end is refused, too."""
+
+
 @dataclass(frozen=True)
 class Refusal:
     """A query that may be refused: in words, as a function from a stream, and in an output mode."""
@@ -129,7 +133,8 @@ def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
     sink = output.writeStream.outputMode(refusal.mode).format("noop").trigger(availableNow=True)
     query = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
     try:
-        query.awaitTermination()
+        if not query.awaitTermination(PATIENCE):
+            raise TimeoutError(f"the query did not end within {PATIENCE} s")
     finally:
         query.stop()
 

@@ -37,10 +37,11 @@ final class Values {
       return found;
     }
     if (type instanceof ArrayType) {
+      // what GroupState holds before the call ends is what it was given (Spark 4.3.0)
+      Object[] elements = value instanceof Object[] ? (Object[]) value : elements((scala.collection.Seq) value);
       ArrayList found = new ArrayList();
-      scala.collection.Iterator elements = ((scala.collection.Seq) value).iterator();
-      while (elements.hasNext()) {
-        found.add(told(elements.next(), ((ArrayType) type).elementType()));
+      for (int i = 0; i < elements.length; i++) {
+        found.add(told(elements[i], ((ArrayType) type).elementType()));
       }
       return found;
     }
@@ -72,6 +73,15 @@ final class Values {
       return Long.valueOf(DateTimeUtils.fromJavaTimestamp((Timestamp) value));
     }
     return value instanceof Date ? (Object) Integer.valueOf(DateTimeUtils.fromJavaDate((Date) value)) : value;
+  }
+
+  private static Object[] elements(scala.collection.Seq found) {
+    Object[] elements = new Object[found.length()];
+    scala.collection.Iterator each = found.iterator();
+    for (int i = 0; i < elements.length; i++) {
+      elements[i] = each.next();
+    }
+    return elements;
   }
 
   /** The value that a program's process told of. */
