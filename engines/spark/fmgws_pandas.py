@@ -33,7 +33,7 @@ NO_CONTAINERS = unsupported(
 NO_NULLS = unsupported("pandas hands a null key over as NaN, NaT or None, whatever its type (Spark 4.3.0)")
 
 LOWER_CASED = Version("4.2")
-"""The first release that lower-cases the schema of the state."""
+"""From here on the schema of the state is lower-cased: seen in 4.2.1 and 4.3.0, and not in 4.0.5."""
 
 LATER = unsupported(
     "the state is encoded when the function has returned, and an error then ends the query (Spark 4.3.0)"
