@@ -3,8 +3,8 @@
     python -m benchmarks.known_changes [ID]... [--list]
 
 ``known_changes.toml`` has the changes. For each one, ``conformance run`` asks the engine in both releases about one scenario. The change is
-shown if its guarantee is violated in the bad release and not in the good one, under the perturbation or plan that it names, if any. Exit
-code 1 says that a change is not shown.
+shown if its guarantee is violated in the bad release and not in the good one, under the perturbation or plan that it names, if any; or if
+the bad release refuses its query and the good one accepts the query. Exit code 1 says that a change is not shown.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
+from conformance.model.engine import ACCEPTED
 from conformance.results.results import Results
 
 if sys.version_info >= (3, 11):
@@ -34,9 +35,10 @@ class Change:
         id: that of the ticket.
         engine: the engine, without a release.
         bad, good: the releases.
-        guarantee: "scenario/guarantee".
+        guarantee: "scenario/guarantee", or "scenario/" where a query tells the change.
         says: what changed, in a sentence.
         under: the perturbation or plan that shows the change; "" for any.
+        query: the query that the engine is asked about (``Questioned``); "" where a guarantee tells the change.
         cases: cases a guarantee.
     """
 
@@ -47,6 +49,7 @@ class Change:
     guarantee: str
     says: str
     under: str = ""
+    query: str = ""
     cases: int = 5
 
     @property
@@ -56,8 +59,8 @@ class Change:
     def command(self, out: str) -> list[str]:
         scenario, _ = self.guarantee.split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        rest = [f"--scenario={scenario}", f"--cases={self.cases}", "--seed=1", "--all-packs", f"--out={out}"]
-        return ["conformance", "run", *asked, *rest]
+        rest = [f"--scenario={scenario}", f"--cases={self.cases}", "--seed=1", f"--out={out}"]
+        return ["conformance", "run", *asked, *rest, "--budget=1m" if self.query else "--all-packs"]
 
 
 def changes() -> list[Change]:
@@ -66,7 +69,11 @@ def changes() -> list[Change]:
 
 
 def verdicts(change: Change, results: Results) -> list[str]:
-    """What the guarantee is in the bad release and in the good one: the worst of its cells."""
+    """What the guarantee is in the bad release and in the good one: the worst of its cells. A query is violated where it is refused."""
+    if change.query:
+        said = [results.environment[engine].answers.get(change.query, "") for engine in change.engines]
+        known = {"": Verdict.UNKNOWN, ACCEPTED: Verdict.HOLDS}
+        return [known.get(answer, Verdict.VIOLATED).value for answer in said]
     found = []
     for engine in change.engines:
         cells = [

@@ -27,7 +27,7 @@ from conformance.model.types import (
 )
 from conformance.model.values import Json
 
-TYPES: dict[str, Type] = {
+PLAIN: dict[str, Type] = {
     "boolean": Boolean(),
     "int": Int(),
     "long": Long(),
@@ -39,12 +39,19 @@ TYPES: dict[str, Type] = {
     "binary": Binary(),
     "date": Date(),
     "timestamp": Timestamp(),
+    "pair": Struct((("n", Int()), ("t", String()))),
+}
+"""Cell -> its type, without arrays and maps."""
+
+CONTAINERS: dict[str, Type] = {
     "array": Array(Int()),
     "map": Map(String(), Long()),
     "struct": Struct((("a", Int()), ("b", String()), ("c", Array(Double())))),
     "nested": Map(String(), Array(Struct((("n", Long()), ("at", Timestamp()))))),
 }
-"""Cell -> its type."""
+"""Cell -> its type, with arrays and maps."""
+
+TYPES = PLAIN | CONTAINERS
 
 
 def at(*fields: int) -> datetime:
@@ -105,6 +112,9 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "moment of 2038": ("timestamp", at(2038, 1, 19, 3, 14, 8)),
     "moment of 2300": ("timestamp", at(2300, 1, 1, 0, 0, 0, 1)),
     "last microsecond": ("timestamp", at(9999, 12, 31, 23, 59, 59, 999999)),
+    "pair": ("pair", (7, "x")),
+    "pair of nulls": ("pair", (None, None)),
+    "pair with a null": ("pair", (None, "")),
     "array": ("array", [3, 1, 2]),
     "empty array": ("array", []),
     "array with a null": ("array", [1, None, 3]),
@@ -142,6 +152,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "a timestamp with microseconds": ("microseconds", "microsecond before 1970"),
     "a timestamp before 1970": ("microsecond before 1970", "moment of 1900", "moment of 1582"),
     "a timestamp after 2262": ("moment of 2300", "last microsecond"),
+    "a flat struct": ("pair",),
+    "a flat struct with nulls": ("pair of nulls", "pair with a null"),
     "an array": ("array", "empty array"),
     "a map": ("map", "empty map"),
     "a struct": ("struct",),

@@ -14,9 +14,10 @@ from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support
 from conformance.model.lateness import LatenessProfile
 from conformance.model.plan import PlanTwin
-from conformance.model.program import FixedWindows, Program
+from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
+from conformance.model.types import has_container
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.TTL)
     if program.types:
         needs.add(Feature.TYPED)
+    if any(program.cells[name] is Cell.BAG or has_container(kind) for name, kind in program.types.items()):
+        needs.add(Feature.CONTAINERS)
     if program.keys:
         needs.add(Feature.TYPED_KEYS)
     if any(key.value is None for key in program.keys.values()):
@@ -201,7 +204,7 @@ class Engine(Protocol):
     capabilities say. ``close`` always ends the engine.
 
     ``evidence`` maps an unsupported feature to the engine's own answer to a request for it. The protocols below declare what an
-    engine can do beyond this: ``Released``, ``Resumable``, ``Configurable``, ``Sourced``. An engine implements a protocol by having
+    engine can do beyond this: ``Released``, ``Dated``, ``Resumable``, ``Configurable``, ``Sourced``. An engine implements a protocol by having
     all of its members; naming the protocol is not needed.
     """
 
@@ -252,6 +255,14 @@ class Released(Protocol):
         """A line that says that the installed release does not have the engine's API at all; "" where it has. ``lacks`` may be
         called before ``open``."""
         return ""
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """An engine whose capabilities differ between the releases of its framework."""
+
+    def date(self, versions: Iterable[Version]) -> None:
+        """Have the capabilities that all of these releases have. Without a call, they are those of the installed release."""
 
 
 @runtime_checkable

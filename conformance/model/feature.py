@@ -32,6 +32,7 @@ class Feature(Enum):
     SET = "set state"
     COMBINING = "combining state"
     TYPED = "typed state"
+    CONTAINERS = "arrays and maps as typed state"
     MISFITS = "an answer to a write that does not fit its type"
     TYPED_KEYS = "typed keys"
     NULL_KEYS = "a null as a key"

@@ -232,6 +232,12 @@ def changed(kind: Type, value: Any, change: Callable[[Type, Any], Any]) -> Any:
     return change(kind, within)
 
 
+def has_container(kind: Type) -> bool:
+    """Whether a type is an array or a map, or a struct with one in it."""
+    fields = [field for _, field in kind.fields] if isinstance(kind, Struct) else []
+    return isinstance(kind, Array | Map) or any(map(has_container, fields))
+
+
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 LONG = 200

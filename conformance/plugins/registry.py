@@ -10,7 +10,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from conformance.model.checker import Checker
-from conformance.model.engine import Engine, Family, Released, Resumable, Setting, bare
+from conformance.model.engine import Dated, Engine, Family, Released, Resumable, Setting, bare
 from conformance.model.export import Exportable
 from conformance.model.naming import unknown
 from conformance.model.release import Release
@@ -60,6 +60,8 @@ def load_engine(name: str) -> Engine:
         raise UnknownName(f"{bare(name)!r} cannot be resumed in another release: it keeps no checkpoint")
     if releases:
         engine.id = name
+        if isinstance(engine, Dated):
+            engine.date(Version(release.version) for release in releases)
         host = engine.capabilities.host or bare(name)
         versions = "+".join(release.version for release in releases)
         engine.capabilities = replace(engine.capabilities, host=f"{host}@{versions}")

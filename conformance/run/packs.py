@@ -19,7 +19,8 @@ from conformance.generation.goals import promised
 from conformance.generation.plans import given_out, plan_twins
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
-from conformance.model.engine import CannotRun, Capabilities, NotDriven
+from conformance.model.engine import CannotRun, Capabilities, NotDriven, program_needs
+from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Scenario, programs_of
@@ -92,13 +93,13 @@ def plans_given_out(seed: int) -> dict[str, list[str]]:
     return given_out({name: load_engine(name).capabilities.plans for name in engine_ids()}, seed)
 
 
-KINDS = {"plain": 0.7, "typed": 0.1, "misfits": 0.1, "keys": 0.1}
+KINDS = {"plain": 0.7, "typed": 0.05, "containers": 0.05, "misfits": 0.1, "keys": 0.1}
 """Kinds of programs -> the part of a slow engine's budget that is theirs."""
 
 
 def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[list[Case]]:
-    """Cases of each of KINDS. A typed value that an engine cannot encode may end a whole query, so typed programs, and misfits among
-    them, share no pack with others."""
+    """Cases of each of KINDS. A typed value that an engine cannot encode may end a whole query, so typed programs, and those with arrays,
+    maps or misfits among them, share no pack with others."""
     found: dict[str, list[Case]] = {kind: [] for kind in KINDS}
     for case in cases:
         found[_kind(programs[program_ref(case.scenario, case.program)])].append(case)
@@ -108,7 +109,11 @@ def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[lis
 def _kind(program: Program) -> str:
     if program.keys:
         return "keys"
-    return "misfits" if program.misfits else "typed" if program.types else "plain"
+    if program.misfits:
+        return "misfits"
+    if Feature.CONTAINERS in program_needs(program):
+        return "containers"
+    return "typed" if program.types else "plain"
 
 
 @dataclass

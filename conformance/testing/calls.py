@@ -15,7 +15,7 @@ from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Trace
-from conformance.model.types import Long, Refused, String, shown
+from conformance.model.types import Array, Long, Map, Refused, String, shown
 from conformance.model.values import Json
 from conformance.plugins.registry import load_engine
 
@@ -83,6 +83,12 @@ class OnTypedValue(OnValue):
     """A value in the engine's own state of whole numbers."""
 
     types = {"value": Long()}
+
+
+class OnContainers(OnValue):
+    """A value in the engine's own state of maps and arrays."""
+
+    types = {"value": Map(String(), Array(Long()))}
 
 
 class OnTypedKeys(Interpreter):

@@ -39,6 +39,7 @@ STATE = {
     Feature.COMBINING: NATIVE,
     Feature.EMISSIONS: NATIVE,
     Feature.TYPED: NATIVE,
+    Feature.CONTAINERS: NATIVE,
     Feature.MISFITS: unsupported("a coder fails when a bundle is committed, and ends the pipeline (Beam 2.77.0)"),
     Feature.TYPED_KEYS: NATIVE,
     Feature.NULL_KEYS: NATIVE,

@@ -31,6 +31,7 @@ FEATURES = {
                 Feature.NULL,
                 Feature.NULL_KEYS,
                 Feature.TYPED,
+                Feature.CONTAINERS,
                 Feature.MISFITS,
                 Feature.TYPED_KEYS,
                 Feature.EVENT_TIMERS,

@@ -122,8 +122,9 @@ class TypedWritesShare(TypedValue):
 @typed_bug("an empty typed cell gives the zero of its type")
 class EmptyCellIsZero(TypedValue):
     def get(self, *default: Any) -> Any:
-        if self._name not in self._cells and isinstance(self.type, types.Int):
-            return 0
+        zeros = {types.Int: 0, types.Array: []}
+        if self._name not in self._cells and type(self.type) in zeros:
+            return zeros[type(self.type)]
         return super().get(*default)
 
 

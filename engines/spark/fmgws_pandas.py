@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 from conformance.model.engine import Family
-from conformance.model.feature import Feature, unsupported
+from conformance.model.feature import NATIVE, Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from engines.spark.plans import PLANS
+from engines.spark.releases import installed
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
-from engines.spark.tws import KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,9 +25,15 @@ if TYPE_CHECKING:
 
 NO_INITIAL_STATE = unsupported("applyInPandasWithState takes no initial state (Spark 4.3.0)")
 
-NO_ARRAYS = unsupported("an array in the schema of the state ends the query with KeyError: 'elementType' (Spark 4.3.0)")
+NO_CONTAINERS = unsupported(
+    "PySpark lower-cases the schema of the state, so one with an array or a map ends the query with KeyError: 'elementType' or 'keyType' "
+    "(Spark 4.3.0)"
+)
 
 NO_NULLS = unsupported("pandas hands a null key over as NaN, NaT or None, whatever its type (Spark 4.3.0)")
+
+LOWER_CASED = Version("4.2")
+"""From here on the schema of the state is lower-cased: seen in 4.2.1 and 4.3.0, and not in 4.0.5."""
 
 LATER = unsupported(
     "the state is encoded when the function has returned, and an error then ends the query (Spark 4.3.0)"
@@ -40,15 +50,26 @@ class SparkFmgwsPandas(GroupsEngine):
         {
             **STATE,
             Feature.INITIAL_STATE: NO_INITIAL_STATE,
-            Feature.TYPED: NO_ARRAYS,
+            Feature.TYPED: NATIVE,
+            Feature.CONTAINERS: NATIVE,
             Feature.MISFITS: LATER,
-            **KEYS,
             Feature.NULL_KEYS: NO_NULLS,
         },
         plans,
         SPARK_PANDAS,
         largest_pack=1_200,
     )
+    asks = ("array-in-state",)
+
+    def __init__(self, variant: str = "") -> None:
+        super().__init__(variant)
+        self.date(installed())
+
+    def date(self, versions: Iterable[Version]) -> None:
+        containers = NATIVE if all(version < LOWER_CASED for version in versions) else NO_CONTAINERS
+        self.capabilities = replace(
+            self.capabilities, features={**self.capabilities.features, Feature.CONTAINERS: containers}
+        )
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.frames import state_function

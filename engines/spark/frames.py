@@ -41,6 +41,12 @@ def frames(outputs: Iterable[Out]) -> Iterator[Any]:
         yield pd.DataFrame(rows, columns=list(Out._fields)).astype(whole)
 
 
+def keeps_an_array(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
+    """A function for ``refusals``: puts out nothing, and keeps an array."""
+    group.update(([1],))
+    yield from frames(())
+
+
 def state_function(programs: Mapping[str, Program], failure: Failure | None, typed: Columns = NONE) -> Any:
     """The function for ``applyInPandasWithState``. Each task has a copy of it."""
     operator = GroupsOperator(programs, failure, task_attempt)

@@ -10,18 +10,12 @@ from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
+from engines.spark.tws import KEYS
 
-ONE_STATE = emulated("all cells as JSON in the one state of a key")
+ONE_STATE = emulated("all cells in the one state of a key: as JSON, and each typed cell as a column")
 
 TEXTS = unsupported(
     "the adapter keeps the one state of a key as JSON text, so the engine meets no other type (Spark 4.3.0)"
-)
-
-TEXT_KEYS = dict.fromkeys(
-    (Feature.TYPED_KEYS, Feature.NULL_KEYS),
-    unsupported(
-        "the adapter's pipe to the JVM groups by JSON text, so Spark's encoders meet no other key (Spark 4.3.0)"
-    ),
 )
 
 TIMERS = emulated("timers in the state, the key's one timeout armed for the earliest of them after every call")
@@ -31,9 +25,8 @@ STATE = {
     Feature.PROCESSING_TIMERS: TIMERS,
     Feature.INITIAL_STATE: NATIVE,
     Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
-    Feature.TYPED: TEXTS,
-    Feature.MISFITS: TEXTS,
-    **TEXT_KEYS,
+    **dict.fromkeys((Feature.TYPED, Feature.CONTAINERS, Feature.MISFITS), TEXTS),
+    **KEYS,
     **dict.fromkeys((Feature.VALUE, Feature.NULL, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
 }
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+PATIENCE = 60
+"""How many seconds a query may take. One that does not end is refused, too."""
+
+
 @dataclass(frozen=True)
 class Refusal:
     """A query that may be refused: in words, as a function from a stream, and in an output mode."""
@@ -60,6 +64,21 @@ def _processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], Dat
     return query
 
 
+def _array_in_state(stream: DataFrame) -> DataFrame:
+    from engines.spark.frames import keeps_an_array
+
+    return stream.groupBy("key").applyInPandasWithState(
+        keeps_an_array, "key string", "v array<int>", "append", "NoTimeout"
+    )
+
+
+def _array_in_value_state(stream: DataFrame) -> DataFrame:
+    from engines.spark.refused_processor import KeepsAnArray
+
+    grouped = stream.groupBy("key")
+    return grouped.transformWithStateInPandas(KeepsAnArray(), "key string", "Append", "None")
+
+
 REFUSALS: Mapping[str, Refusal] = {
     "inner-join-update": Refusal("an inner join of two streams, in update mode", _inner, "update"),
     "inner-join-complete": Refusal("an inner join of two streams, in complete mode", _inner, "complete"),
@@ -76,6 +95,10 @@ REFUSALS: Mapping[str, Refusal] = {
     "watermark-nested": Refusal("withWatermark() on a field of a struct", _nested),
     "session-window-update": Refusal("session_window() in update mode", _session, "update"),
     "event-time-no-watermark": Refusal("transformWithState by event time without a watermark", _processed("EventTime")),
+    "array-in-state": Refusal("an array in the state of applyInPandasWithState", _array_in_state),
+    "array-in-value-state": Refusal(
+        "an array in a ValueState of transformWithStateInPandas, written and read", _array_in_value_state
+    ),
     "timer-without-time": Refusal("a timer in transformWithState without a time mode", _processed("None", times=True)),
     "state-in-hdfs-store": Refusal(
         "transformWithState in the HDFS-backed store",
@@ -110,7 +133,8 @@ def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
     sink = output.writeStream.outputMode(refusal.mode).format("noop").trigger(availableNow=True)
     query = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
     try:
-        query.awaitTermination()
+        if not query.awaitTermination(PATIENCE):
+            raise TimeoutError(f"the query did not end within {PATIENCE} s")
     finally:
         query.stop()
 

@@ -1,4 +1,4 @@
-"""A processor for ``refusals``. Imported where Spark's Python workers run, and in releases that have transformWithState alone."""
+"""Processors for ``refusals``. Imported where Spark's Python workers run, and in releases that have transformWithState alone."""
 
 from __future__ import annotations
 
@@ -22,5 +22,19 @@ class SetsATimer(StatefulProcessor):
         if self._times:
             self._handle.registerTimer(1_000_000)
         yield Row(key=key[0])
+
+    def close(self) -> None: ...
+
+
+class KeepsAnArray(StatefulProcessor):
+    """Writes an array into a ValueState, reads it, and puts out nothing. Its frames are pandas'."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("v", "v array<int>")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        self._state.update(([1],))
+        self._state.get()
+        yield from ()
 
     def close(self) -> None: ...

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from packaging.version import Version
 
 FOREIGN = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
 """Environment variables that would lead a release of Spark to what another installation has."""
+
+
+def installed() -> list[Version]:
+    """The version of PySpark that is installed, none where there is none. PySpark is not imported."""
+    try:
+        return [Version(version("pyspark"))]
+    except PackageNotFoundError:
+        return []
 
 
 def released() -> tuple[int, int]:

@@ -35,6 +35,7 @@ STATE = {
     Feature.COMBINING: emulated("sum in a ValueState"),
     Feature.INSPECTION: NATIVE,
     Feature.TYPED: NATIVE,
+    Feature.CONTAINERS: NATIVE,
     **KEYS,
     Feature.MISFITS: unsupported(
         "a decimal of too many digits ends the server of the state, so each later call, and the query, fails (Spark 4.3.0)"

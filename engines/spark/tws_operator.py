@@ -11,20 +11,22 @@ from typing import Any, NamedTuple
 from conformance.model.keys import seen
 from conformance.model.program import NO_TIME, Cell, Program, State, Timer
 from conformance.model.schedule import Event
+from conformance.model.types import Type
 from conformance.model.values import digest
 from engines.spark.cells import CELLS, Guarded, Map, NamedTimers
 from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
-from engines.spark.typed_cells import TYPED, schemas
+from engines.spark.typed_cells import TYPED, columns, parts
 
 
 class Variable(NamedTuple):
-    """A state variable: its name, whether it is a "value", a "list" or a "map", its TTL in ms of processing time, 0 where it has none, and
-    its schemas, which are those of JSON text where its cell has no type."""
+    """A state variable: its name, whether it is a "value", a "list" or a "map", its TTL in ms of processing time, 0 where it has none, its
+    schemas, which are those of JSON text where its cell has no type, and the type of each schema where the cell has one."""
 
     name: str
     kind: str
     ttl: int
     schemas: tuple[str, ...]
+    types: tuple[Type, ...] = ()
 
 
 KINDS = {Cell.BAG: "list", Cell.MAP: "map", Cell.SET: "map"}
@@ -46,9 +48,10 @@ def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable
         for cell, declared in [*program.cells.items(), *([("", Cell.MAP)] if program.timers else [])]:
             kind, ttl = KINDS.get(declared, "value"), program.ttl.get(cell, 0)
             of_type = cell in program.types
-            asked = schemas(program.types[cell], declared) if of_type else TEXTS[kind]
+            types = parts(program.types[cell], declared) if of_type else ()
+            asked = tuple(map(columns, types, "kv" if kind == "map" else "v")) if of_type else TEXTS[kind]
             typed = f"{digest(asked)}_" if of_type else ""
-            found[name, cell] = Variable(f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}", kind, ttl, asked)
+            found[name, cell] = Variable(f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}", kind, ttl, asked, types)
             used[kind, ttl, typed] += 1
     return found
 

@@ -30,6 +30,8 @@ class SparkTwsPandas(SparkEngine):
     plans = {**PLANS, **OF_TWS, **OF_PYTHON}
     capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
 
+    asks = ("array-in-value-state",)
+
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.operator import OUTPUT
         from engines.spark.pandas_processor import PandasProcessor

@@ -36,12 +36,12 @@ def columns(kind: Type, name: str = "v") -> str:
     return f"{name} {ddl(kind)}"
 
 
-def schemas(kind: Type, cell: Cell) -> tuple[str, ...]:
-    """The schemas that a variable of this kind of cell is declared with."""
+def parts(kind: Type, cell: Cell) -> tuple[Type, ...]:
+    """The types that a variable of this kind of cell is declared with: those of a map's keys and values, or the type itself."""
     if cell is Cell.MAP:
         assert isinstance(kind, Map)
-        return columns(kind.key, "k"), columns(kind.value)
-    return (columns(kind),)
+        return kind.key, kind.value
+    return (kind,)
 
 
 def refusal(fault: EngineFault) -> Refused:

@@ -50,8 +50,8 @@ def test_the_adapter_is_certified(spark, name):
     allowed = (
         *LACKED_BY_GROUPS,
         f"{Feature.TYPED.value}: ",
+        f"{Feature.CONTAINERS.value}: ",
         f"{Feature.MISFITS.value}: ",
-        f"{Feature.TYPED_KEYS.value}: ",
         f"{Feature.NULL_KEYS.value}: ",
         *([NO_EVENT_TIME] if name.endswith(":processing-time") else []),
     )

@@ -128,6 +128,7 @@ def test_the_toy_passes():
         "initial state",
         "inspection",
         "typed state",
+        "arrays and maps",
         "misfits",
         "typed keys",
         "null keys",

@@ -46,7 +46,8 @@ def test_answers_are_kept_in_results():
 
 
 def test_every_query_is_asked_of_an_engine():
-    engines = [load_engine("spark-tws"), *(load_engine(f"spark-native:{name}") for name in QUERIES)]
+    apis = ("spark-tws", "spark-tws-pandas", "spark-fmgws-pandas")
+    engines = [load_engine(name) for name in (*apis, *(f"spark-native:{name}" for name in QUERIES))]
     assert all(isinstance(engine, Questioned) for engine in engines)
     assert {name for engine in engines for name in engine.questions} == set(REFUSALS)
 

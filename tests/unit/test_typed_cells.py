@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from conformance.model import Cell, EngineFault, Program
+from conformance.model import Cell, EngineFault, Feature, Program
 from conformance.model.types import Array, Decimal, Int, Long, Map, Refused, String, Struct, Timestamp
-from conformance.plugins.registry import load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
 from engines.spark import typed_groups
 from engines.spark.cells import Guarded
 from engines.spark.tws_operator import variables
-from engines.spark.typed_cells import TYPED, columns, refusal, schemas
+from engines.spark.typed_cells import TYPED, columns, parts, refusal
 
 PAIR = Struct((("a", Int()), ("b", String())))
 
@@ -67,7 +67,8 @@ def test_a_type_has_a_schema(kind, schema):
 
 
 def test_a_map_has_a_schema_of_its_keys_and_one_of_its_values():
-    assert schemas(Map(String(), PAIR), Cell.MAP) == ("k string", "a int, b string")
+    assert parts(Map(String(), PAIR), Cell.MAP) == (String(), PAIR)
+    assert variables({"one": Typed()})["one", "by"].schemas == ("k string", "a int, b string")
 
 
 def test_a_struct_is_the_row_and_another_value_is_its_only_field():
@@ -129,6 +130,15 @@ def test_typed_cells_are_columns_of_the_one_state():
     assert (cells["pair"].get(), cells["many"].get(), cells["by"].items()) == ((1, None), [2], [("k", None)])
     cells["pair"].clear()
     assert (cells["pair"].get("nothing"), there) == ("nothing", ["many", "by"])
+
+
+def test_arrays_in_the_one_state_are_for_releases_that_keep_the_case_of_its_schema():
+    def takes(name):
+        return load_engine(name).capabilities.features[Feature.CONTAINERS].how == "native"
+
+    assert takes("spark-fmgws-pandas@3.5.9")
+    assert not takes("spark-fmgws-pandas@4.3.0")
+    assert not takes("spark-fmgws-pandas@4.0.5+4.3.0")
 
 
 def test_no_program_of_a_scenario_has_two_cells_in_one_column():

@@ -18,6 +18,7 @@ TRIALS: tuple[Trial, ...] = (
     elements.exceptions_over_bundles(),
     elements.bundles(),
     elements.typed(),
+    elements.containers(),
     elements.misfits(),
     elements.typed_keys(),
     elements.null_keys(),

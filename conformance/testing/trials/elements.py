@@ -48,6 +48,16 @@ def typed() -> Trial:
     )
 
 
+def containers() -> Trial:
+    read: Calls = [["value", "get"]]
+    written: list[Calls] = [[*read, ["value", "set", value], *read] for value in ({"a": [1, 2**40], "b": []}, {})]
+    return Trial(
+        "arrays and maps",
+        {"a map of arrays in typed state": case_of("containers", SEVERAL, *([("a", calls)] for calls in written))},
+        "keep a typed cell in the engine's own state of its type",
+    )
+
+
 KEY_MEND = "group by the engine's own key of the type, and hand the program the key that the engine hands over"
 
 

@@ -18,6 +18,7 @@ KIT = "adapter-kit"
 _PROGRAMS: dict[str, Program] = {
     "value": calls.OnValue(),
     "typed": calls.OnTypedValue(),
+    "containers": calls.OnContainers(),
     "misfits": calls.OnMisfits(),
     "typed-keys": calls.OnTypedKeys(),
     "null-keys": calls.OnNullKeys(),

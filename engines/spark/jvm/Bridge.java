@@ -50,15 +50,21 @@ public final class Bridge implements java.io.Serializable {
   final String output;
   final long patience;
   final transient Encoder encoder;
+  final transient Encoder keys;
   transient StructType outputType;
 
-  /** `output` is the schema of output rows, as JSON, and `encoder` theirs. `patience` is how many ms a call may take. */
-  public Bridge(String job, String python, byte[] code, String output, Encoder encoder, long patience) {
+  /**
+   * `output` is the schema of output rows, as JSON, and `encoder` theirs. `keys` is the encoder of the grouping key, which is JSON text, or
+   * a row where there are typed keys. `patience` is how many ms a call may take.
+   */
+  public Bridge(
+      String job, String python, byte[] code, String output, Encoder encoder, Encoder keys, long patience) {
     this.job = job;
     this.python = python;
     this.code = code;
     this.output = output;
     this.encoder = encoder;
+    this.keys = keys;
     this.patience = patience;
   }
 
@@ -139,7 +145,7 @@ public final class Bridge implements java.io.Serializable {
     TaskContext task = TaskContext.get();
     request.put("job", job);
     request.put("kind", kind);
-    request.put("key", key);
+    request.put("key", key instanceof Row ? Values.told(key, ((Row) key).schema()) : key);
     request.put("task", Long.valueOf(task.taskAttemptId()));
     request.put("partition", Integer.valueOf(task.partitionId()));
     request.put("attempt", Integer.valueOf(task.attemptNumber()));
@@ -171,7 +177,8 @@ public final class Bridge implements java.io.Serializable {
   }
 
   private static String caseOf(Object key) throws IOException {
-    return "[case " + ((Map) JSON.readValue((String) key, Map.class)).get("case") + "] ";
+    Object named = key instanceof Row ? ((Row) key).get(1) : ((Map) JSON.readValue((String) key, Map.class)).get("case");
+    return "[case " + named + "] ";
   }
 
   private static Map performed(List asked, Operations operations) {
@@ -287,13 +294,13 @@ public final class Bridge implements java.io.Serializable {
 
   static final class First implements MapFunction {
     public Object call(Object row) {
-      return ((Row) row).getString(0);
+      return ((Row) row).get(0);
     }
   }
 
-  /** Rows grouped by their first column, a text. */
-  static KeyValueGroupedDataset grouped(Dataset rows) {
-    return rows.groupByKey((MapFunction) new First(), Encoders.STRING());
+  /** Rows grouped by their first column. */
+  KeyValueGroupedDataset grouped(Dataset rows) {
+    return rows.groupByKey((MapFunction) new First(), keys);
   }
 
   static GroupStateTimeout timeout(String name) {
@@ -303,7 +310,7 @@ public final class Bridge implements java.io.Serializable {
   }
 
   /** Groups and the texts that they start with as their state. */
-  static KeyValueGroupedDataset states(Dataset initial) {
+  KeyValueGroupedDataset states(Dataset initial) {
     return grouped(initial).mapValues((MapFunction) new Second(), Encoders.STRING());
   }
 

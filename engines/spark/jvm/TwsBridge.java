@@ -2,9 +2,11 @@ package conformance.jvm;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
@@ -18,6 +20,7 @@ import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -27,18 +30,25 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
   final List names;
   final List kinds;
   final List ttls;
+  final List schemas;
   final String timeMode;
   transient HashMap variables;
+  transient HashMap crossings;
 
   /**
-   * `names`, `kinds` and `ttls` declare the state variables: a kind is value, list or map; a TTL is ms of processing time, 0 for none.
+   * `names`, `kinds`, `ttls` and `schemas` declare the state variables: a kind is value, list or map; a TTL is ms of processing time, 0 for
+   * none; schemas are those of a map's keys and values, or of the only kind of row, and none where the variable keeps JSON text.
    * `timeMode` is EventTime or ProcessingTime.
    */
-  public TwsBridge(Bridge bridge, List names, List kinds, List ttls, String timeMode) {
+  public TwsBridge(Bridge bridge, List names, List kinds, List ttls, List schemas, String timeMode) {
     this.bridge = bridge;
     this.names = new ArrayList(names);
     this.kinds = new ArrayList(kinds);
     this.ttls = new ArrayList(ttls);
+    this.schemas = new ArrayList();
+    for (int i = 0; i < schemas.size(); i++) {
+      this.schemas.add(new ArrayList((List) schemas.get(i)));
+    }
     this.timeMode = timeMode;
   }
 
@@ -58,16 +68,42 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
 
   public void init(OutputMode mode, TimeMode time) {
     variables = new HashMap();
+    crossings = new HashMap();
     StatefulProcessorHandle handle = getHandle();
     for (int i = 0; i < names.size(); i++) {
       String name = (String) names.get(i);
+      List declared = (List) schemas.get(i);
+      Crossing first = new Crossing(declared.isEmpty() ? null : (String) declared.get(0));
+      Crossing last = new Crossing(declared.isEmpty() ? null : (String) declared.get(declared.size() - 1));
+      crossings.put(name, new Crossing[] {first, last});
       if (kinds.get(i).equals("list")) {
-        variables.put(name, handle.getListState(name, Encoders.STRING(), ttl(i)));
+        variables.put(name, handle.getListState(name, first.encoder(), ttl(i)));
       } else if (kinds.get(i).equals("map")) {
-        variables.put(name, handle.getMapState(name, Encoders.STRING(), Encoders.STRING(), ttl(i)));
+        variables.put(name, handle.getMapState(name, first.encoder(), last.encoder(), ttl(i)));
       } else {
-        variables.put(name, handle.getValueState(name, Encoders.STRING(), ttl(i)));
+        variables.put(name, handle.getValueState(name, first.encoder(), ttl(i)));
       }
+    }
+  }
+
+  /** The rows of a state variable on their way to the program's process and back: rows of a schema, or JSON text where that is null. */
+  static final class Crossing {
+    final StructType schema;
+
+    Crossing(String schema) {
+      this.schema = schema == null ? null : StructType.fromDDL(schema);
+    }
+
+    Encoder encoder() {
+      return schema == null ? Encoders.STRING() : Encoders.row(schema);
+    }
+
+    Object made(Object told) {
+      return schema == null ? ((List) told).get(0) : Values.made(told, schema);
+    }
+
+    Object told(Object value) {
+      return schema == null ? Collections.singletonList(value) : Values.told(value, schema);
     }
   }
 
@@ -75,10 +111,12 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
   static final class OnHandle implements Bridge.Operations {
     final StatefulProcessorHandle handle;
     final HashMap variables;
+    final HashMap crossings;
 
-    OnHandle(StatefulProcessorHandle handle, HashMap variables) {
+    OnHandle(StatefulProcessorHandle handle, HashMap variables, HashMap crossings) {
       this.handle = handle;
       this.variables = variables;
+      this.crossings = crossings;
     }
 
     public Object perform(String target, String method, List arguments) {
@@ -91,48 +129,54 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
         return null;
       }
       Object variable = variables.get(target);
+      Crossing[] crossing = (Crossing[]) crossings.get(target);
       if (variable instanceof ValueState) {
-        return value((ValueState) variable, method, arguments);
+        return value((ValueState) variable, crossing[0], method, arguments);
       }
       return variable instanceof ListState
-          ? list((ListState) variable, method, arguments)
-          : map((MapState) variable, method, arguments);
+          ? list((ListState) variable, crossing[0], method, arguments)
+          : map((MapState) variable, crossing[0], crossing[1], method, arguments);
     }
 
-    static Object value(ValueState state, String method, List arguments) {
+    static Object value(ValueState state, Crossing rows, String method, List arguments) {
       if (method.equals("get")) {
-        return state.exists() ? state.get() : null;
+        return state.exists() ? rows.told(state.get()) : null;
       }
       if (method.equals("update")) {
-        state.update(arguments.get(0));
+        state.update(rows.made(arguments.get(0)));
       } else {
         state.clear();
       }
       return null;
     }
 
-    static Object list(ListState state, String method, List arguments) {
+    static Object list(ListState state, Crossing rows, String method, List arguments) {
       if (method.equals("get")) {
         ArrayList found = new ArrayList();
         scala.collection.Iterator values = state.get();
         while (values.hasNext()) {
-          found.add(values.next());
+          found.add(rows.told(values.next()));
         }
         return found;
       }
       if (method.equals("appendValue")) {
-        state.appendValue(arguments.get(0));
+        state.appendValue(rows.made(arguments.get(0)));
       } else if (method.equals("put")) {
-        state.put(((List) arguments.get(0)).toArray());
+        Object[] made = ((List) arguments.get(0)).toArray();
+        for (int i = 0; i < made.length; i++) {
+          made[i] = rows.made(made[i]);
+        }
+        state.put(made);
       } else {
         state.clear();
       }
       return null;
     }
 
-    static Object map(MapState state, String method, List arguments) {
+    static Object map(MapState state, Crossing keys, Crossing values, String method, List arguments) {
       if (method.equals("getValue")) {
-        return state.containsKey(arguments.get(0)) ? state.getValue(arguments.get(0)) : null;
+        Object key = keys.made(arguments.get(0));
+        return state.containsKey(key) ? values.told(state.getValue(key)) : null;
       }
       if (method.equals("iterator")) {
         ArrayList found = new ArrayList();
@@ -140,16 +184,16 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
         while (entries.hasNext()) {
           Tuple2 entry = (Tuple2) entries.next();
           ArrayList pair = new ArrayList();
-          pair.add(entry._1());
-          pair.add(entry._2());
+          pair.add(keys.told(entry._1()));
+          pair.add(values.told(entry._2()));
           found.add(pair);
         }
         return found;
       }
       if (method.equals("updateValue")) {
-        state.updateValue(arguments.get(0), arguments.get(1));
+        state.updateValue(keys.made(arguments.get(0)), values.made(arguments.get(1)));
       } else if (method.equals("removeKey")) {
-        state.removeKey(arguments.get(0));
+        state.removeKey(keys.made(arguments.get(0)));
       } else {
         state.clear();
       }
@@ -159,7 +203,7 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
 
   private scala.collection.Iterator call(Object key, HashMap request) {
     try {
-      List out = bridge.call("tws", key, request, new OnHandle(getHandle(), variables));
+      List out = bridge.call("tws", key, request, new OnHandle(getHandle(), variables, crossings));
       return CollectionConverters.asScala(out.iterator());
     } catch (RuntimeException error) {
       throw error;
@@ -198,16 +242,16 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
   /** `initial` is what keys start with, or null. */
   public static Dataset transformWithState(Dataset rows, TwsBridge processor, Dataset initial) {
     if (initial != null) {
-      return Bridge.grouped(rows)
+      return processor.bridge.grouped(rows)
           .transformWithState(
               (StatefulProcessorWithInitialState) processor,
               processor.time(),
               OutputMode.Append(),
-              Bridge.grouped(initial),
+              processor.bridge.grouped(initial),
               processor.bridge.encoder,
               initial.encoder());
     }
-    return Bridge.grouped(rows)
+    return processor.bridge.grouped(rows)
         .transformWithState(
             (StatefulProcessor) processor, processor.time(), OutputMode.Append(), processor.bridge.encoder);
   }

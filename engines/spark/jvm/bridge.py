@@ -13,42 +13,47 @@ from typing import TYPE_CHECKING, Any
 from conformance.model.program import Program
 from engines.spark import releases
 from engines.spark.groups_operator import initial_state
-from engines.spark.operator import GROUP, OUTPUT, Failure, OperatorInput
+from engines.spark.operator import GROUP, OUTPUT, OperatorInput
 from engines.spark.tws_operator import variables
+from engines.spark.typed_keys import NONE, Columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 PATIENCE = 60_000
 """How many ms one call of a program may take."""
 
 
-def bridge(spark: SparkSession, programs: Mapping[str, Program], failure: Failure | None) -> Any:
-    """A Bridge that runs these programs."""
+def bridge(given: OperatorInput) -> Any:
+    """A Bridge that runs the programs of this input."""
     from pyspark import cloudpickle
 
-    code = cloudpickle.dumps((dict(programs), failure))
+    spark = given.stream.sparkSession
+    code = cloudpickle.dumps((dict(given.programs), given.failure, dict(given.typed)))
     schema = spark.createDataFrame([], OUTPUT).schema.json()  # 3.5.9 has no StructType.fromDDL
     jvm: Any = spark.sparkContext._jvm
     rows = releases.row_encoder(jvm, jvm.org.apache.spark.sql.types.DataType.fromJson(schema))
-    return jvm.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, rows, PATIENCE)
+    keys = jvm.org.apache.spark.sql.Encoders.STRING()
+    if given.typed:
+        keys = releases.row_encoder(jvm, grouped(given, given.stream).schema().fields()[0].dataType())
+    return jvm.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, rows, keys, PATIENCE)
 
 
-def _group(f: Any) -> Any:
-    return f.to_json(f.struct(*GROUP)).alias("group")
-
-
-def grouped(stream: DataFrame) -> Any:
-    """The stream as the bridge takes it: first the grouping key as JSON text, which sorts as the key does."""
+def _group(typed: Columns) -> Any:
+    """The grouping key: JSON text, which sorts as the key does, or a struct where there are typed keys."""
     from pyspark.sql import functions as f
 
-    return stream.select(_group(f), "step", "id", "value", "event_time", "partition")._jdf
+    key = f.struct(*GROUP, *typed)
+    return (key if typed else f.to_json(key)).alias("group")
+
+
+def grouped(given: OperatorInput, rows: DataFrame) -> Any:
+    """Rows of the stream, or of initial state, as the bridge takes them: first the grouping key."""
+    return rows.select(_group(given.typed), "step", "id", "value", "event_time", "partition")._jdf
 
 
 def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
     """The group and the state of each row of initial state."""
-    from pyspark.sql import functions as f
-
     rows = [
         (*key, initial_state(programs[key[0]], key[2], row))
         for row in initial.collect()
@@ -57,7 +62,7 @@ def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
     states = initial.sparkSession.createDataFrame(
         rows, "program string, case string, key string, window long, state string"
     )
-    return states.select(_group(f), "state")._jdf
+    return states.select(_group(NONE), "state")._jdf
 
 
 def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFrame:
@@ -66,7 +71,7 @@ def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFr
 
     spark = given.stream.sparkSession
     states = given.initial and _states(given.initial, given.programs)
-    made = getattr(bridge(spark, given.programs, given.failure), method)(grouped(given.stream), timeout, states)
+    made = getattr(bridge(given), method)(grouped(given, given.stream), timeout, states)
     return DataFrame(made, spark)
 
 
@@ -79,8 +84,9 @@ def transform_with_state(given: OperatorInput, time_mode: str) -> DataFrame:
     names = [variable.name for variable in declared]
     kinds = [variable.kind for variable in declared]
     ttls = [variable.ttl for variable in declared]
+    schemas = [list(variable.schemas) if variable.types else [] for variable in declared]
     jvm: Any = spark.sparkContext._jvm
     tws = jvm.conformance.jvm.TwsBridge
-    processor = tws(bridge(spark, given.programs, given.failure), names, kinds, ttls, time_mode)
-    initial = given.initial and grouped(given.initial)
-    return DataFrame(tws.transformWithState(grouped(given.stream), processor, initial), spark)
+    processor = tws(bridge(given), names, kinds, ttls, schemas, time_mode)
+    initial = given.initial and grouped(given, given.initial)
+    return DataFrame(tws.transformWithState(grouped(given, given.stream), processor, initial), spark)

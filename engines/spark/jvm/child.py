@@ -17,9 +17,13 @@ import traceback
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
+from conformance.model.types import String, Struct
 from engines.spark.groups_operator import GroupsOperator
-from engines.spark.operator import NO_EMISSION, In, Out, nonce
-from engines.spark.tws_operator import TwsOperator
+from engines.spark.jvm.crossing import back, there
+from engines.spark.operator import GROUP, NO_EMISSION, In, Key, Out, nonce
+from engines.spark.tws_operator import TwsOperator, variables
+from engines.spark.tws_operator import Variable as Declared
+from engines.spark.typed_keys import NONE, Columns, taken
 
 KEPT = 8
 """How many jobs' programs are kept. Some jobs run side by side; none returns once it has ended."""
@@ -53,37 +57,44 @@ class Pipe:
         return answer["result"]
 
 
-class Variable:
-    """A state variable behind the pipe, with the methods of PySpark's; texts travel bare, PySpark's are tuples of one."""
+TEXT = Struct((("text", String()),))
+"""A row of JSON text."""
 
-    def __init__(self, pipe: Pipe, name: str) -> None:
-        self._pipe, self._name = pipe, name
+
+class Variable:
+    """A state variable behind the pipe, with the methods of PySpark's, which give and get rows."""
+
+    def __init__(self, pipe: Pipe, declared: Declared) -> None:
+        self._pipe, self._name, self._many = pipe, declared.name, declared.kind == "list"
+        rows = [kind if isinstance(kind, Struct) else Struct((("v", kind),)) for kind in declared.types]
+        self._types = rows or [TEXT for _ in declared.schemas]
 
     def __getattr__(self, method: str) -> Any:
         def call(*arguments: Any) -> Any:
-            result = self._pipe.ask(self._name, method, *map(_bare, arguments))
+            told = [
+                [there(kind, each) for each in row] if isinstance(row, list) else there(kind, row)
+                for kind, row in zip(self._types, arguments, strict=False)
+            ]
+            result = self._pipe.ask(self._name, method, *told)
+            *_, kind = self._types
             if method == "iterator":
-                return iter([((key,), (value,)) for key, value in result])
-            if isinstance(result, list):
-                return iter([(text,) for text in result])
-            return result if result is None else (result,)
+                return iter([(back(self._types[0], key), back(kind, value)) for key, value in result])
+            if method == "get" and self._many:
+                return iter([back(kind, row) for row in result])
+            return back(kind, result)
 
         return call
-
-
-def _bare(argument: Any) -> Any:
-    """The text of a tuple of one, or the texts of a list of such."""
-    return [text for (text,) in argument] if isinstance(argument, list) else argument[0]
 
 
 class Handle:
     """A StatefulProcessorHandle behind the pipe. The JVM declares the variables itself."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: Pipe, declared: Iterable[Declared]) -> None:
         self._pipe = pipe
+        self._declared = {variable.name: variable for variable in declared}
 
     def getValueState(self, name: str, *declared: object) -> Variable:
-        return Variable(self._pipe, name)
+        return Variable(self._pipe, self._declared[name])
 
     getListState = getMapState = getValueState
 
@@ -138,11 +149,11 @@ class Server:
         self._jobs: dict[str, Any] = {}
         self._task: tuple[str, int] | None = None
         self._operator: Any = None
+        self._typed: Columns = NONE
 
     def serve(self, request: dict[str, Any]) -> list[Out]:
-        named = json.loads(request["key"])
-        key = named["program"], named["case"], named["key"], named["window"]
         operator = self._operator_of(request)
+        key = self._key(request["key"])
         if request["kind"] == "tws" and "time" in request:
             return list(operator.on_timer(key, request["time"], request["now"]))
         rows = [In(*row) for row in request["rows"]]
@@ -155,17 +166,28 @@ class Server:
         outputs = list(operator.on_call(key, rows, Group(self._pipe, request)))
         return outputs if request["kind"] == "groups" else [_one(outputs)]
 
+    def _key(self, told: Any) -> Key:
+        """A grouping key: JSON text, or a row with the columns of typed keys."""
+        if isinstance(told, str):
+            named = json.loads(told)
+            return named["program"], named["case"], named["key"], named["window"]
+        plain, values = told[: len(GROUP)], told[len(GROUP) :]
+        typed = [back(kind, value) for kind, value in zip(self._typed.values(), values, strict=True)]
+        return taken((*plain, *typed), self._typed)
+
     def _operator_of(self, request: dict[str, Any]) -> Any:
         """The operator of the task that asks. Each attempt has its own, which knows what the attempt has written."""
         task = request["job"], request["task"]
         if task != self._task:
-            programs, failure = self._programs(request["job"])
+            programs, failure, self._typed = self._programs(request["job"])
 
             def attempt() -> tuple[int, int]:
                 return request["partition"], request["attempt"]
 
             if request["kind"] == "tws":
-                self._operator = TwsOperator(programs, failure, Handle(self._pipe), attempt)
+                self._operator = TwsOperator(
+                    programs, failure, Handle(self._pipe, variables(programs).values()), attempt
+                )
             else:
                 self._operator = GroupsOperator(programs, failure, attempt)
             self._task = task

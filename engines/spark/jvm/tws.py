@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
-from conformance.model.feature import Feature, unsupported
+from conformance.model.feature import Feature, limited, unsupported
 from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.groups import TEXT_KEYS
 from engines.spark.plans import PLANS
 from engines.spark.releases import released
 from engines.spark.setting_plans import OF_TWS
@@ -21,18 +20,22 @@ if TYPE_CHECKING:
     from engines.spark.operator import OperatorInput
 
 
-TEXTS = unsupported(
-    "the adapter's pipe to the JVM carries JSON text alone, so Spark's encoders meet no other type (Spark 4.3.0)"
-)
+ACROSS_THE_PIPE = {
+    Feature.TYPED: limited(
+        "a typed value crosses a pipe to the program, which has a copy: what it changes in place is no object of Spark's"
+    ),
+    Feature.MISFITS: unsupported(
+        "the adapter's pipe to the JVM carries a value by the type of its cell, so Spark meets none that does not fit (Spark 4.3.0)"
+    ),
+}
+"""What the program's own process makes of typed state."""
 
 
 class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     plans = {**PLANS, **OF_TWS}
-    capabilities = capabilities(
-        {**STATE, Feature.TYPED: TEXTS, Feature.MISFITS: TEXTS, **TEXT_KEYS}, plans, SPARK_TWS_JVM
-    )
+    capabilities = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_TWS_JVM)
     classic = True
 
     def lacks(self) -> str:

@@ -38,6 +38,7 @@ CAPABILITIES = Capabilities(
         Feature.TTL: unsupported("toy 0.1 has no clock"),
         Feature.INSPECTION: unsupported("toy 0.1 shows nobody its state"),
         Feature.TYPED: unsupported("toy 0.1 keeps JSON alone"),
+        Feature.CONTAINERS: unsupported("toy 0.1 keeps JSON alone"),
         Feature.TYPED_KEYS: unsupported("toy 0.1 has texts as keys"),
         Feature.NULL_KEYS: unsupported("toy 0.1 has texts as keys"),
         Feature.MISFITS: unsupported("toy 0.1 keeps JSON alone"),
