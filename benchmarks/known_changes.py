@@ -2,9 +2,9 @@
 
     python -m benchmarks.known_changes [ID]... [--list]
 
-``known_changes.toml`` has the changes. For each one, ``conformance run`` asks the engine in both releases about one scenario. The change is
-shown if its guarantee is violated in the bad release and not in the good one, under the perturbation or plan that it names, if any. Exit
-code 1 says that a change is not shown.
+``known_changes.toml`` has the changes. For each one, ``conformance run`` asks the engine in both releases about one scenario. A change of a
+guarantee is shown if the guarantee is violated in the bad release and not in the good one, under the perturbation or plan that the change
+names, if any. A change of a question is shown if the two releases answer it differently. Exit code 1 says that a change is not shown.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ else:
     import tomli as tomllib
 
 
+UNASKED = Verdict.UNKNOWN.value
+
+
 @dataclass(frozen=True)
 class Change:
     """A change between two releases.
@@ -34,8 +37,9 @@ class Change:
         id: that of the ticket.
         engine: the engine, without a release.
         bad, good: the releases.
-        guarantee: "scenario/guarantee".
         says: what changed, in a sentence.
+        guarantee: "scenario/guarantee", or "" where a question shows the change.
+        question: "scenario/question": a query that a release may refuse, and the scenario of the run that asks it.
         under: the perturbation or plan that shows the change; "" for any.
         cases: cases a guarantee.
     """
@@ -44,8 +48,9 @@ class Change:
     engine: str
     bad: str
     good: str
-    guarantee: str
     says: str
+    guarantee: str = ""
+    question: str = ""
     under: str = ""
     cases: int = 5
 
@@ -54,15 +59,15 @@ class Change:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
     def command(self, out: str) -> list[str]:
-        scenario, _ = self.guarantee.split("/")
+        scenario, _ = (self.guarantee or self.question).split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        rest = [f"--scenario={scenario}", f"--cases={self.cases}", "--seed=1", "--all-packs", f"--out={out}"]
-        return ["conformance", "run", *asked, *rest]
+        run = ["--quick"] if self.question else [f"--cases={self.cases}", "--all-packs"]
+        return ["conformance", "run", *asked, f"--scenario={scenario}", *run, "--seed=1", f"--out={out}"]
 
 
 def changes() -> list[Change]:
-    told = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return [Change(**change) for change in told["change"]]
+    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return [Change(**change) for change in listed["change"]]
 
 
 def verdicts(change: Change, results: Results) -> list[str]:
@@ -79,6 +84,22 @@ def verdicts(change: Change, results: Results) -> list[str]:
         worst = (Verdict.VIOLATED, Verdict.ERROR, Verdict.HOLDS, Verdict.UNKNOWN)
         found.append(next((verdict for verdict in worst if verdict in there), Verdict.UNKNOWN).value)
     return found
+
+
+def answers(change: Change, results: Results) -> list[str]:
+    """What the bad release and the good one say to the question; "unknown" where one was not asked."""
+    _, question = change.question.split("/")
+    asked = (results.environment.get(engine) for engine in change.engines)
+    return [record.answers.get(question, UNASKED) if record else UNASKED for record in asked]
+
+
+def told(change: Change, results: Results) -> tuple[str, str, bool]:
+    """What the bad release and the good one gave, and whether that shows the change."""
+    if change.question:
+        bad, good = answers(change, results)
+        return bad, good, bad != good and UNASKED not in (bad, good)
+    bad, good = verdicts(change, results)
+    return bad, good, (bad, good) == (Verdict.VIOLATED.value, Verdict.HOLDS.value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,8 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "conformance.cli", *change.command(folder)[1:]], check=True)
-            bad, good = verdicts(change, Results.read(Path(folder) / "results.json"))
-        shown = bad == Verdict.VIOLATED.value and good == Verdict.HOLDS.value
+            bad, good, shown = told(change, Results.read(Path(folder) / "results.json"))
         missed += not shown
         print(f"{change.id}: {bad} in {change.bad}, {good} in {change.good}: {'shown' if shown else 'NOT SHOWN'}")
     return 1 if missed else 0
