@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
+from conformance.model.plan import PREFIX
+from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 
 if sys.version_info >= (3, 11):
@@ -58,10 +60,16 @@ class Change:
     def engines(self) -> tuple[str, str]:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
+    @property
+    def in_each_run(self) -> bool:
+        """Whether the change is under a plan that each run of the engine asks."""
+        plans = load_engine(self.engine).capabilities.plans
+        return self.under in {f"{PREFIX}{plan.id}" for plan in plans if plan.always}
+
     def command(self, out: str) -> list[str]:
         scenario, _ = (self.guarantee or self.question).split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        run = ["--quick"] if self.question else [f"--cases={self.cases}", "--all-packs"]
+        run = ["--quick"] if self.question else [f"--cases={self.cases}", *["--all-packs"] * (not self.in_each_run)]
         return ["conformance", "run", *asked, f"--scenario={scenario}", *run, "--seed=1", f"--out={out}"]
 
 

@@ -196,9 +196,12 @@ class Job:
 
     def _query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
-        one_partition = self.plan.evaluations == 1
-        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged, one_partition, self.typed))
-        stream = rows.withWatermark("event_time", f"{self.delay} milliseconds")
+        delay = f"{self.delay} milliseconds"
+        if self.plan.tagged:
+            stream = self._layout.read_tagged(self.spark, self.folder, delay)
+        else:
+            rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
+            stream = self.plan.early(rows).withWatermark("event_time", delay)
         given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial(), self.typed)
         return self.plan.behind(self.apply(given))
 

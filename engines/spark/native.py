@@ -139,7 +139,7 @@ QUERIES = {
         Lateness.NEVER,
         mode="update",
         plans=BY_TAG,
-        asks=("count-append", "watermark-nested"),
+        asks=("count-append", "sink-unread", "watermark-nested"),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator(
@@ -175,7 +175,7 @@ QUERIES = {
         ),
         session_window,
         Lateness.WINDOW_EXPIRED,
-        plans=OF_SESSIONS,
+        plans={**OF_SESSIONS, **BY_TURNS},
         ordered=False,
         asks=("session-window-update",),
     ),

@@ -28,18 +28,20 @@ WITHOUT_TIME = SparkPlan(
     always=True,
 )
 
+ONE = "one.withWatermark('event_time', delay)"
+
 BY_TAG = {
     "tagged-by-turns": SparkPlan(
-        "grouped by a literal tag of two streams that are empty by turns",
-        "operator(one.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))…), grouped by tag, too",
+        "grouped by a literal tag of two streams, the second of which is empty by turns",
+        f"operator({ONE}.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))), grouped by tag, too",
         behind=tags_checked,
-        layout=Layout(sources=2, fed=True),
+        layout=Layout(sources=2, fed=True, steady=True),
         tagged=True,
         always=True,
     ),
     "tagged-later": SparkPlan(
         "grouped by a tag of two streams, the second of which has no rows before a restart, and may have no tag",
-        "operator(one.withColumn('tag', not null).union(two.withColumn('tag', nullable))…), grouped by tag, too # restarted",
+        f"operator({ONE}.withColumn('tag', not null).union(two.withColumn('tag', nullable))), grouped by tag, too # restarted",
         behind=tags_checked,
         layout=Layout(sources=2, later=True),
         tagged=True,

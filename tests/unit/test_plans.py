@@ -202,6 +202,17 @@ def test_sources_that_are_empty_by_turns(written, tmp_path):
     assert ("input", 2) not in written
 
 
+def test_a_steady_source_has_all_heartbeats(written, tmp_path):
+    layout = Layout(sources=2, fed=True, steady=True)
+    for number in (0, 1):
+        layout.write(tmp_path, number, MicroBatch(1, False, T), [HEARTBEAT])
+    assert written == {("input", 0): [HEARTBEAT], ("input", 1): [HEARTBEAT]}
+    second = [row for row in ROWS if part_of(row, 2)]
+    layout.write(tmp_path, 2, MicroBatch(1, True, T), [*second, HEARTBEAT])
+    assert written["input", 2] == [HEARTBEAT]
+    assert written["input-2", 2] == second
+
+
 def test_a_source_without_rows_before_a_restart(written, tmp_path):
     layout = Layout(sources=2, later=True)
     layout.write(tmp_path, 0, MicroBatch(1, True, T, query=0), [*ROWS, HEARTBEAT])
