@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engines.spark.layouts import TAG_OF_A_KEY, Layout
@@ -27,6 +28,26 @@ WITHOUT_TIME = SparkPlan(
     behind=lambda frame: frame.drop("event_time"),
     always=True,
 )
+
+_BATCH = SparkPlan(
+    "a batch query on all rows so far, for each micro-batch",
+    "operator(spark.read.parquet(files so far)) # what is new in it, or all of it in complete mode",
+    batch=True,
+)
+
+BATCH = {"batch": _BATCH}
+"""Of operators that drop no late row."""
+
+BATCH_ON_TIME = {"batch": replace(_BATCH, on_time=True)}
+
+BATCH_ENDED = {
+    "batch": replace(
+        _BATCH,
+        text="operator(spark.read.parquet(files so far)).where('end <= watermark') # what is new in it",
+        on_time=True,
+    )
+}
+"""Of operators that put out what has ended."""
 
 ONE = "one.withWatermark('event_time', delay)"
 
