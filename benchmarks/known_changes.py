@@ -2,9 +2,9 @@
 
     python -m benchmarks.known_changes [ID]... [--list]
 
-``known_changes.toml`` has the changes. For each one, ``conformance run`` asks the engine in both releases about one scenario. The change is
-shown if its guarantee is violated in the bad release and not in the good one, under the perturbation or plan that it names, if any; or if
-the bad release refuses its query and the good one accepts the query. Exit code 1 says that a change is not shown.
+``known_changes.toml`` has the changes. For each one, ``conformance run`` asks the engine in both releases about one scenario. A change of a
+guarantee is shown if the guarantee is violated in the bad release and not in the good one, under the perturbation or plan that the change
+names, if any. A change of a question is shown if the two releases answer it differently. Exit code 1 says that a change is not shown.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
-from conformance.model.engine import ACCEPTED
+from conformance.model.plan import PREFIX
+from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+UNASKED = Verdict.UNKNOWN.value
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,10 @@ class Change:
         id: that of the ticket.
         engine: the engine, without a release.
         bad, good: the releases.
-        guarantee: "scenario/guarantee", or "scenario/" where a query tells the change.
         says: what changed, in a sentence.
+        guarantee: "scenario/guarantee", or "" where a question shows the change.
+        question: "scenario/question": a query that a release may refuse, and the scenario of the run that asks it.
         under: the perturbation or plan that shows the change; "" for any.
-        query: the query that the engine is asked about (``Questioned``); "" where a guarantee tells the change.
         cases: cases a guarantee.
     """
 
@@ -46,34 +50,36 @@ class Change:
     engine: str
     bad: str
     good: str
-    guarantee: str
     says: str
+    guarantee: str = ""
+    question: str = ""
     under: str = ""
-    query: str = ""
     cases: int = 5
 
     @property
     def engines(self) -> tuple[str, str]:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
+    @property
+    def in_each_run(self) -> bool:
+        """Whether the change is under a plan that each run of the engine asks."""
+        plans = load_engine(self.engine).capabilities.plans
+        return self.under in {f"{PREFIX}{plan.id}" for plan in plans if plan.always}
+
     def command(self, out: str) -> list[str]:
-        scenario, _ = self.guarantee.split("/")
+        scenario, _ = (self.guarantee or self.question).split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        rest = [f"--scenario={scenario}", f"--cases={self.cases}", "--seed=1", f"--out={out}"]
-        return ["conformance", "run", *asked, *rest, "--budget=1m" if self.query else "--all-packs"]
+        run = ["--quick"] if self.question else [f"--cases={self.cases}", *["--all-packs"] * (not self.in_each_run)]
+        return ["conformance", "run", *asked, f"--scenario={scenario}", *run, "--seed=1", f"--out={out}"]
 
 
 def changes() -> list[Change]:
-    told = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return [Change(**change) for change in told["change"]]
+    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return [Change(**change) for change in listed["change"]]
 
 
 def verdicts(change: Change, results: Results) -> list[str]:
-    """What the guarantee is in the bad release and in the good one: the worst of its cells. A query is violated where it is refused."""
-    if change.query:
-        said = [results.environment[engine].answers.get(change.query, "") for engine in change.engines]
-        known = {"": Verdict.UNKNOWN, ACCEPTED: Verdict.HOLDS}
-        return [known.get(answer, Verdict.VIOLATED).value for answer in said]
+    """What the guarantee is in the bad release and in the good one: the worst of its cells."""
     found = []
     for engine in change.engines:
         cells = [
@@ -86,6 +92,22 @@ def verdicts(change: Change, results: Results) -> list[str]:
         worst = (Verdict.VIOLATED, Verdict.ERROR, Verdict.HOLDS, Verdict.UNKNOWN)
         found.append(next((verdict for verdict in worst if verdict in there), Verdict.UNKNOWN).value)
     return found
+
+
+def answers(change: Change, results: Results) -> list[str]:
+    """What the bad release and the good one say to the question; "unknown" where one was not asked."""
+    _, question = change.question.split("/")
+    asked = (results.environment.get(engine) for engine in change.engines)
+    return [record.answers.get(question, UNASKED) if record else UNASKED for record in asked]
+
+
+def told(change: Change, results: Results) -> tuple[str, str, bool]:
+    """What the bad release and the good one gave, and whether that shows the change."""
+    if change.question:
+        bad, good = answers(change, results)
+        return bad, good, bad != good and UNASKED not in (bad, good)
+    bad, good = verdicts(change, results)
+    return bad, good, (bad, good) == (Verdict.VIOLATED.value, Verdict.HOLDS.value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,8 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "conformance.cli", *change.command(folder)[1:]], check=True)
-            bad, good = verdicts(change, Results.read(Path(folder) / "results.json"))
-        shown = bad == Verdict.VIOLATED.value and good == Verdict.HOLDS.value
+            bad, good, shown = told(change, Results.read(Path(folder) / "results.json"))
         missed += not shown
         print(f"{change.id}: {bad} in {change.bad}, {good} in {change.good}: {'shown' if shown else 'NOT SHOWN'}")
     return 1 if missed else 0

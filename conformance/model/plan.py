@@ -35,6 +35,7 @@ class PlanTwin:
         restarts: whether the job is restarted, too, after its first bundle.
         scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases with at most one
             element of a key in a bundle.
+        on_time: whether it has twins only of cases whose elements are all on time.
         always: whether each run asks it. A run of an engine with many plans has a choice of the others.
     """
 
@@ -45,6 +46,7 @@ class PlanTwin:
     restarts: bool = False
     always: bool = False
     scrambles: bool = False
+    on_time: bool = False
 
     @cached_property
     def perturbation(self) -> Perturbation:
@@ -59,7 +61,8 @@ class PlanTwin:
 
 
 def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | None:
-    if schedule.plan or (plan.scrambles and _crowded(schedule)):
+    late = plan.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
+    if schedule.plan or late or (plan.scrambles and _crowded(schedule)):
         return None
     changed = timeline_changes.restart(schedule, random) if plan.restarts else schedule
     return renumbered([Plan(0, plan.id), *changed.steps])

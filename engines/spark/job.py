@@ -121,7 +121,7 @@ class Job:
             lambda number: layout.without_data(self.batches, number),
             self.plan.evaluations,
         )
-        traces, counts = _collect(self.pack, self.batches, self.rows, self.progress, self._stored())
+        traces, counts = traces_of(self.pack, self.batches, self.rows, self.progress, self._stored())
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
 
@@ -148,7 +148,7 @@ class Job:
         if step is None:
             return None
         path = self.folder / "initial" / "rows.parquet"
-        rows = _rows(self.pack, step, self.programs, self.typed)
+        rows = event_rows(self.pack, step, self.programs, self.typed)
         if not rows:
             return None
         if not path.exists():
@@ -191,14 +191,17 @@ class Job:
             return
         batch = self.batches[number]
         if query is None or batch.query == query:
-            events = _rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
+            events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
             self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay), self.typed)
 
     def _query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
-        one_partition = self.plan.evaluations == 1
-        rows = self.plan.early(self._layout.read(self.spark, self.folder, self.plan.tagged, one_partition, self.typed))
-        stream = rows.withWatermark("event_time", f"{self.delay} milliseconds")
+        delay = f"{self.delay} milliseconds"
+        if self.plan.tagged:
+            stream = self._layout.read_tagged(self.spark, self.folder, delay)
+        else:
+            rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
+            stream = self.plan.early(rows).withWatermark("event_time", delay)
         given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial(), self.typed)
         return self.plan.behind(self.apply(given))
 
@@ -213,7 +216,7 @@ class QueryFailed(RuntimeError):
     """The engine refused the query of a plan, or the query failed. The plain query is not meant: it must not fail."""
 
 
-def _rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: typed_keys.Columns) -> list[Row]:
+def event_rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: typed_keys.Columns) -> list[Row]:
     """The rows of a bundle, or of initial state."""
     rows = []
     for case, event in pack.bundle(step):
@@ -229,7 +232,7 @@ def _rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: typed_k
     return rows
 
 
-def _collect(
+def traces_of(
     pack: Pack,
     batches: list[MicroBatch],
     rows: Mapping[int, Iterable[Any]],

@@ -39,6 +39,7 @@ class Layout:
         settles_without_data: a micro-batch that only lets an advance act has no rows: it is the engine's own empty one.
         later: the second source has no files before the first restart.
         idle: the second source never has files.
+        steady: heartbeats are in the first source alone, which so is never empty.
     """
 
     files: int = 1
@@ -47,6 +48,7 @@ class Layout:
     settles_without_data: bool = False
     later: bool = False
     idle: bool = False
+    steady: bool = False
 
     @property
     def plain(self) -> bool:
@@ -70,7 +72,7 @@ class Layout:
         second = not self.idle and (not self.later or batch.query > 0)
         mine = [row for row in rows if second and part_of(row, 2)]
         first = [row for row in rows if row not in mine]
-        if self.fed and len(first) == 1 and (mine or number % 2):
+        if self.fed and not self.steady and len(first) == 1 and (mine or number % 2):
             # The heartbeat alone is left: it takes turns, so that the first source is empty, too.
             first, mine = [], rows
         if first:
@@ -82,13 +84,24 @@ class Layout:
         self,
         spark: SparkSession,
         folder: Path,
-        tagged: bool,
         in_one_partition: bool = True,
         typed: Columns = NONE,
     ) -> DataFrame:
-        """The stream of rows, without a watermark, with these columns of typed keys. ``tagged`` adds a column ``tag``, a literal for each source. The column
-        ``partition`` is the input partition that a row was read in, so that rows of a step in several partitions are seen; it is 0 where
-        the rows of different keys may be in different ones."""
+        """The stream of rows, without a watermark, with these columns of typed keys. The column ``partition`` is the input partition
+        that a row was read in, so that rows of a step in several partitions are seen; it is 0 where the rows of different keys may be
+        in different ones."""
+        first, *rest = self._streams(spark, folder, in_one_partition, typed)
+        return first.union(rest[0]) if rest else first
+
+    def read_tagged(self, spark: SparkSession, folder: Path, delay: str) -> DataFrame:
+        """The stream of rows with a column ``tag``, which tells the two sources apart. The first source alone has a watermark, and the
+        tags come behind it: the optimizer takes no literal past a watermark, and leaves no source out that has one (Spark 3.5.0)."""
+        one, two = self._streams(spark, folder, False, NONE)
+        one = one.withWatermark("event_time", delay)
+        return one.withColumn("tag", self._tag(0)).union(two.withColumn("tag", self._tag(1)))
+
+    def _streams(self, spark: SparkSession, folder: Path, in_one_partition: bool, typed: Columns) -> list[DataFrame]:
+        """A stream for each source."""
         from pyspark.sql.functions import lit, spark_partition_id
 
         streams = []
@@ -97,9 +110,9 @@ class Layout:
             path.mkdir(exist_ok=True)
             ddl = driving.DDL + schema(typed)
             stream = spark.readStream.schema(ddl).option("maxFilesPerTrigger", self.files).parquet(str(path))
-            stream = stream.withColumn("partition", spark_partition_id() if self.plain and in_one_partition else lit(0))
-            streams.append(stream.withColumn("tag", self._tag(number)) if tagged else stream)
-        return streams[0] if self.sources == 1 else streams[0].union(streams[1])
+            partition = spark_partition_id() if self.plain and in_one_partition else lit(0)
+            streams.append(stream.withColumn("partition", partition))
+        return streams
 
     def _tag(self, number: int) -> Column:
         """The tag of a source's rows: a literal. If the second source comes later, the first one also has rows of keys that are then

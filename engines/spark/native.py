@@ -20,8 +20,9 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack
 from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.native import FORGETS_SILENTLY, NO_TIMERS
-from engines.spark import native_state
+from engines.spark import batch_plan, native_state
 from engines.spark.base import DRIVEN, SparkEngine
+from engines.spark.batch_plan import end_of_session, end_of_window
 from engines.spark.native_operators import (
     count,
     drop_duplicates,
@@ -33,7 +34,7 @@ from engines.spark.native_operators import (
     sliding_window,
     window,
 )
-from engines.spark.native_plans import BY_TAG, WITHOUT_TIME
+from engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
 from engines.spark.plans import PLANS, SparkPlan, not_restarted, twins
 from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
 
@@ -72,6 +73,7 @@ class NativeQuery:
         delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
         ordered: whether a key's output of one micro-batch has an order that a restart keeps. Otherwise no plan restarts.
         sides: how often the operator reads the stream.
+        ends: the time (ms, in SQL) at which an output row of a batch query can no longer change, where that is when it comes out.
         asks: the queries (of ``refusals``) that its engine is asked about.
         plans: the plans of this query beside those of every Spark engine.
     """
@@ -85,6 +87,7 @@ class NativeQuery:
     asks: tuple[str, ...] = ()
     ordered: bool = True
     sides: int = 1
+    ends: Callable[[Program], str] | None = None
 
     @property
     def stored(self) -> Mapping[str, SparkPlan]:
@@ -138,8 +141,8 @@ QUERIES = {
         count,
         Lateness.NEVER,
         mode="update",
-        plans=BY_TAG,
-        asks=("count-append", "watermark-nested"),
+        plans=BY_TAG | BATCH,
+        asks=("count-append", "sink-unread", "watermark-nested"),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator(
@@ -147,7 +150,7 @@ QUERIES = {
         ),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
-        plans={"project-time-away": WITHOUT_TIME},
+        plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
         asks=("duplicates-complete",),
     ),
     "drop-duplicates-for-good": NativeQuery(
@@ -159,7 +162,7 @@ QUERIES = {
         ),
         drop_duplicates_for_good,
         Lateness.AT_OR_BEHIND,
-        plans={"project-time-away": WITHOUT_TIME},
+        plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
     ),
     "drop-duplicates-within-watermark": NativeQuery(
         NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY, also=DEDUP),
@@ -175,22 +178,25 @@ QUERIES = {
         ),
         session_window,
         Lateness.WINDOW_EXPIRED,
-        plans=OF_SESSIONS,
+        plans={**OF_SESSIONS, **BY_TURNS, **BATCH_ENDED},
         ordered=False,
+        ends=end_of_session,
         asks=("session-window-update",),
     ),
     "window": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode", also=WINDOWS),
         window,
         Lateness.WINDOW_EXPIRED,
-        plans=BY_TURNS,
+        plans=BY_TURNS | BATCH_ENDED,
         ordered=False,
+        ends=end_of_window,
     ),
     "window-update": NativeQuery(
         NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode", also=WINDOWS),
         window,
         Lateness.WINDOW_EXPIRED,
         mode="update",
+        plans=BATCH_ON_TIME,
         ordered=False,
     ),
     "count-complete": NativeQuery(
@@ -198,7 +204,7 @@ QUERIES = {
         count,
         Lateness.NEVER,
         mode="complete",
-        plans=BY_TURNS,
+        plans=BY_TURNS | BATCH,
         ordered=False,
     ),
     "window-complete": NativeQuery(
@@ -208,25 +214,30 @@ QUERIES = {
         window,
         Lateness.NEVER,
         mode="complete",
+        plans=BATCH,
         ordered=False,
     ),
     "sliding-window": NativeQuery(
         NativeOperator("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
         sliding_window,
         Lateness.WINDOW_EXPIRED,
+        plans=BATCH_ENDED,
         ordered=False,
+        ends=end_of_window,
     ),
     "drop-duplicates-then-window": NativeQuery(
         NativeOperator("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
+        plans=BATCH_ENDED,
         ordered=False,
+        ends=end_of_window,
     ),
     "inner-join": NativeQuery(
         NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition", also=JOIN),
         partial(join, how="inner"),
         Lateness.AT_OR_BEHIND,
-        plans=OF_JOINS,
+        plans={**OF_JOINS, **BATCH_ON_TIME},
         asks=("inner-join-update", "inner-join-complete"),
         sides=2,
     ),
@@ -313,8 +324,11 @@ class SparkNative(SparkEngine):
 
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
-        """The state of an operator of Spark's own is in no variable of a program."""
+        """The state of an operator of Spark's own is in no variable of a program. A batch query has none."""
         with super()._job(pack, programs, folder) as job:
+            if job.plan.batch:
+                ends = self._query.ends(self._program(programs)) if self._query.ends else ""
+                job.rest = partial(batch_plan.run, job, ends)  # type: ignore[method-assign]
             read = partial(native_state.read, job.spark, folder / "checkpoint", pack, programs)
             job._stored = read  # type: ignore[method-assign]
             yield job

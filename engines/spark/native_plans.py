@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engines.spark.layouts import TAG_OF_A_KEY, Layout
@@ -28,18 +29,40 @@ WITHOUT_TIME = SparkPlan(
     always=True,
 )
 
+_BATCH = SparkPlan(
+    "a batch query on all rows so far, for each micro-batch",
+    "operator(spark.read.parquet(files so far)) # what is new in it, or all of it in complete mode",
+    batch=True,
+)
+
+BATCH = {"batch": _BATCH}
+"""Of operators that drop no late row."""
+
+BATCH_ON_TIME = {"batch": replace(_BATCH, on_time=True)}
+
+BATCH_ENDED = {
+    "batch": replace(
+        _BATCH,
+        text="operator(spark.read.parquet(files so far)).where('end <= watermark') # what is new in it",
+        on_time=True,
+    )
+}
+"""Of operators that put out what has ended."""
+
+ONE = "one.withWatermark('event_time', delay)"
+
 BY_TAG = {
     "tagged-by-turns": SparkPlan(
-        "grouped by a literal tag of two streams that are empty by turns",
-        "operator(one.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))…), grouped by tag, too",
+        "grouped by a literal tag of two streams, the second of which is empty by turns",
+        f"operator({ONE}.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))), grouped by tag, too",
         behind=tags_checked,
-        layout=Layout(sources=2, fed=True),
+        layout=Layout(sources=2, fed=True, steady=True),
         tagged=True,
         always=True,
     ),
     "tagged-later": SparkPlan(
         "grouped by a tag of two streams, the second of which has no rows before a restart, and may have no tag",
-        "operator(one.withColumn('tag', not null).union(two.withColumn('tag', nullable))…), grouped by tag, too # restarted",
+        f"operator({ONE}.withColumn('tag', not null).union(two.withColumn('tag', nullable))), grouped by tag, too # restarted",
         behind=tags_checked,
         layout=Layout(sources=2, later=True),
         tagged=True,

@@ -38,7 +38,8 @@ class SparkPlan:
         evaluations: how often a row is read.
         tagged: the rows of each source have a literal of their own in the column ``tag``.
         settings: of the session.
-        restarts, always: as ``PlanTwin`` says.
+        batch: there is no stream: batch queries answer, see ``batch_plan``.
+        restarts, on_time, always: as ``PlanTwin`` says.
     """
 
     title: str = ""
@@ -51,7 +52,9 @@ class SparkPlan:
     tagged: bool = False
     evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
+    batch: bool = False
     restarts: bool = False
+    on_time: bool = False
     always: bool = False
 
 
@@ -65,7 +68,8 @@ PLAIN_TEXT = "operator(rows.withWatermark('event_time', delay))"
 def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
     """The plans as the capabilities list them."""
     return tuple(
-        PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, plan.restarts, plan.always) for name, plan in plans.items()
+        PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, plan.restarts, plan.always, on_time=plan.on_time)
+        for name, plan in plans.items()
     )
 
 

@@ -23,12 +23,14 @@ PATIENCE = 60
 
 @dataclass(frozen=True)
 class Refusal:
-    """A query that may be refused: in words, as a function from a stream, and in an output mode."""
+    """A query that may be refused: in words, as a function from a stream, and in an output mode. ``each`` is called with each
+    micro-batch."""
 
     words: str
     query: Callable[[DataFrame], DataFrame]
     mode: str = "append"
     settings: Mapping[str, str] | None = None
+    each: Callable[[DataFrame, int], None] | None = None
 
 
 def _late(stream: DataFrame) -> DataFrame:
@@ -53,6 +55,14 @@ def _session(stream: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     return _late(stream).groupBy(f.session_window("event_time", "5 seconds"), "key").count()
+
+
+def _counts(stream: DataFrame) -> DataFrame:
+    return stream.groupBy("key").count()
+
+
+def _unread(frame: DataFrame, batch: int) -> None:
+    """A function of ``foreachBatch`` that reads no row."""
 
 
 def _processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], DataFrame]:
@@ -83,8 +93,9 @@ REFUSALS: Mapping[str, Refusal] = {
     "inner-join-update": Refusal("an inner join of two streams, in update mode", _inner, "update"),
     "inner-join-complete": Refusal("an inner join of two streams, in complete mode", _inner, "complete"),
     "outer-join-no-watermark": Refusal("a left outer join of two streams without a watermark", _outer),
-    "count-append": Refusal(
-        "groupBy().count() without a watermark, in append mode", lambda s: s.groupBy("key").count()
+    "count-append": Refusal("groupBy().count() without a watermark, in append mode", _counts),
+    "sink-unread": Refusal(
+        "foreachBatch that reads no row of groupBy().count(), in update mode", _counts, "update", each=_unread
     ),
     "duplicates-no-watermark": Refusal(
         "dropDuplicatesWithinWatermark() without a watermark", lambda s: s.dropDuplicatesWithinWatermark(["key"])
@@ -130,7 +141,8 @@ def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
     driving.write_rows(folder / "input" / "0.parquet", [("", "", "a", 0, 0, "e1", "null", 1_000)])
     stream = spark.readStream.schema(driving.DDL).parquet(str(folder / "input"))
     output = refusal.query(stream)
-    sink = output.writeStream.outputMode(refusal.mode).format("noop").trigger(availableNow=True)
+    sink = output.writeStream.outputMode(refusal.mode).trigger(availableNow=True)
+    sink = sink.foreachBatch(refusal.each) if refusal.each else sink.format("noop")
     query = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
     try:
         if not query.awaitTermination(PATIENCE):

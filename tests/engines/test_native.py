@@ -10,7 +10,7 @@ from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, Partitions, Restart, renumbered
+from conformance.model.schedule import Advance, Deliver, Event, Partitions, Plan, Restart, renumbered
 from conformance.plugins.registry import load_engine
 from engines.beam import native as beam_native
 from engines.spark import native as spark_native
@@ -100,6 +100,24 @@ def test_the_state_of_an_operator_is_read_until_it_is_dropped(native, variant, p
 
     assert "".join(left(3)) == stored
     assert left(100_000) == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "plan"),
+    [
+        ("count", "tagged-later"),
+        ("count-complete", "tagged-by-turns"),
+        ("window", "tagged-by-turns"),
+        *((variant, "batch") for variant in ("count", "count-complete", "window", "drop-duplicates", "inner-join")),
+    ],
+)
+def test_a_plan_of_an_operator_answers_as_the_plain_query_does(native, variant, plan):
+    engine = native(f"spark-native:{variant}")
+    restart = [Restart()] * ("later" in plan)
+    steps = [0, [("e1", "a", 1), ("e2", "b", 2)], [("r3", "a", 3)], 20_000, *restart, [("e4", "b", 20_001)], 100_000]
+    plain = came_out(engine, *steps)
+    assert plain
+    assert came_out(engine, Plan(0, plan), *steps) == [(step + 1, key, value) for step, key, value in plain]
 
 
 @pytest.mark.parametrize("name", ["spark-native:count", "beam-native:count"])

@@ -1,9 +1,11 @@
 """Plan twins: which an engine is given, how they are judged, stored and named."""
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +30,8 @@ from conformance.results.store import Store
 from conformance.run.packs import Processes, choice_of, run_pack
 from conformance.run.selftest import judged
 from engines.beam.plans import PLANS as BEAM_PLANS
+from engines.spark import batch_plan, driving
+from engines.spark.batch_plan import new
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
 from engines.spark.native import QUERIES
@@ -72,6 +76,12 @@ def test_a_plan_that_scrambles_bundles_has_no_twin_of_a_case_whose_order_counts(
     plan = PlanTwin("x", "another", scrambles=True).perturbation
     assert plan.twin(DRAWN, 0)
     assert plan.twin(CROWDED, 0) is None
+
+
+def test_a_plan_for_elements_on_time_has_no_twin_of_a_case_with_a_late_one():
+    plan = PlanTwin("x", "another", on_time=True).perturbation
+    assert plan.twin(DRAWN, 0) is None
+    assert plan.twin(CROWDED, 0)
 
 
 def test_plans_come_before_everything_else():
@@ -142,7 +152,9 @@ def test_the_reference_answers_alike_whatever_the_plan():
     assert [cell.verdict for cell in twins_on("reference")] == [Verdict.HOLDS]
 
 
-@pytest.mark.parametrize("mutant", ["plan-drops-output", "plan-drops-state", "plan-lets-late-elements-in"])
+@pytest.mark.parametrize(
+    "mutant", ["plan-drops-output", "plan-repeats-output", "plan-drops-state", "plan-lets-late-elements-in"]
+)
 def test_a_bug_of_a_plan_alone_is_caught(mutant):
     (cell,) = twins_on(f"mutant:{mutant}")
     assert cell.verdict is Verdict.VIOLATED
@@ -200,6 +212,57 @@ def test_sources_that_are_empty_by_turns(written, tmp_path):
     second = [row for row in ROWS if part_of(row, 2)]
     layout.write(tmp_path, 2, MicroBatch(1, True, T), [*second, HEARTBEAT])
     assert ("input", 2) not in written
+
+
+def test_a_steady_source_has_all_heartbeats(written, tmp_path):
+    layout = Layout(sources=2, fed=True, steady=True)
+    for number in (0, 1):
+        layout.write(tmp_path, number, MicroBatch(1, False, T), [HEARTBEAT])
+    assert written == {("input", 0): [HEARTBEAT], ("input", 1): [HEARTBEAT]}
+    second = [row for row in ROWS if part_of(row, 2)]
+    layout.write(tmp_path, 2, MicroBatch(1, True, T), [*second, HEARTBEAT])
+    assert written["input", 2] == [HEARTBEAT]
+    assert written["input-2", 2] == second
+
+
+def test_what_a_batch_query_gives_is_told_once():
+    one, more = {"key": "a", "value": "1", "nonce": "x"}, {"key": "a", "value": "2", "nonce": "y"}
+    again = {**one, "nonce": "z"}
+    assert list(new([[one], [again], [more], [more, again, again]])) == [[one], [], [more], [again, again]]
+
+
+def test_a_batch_query_reads_all_rows_so_far_and_leaves_out_what_has_not_ended(monkeypatch):
+    asked, batches = [], driving.plan(DRAWN.schedule.timeline)
+
+    class Frame:
+        def where(self, condition):
+            asked[-1] += (condition,)
+            return self
+
+        def collect(self):
+            return []
+
+    def output(job, number, rows):
+        asked.append((number, len(rows)))
+        return Frame()
+
+    monkeypatch.setattr(batch_plan, "_output", output)
+    job = SimpleNamespace(
+        pack=Pack((DRAWN,)), batches=batches, programs=PROGRAMS, typed={}, delay=driving.DELAY, mode="append"
+    )
+    assert batch_plan.run(job, "over").traces[DRAWN.id].emissions == ()
+    heartbeats_and_events = list(itertools.accumulate(1 + batch.bundle for batch in batches))
+    watermarks = [0, *(batch.moves_to for batch in batches[:-1])]
+    assert asked == [
+        (number, rows, f"over <= {watermark}")
+        for number, (rows, watermark) in enumerate(zip(heartbeats_and_events, watermarks, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(("engine", "on_time"), [("count", False), ("window", True), ("inner-join", True)])
+def test_a_batch_query_answers_for_an_operator_that_drops_late_rows_if_none_is_late(engine, on_time):
+    plans = load_engine(f"spark-native:{engine}").capabilities.plans
+    assert [plan.on_time for plan in plans if plan.id == "batch"] == [on_time]
 
 
 def test_a_source_without_rows_before_a_restart(written, tmp_path):

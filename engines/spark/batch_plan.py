@@ -1,0 +1,87 @@
+"""The plan in which an operator of Spark's own answers as a batch query: for each micro-batch, one over all rows up to it.
+
+A streaming query says that its output is that of the batch query on the rows so far. In complete mode it puts out all of that, in the other
+modes what is new in it. An aggregation in append mode puts out what has ended, so the query of this plan leaves out what has not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from conformance.model.program import Program
+from conformance.model.runs import PackRun
+from engines.native import windows_of
+from engines.spark import driving, typed_keys
+from engines.spark.job import event_rows, traces_of
+from engines.spark.operator import OperatorInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from engines.spark.job import Job
+
+Rows = list[Mapping[str, Any]]
+"""Output rows."""
+
+OWN = ("nonce", "partitions", "received")
+"""Columns of an output row that say nothing of what came out."""
+
+
+def end_of_session(program: Program) -> str:
+    """The end (ms) of an output row's session, in SQL."""
+    return "CAST(get_json_object(value, '$.end') AS LONG)"
+
+
+def end_of_window(program: Program) -> str:
+    """The end (ms) of an output row's window, in SQL."""
+    size = program.parameters.get("size") or windows_of(program).size
+    return f"CAST(get_json_object(value, '$.window') AS LONG) + {size}"
+
+
+def run(job: Job, ends: str) -> PackRun:
+    """The run of a job's pack as batch queries, in the job's session and folder. If ``ends`` (ms, in SQL) is given, a row comes out when
+    the watermark has reached it. Nothing in a batch query is late."""
+    answers = list(_answers(job, ends))
+    rows = dict(enumerate(answers if job.mode == "complete" else new(answers)))
+    unreported = [{"batchId": number, "stateOperators": []} for number in rows]
+    traces, counts = traces_of(job.pack, job.batches, rows, unreported, ())
+    return PackRun(traces, counts)
+
+
+def new(answers: Iterable[Rows]) -> Iterator[Rows]:
+    """What is new in each answer, as against the one before."""
+    before: Counter[tuple[Any, ...]] = Counter()
+    for rows in answers:
+        told = [tuple(value for name, value in row.items() if name not in OWN) for row in rows]
+        left, found = before.copy(), []
+        for row, mine in zip(rows, told, strict=True):
+            left[mine] -= 1
+            if left[mine] < 0:
+                found.append(row)
+        yield found
+        before = Counter(told)
+
+
+def _answers(job: Job, ends: str) -> Iterator[Rows]:
+    """What the batch query on all rows up to each micro-batch gives."""
+    given: list[driving.Row] = []
+    watermark = 0
+    for number, batch in enumerate(job.batches):
+        events = event_rows(job.pack, batch.step, job.programs, job.typed) if batch.bundle else []
+        given += driving.rows_of(batch, events, job.delay)
+        output = _output(job, number, given)
+        rows = (output.where(f"{ends} <= {watermark}") if ends else output).collect()
+        yield [typed_keys.named(row.asDict(), job.typed, job.programs) for row in rows]
+        watermark = batch.moves_to
+
+
+def _output(job: Job, number: int, rows: list[driving.Row]) -> DataFrame:
+    """The batch query on these rows."""
+    from pyspark.sql.functions import lit
+
+    path = job.folder / "so-far" / f"{number:05d}.parquet"
+    driving.write_rows(path, rows, job.typed)
+    read = job.spark.read.schema(driving.DDL + typed_keys.schema(job.typed)).parquet(str(path))
+    return job.apply(OperatorInput(read.withColumn("partition", lit(0)), job.programs, None, None, job.typed))
