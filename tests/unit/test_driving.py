@@ -1,6 +1,9 @@
 """The plan of micro-batches, and the proof that the engine carried it out."""
 
 from dataclasses import replace
+from datetime import datetime, timezone
+from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,6 +26,7 @@ from conformance.model.schedule import (
     renumbered,
 )
 from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, rows_of, sentinels, write_file
+from engines.spark.job import Job
 
 SCHEDULE = Schedule(
     (
@@ -321,3 +325,12 @@ def test_a_plan_that_lacks_a_batch_is_not_proven(left_out):
 def test_times_of_progress_reports():
     assert millis("1970-01-01T00:16:40.001Z") == 1_000_001
     assert millis("2024-02-29T00:00:00.000Z") == 1_709_164_800_000
+
+
+def test_what_a_job_hands_on_has_rows_of_every_type(tmp_path):
+    """An operator of Spark's own puts out moments and decimals, which JSON has no spelling of."""
+    rows = {0: [{"at": datetime(2026, 1, 1, tzinfo=timezone.utc), "sum": Decimal("1.50"), "key": b"\x00"}]}
+    left, taken = (SimpleNamespace(folder=tmp_path, rows=found, progress=[{"batchId": 0}]) for found in (rows, {}))
+    Job.leave(left)
+    Job.take_over(taken)
+    assert (taken.rows, taken.progress) == (rows, [{"batchId": 0}])
