@@ -13,10 +13,10 @@ from conformance.confirmation.reduction import Subject
 from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import packs_of
 from conformance.execution.watched import GivenUp
-from conformance.judgement.cell import AS_DRAWN, MatrixCell
+from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, findings_of, pair_finding
 from conformance.judgement.reference import reference_traces
-from conformance.judgement.verdict import replayed
+from conformance.judgement.verdict import confirmed, replayed, replayed_once, unanswered_alone
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, EngineInfo, NotDriven, bare, program_needs, schedule_needs
 from conformance.model.program import Program
@@ -228,14 +228,39 @@ def failed_plan(pack: Pack, error: EngineDown) -> PackRun | None:
     return PackRun({case.id: trace for case in pack.cases})
 
 
-def with_replays(cell: MatrixCell, replays: Iterable[Replay]) -> MatrixCell:
-    """The cell after the first of its replayed witnesses that still fails, or unchanged if none fails."""
+def still_failing(cell: MatrixCell, replays: Iterable[Replay]) -> Replay | None:
+    """The first of a cell's replayed witnesses that still fails."""
     for found in replays:
         witness = found.witness
         where = (witness.case.scenario, witness.guarantee, witness.case.perturbation or AS_DRAWN)
         if found.answer == STILL_FAILS and where == (*cell.row, cell.perturbation):
-            return replayed(cell, witness.id, found.message)
-    return cell
+            return found
+    return None
+
+
+def with_replays(cell: MatrixCell, replays: Iterable[Replay]) -> MatrixCell:
+    """The cell after the first of its replayed witnesses that still fails, or unchanged if none fails."""
+    found = still_failing(cell, replays)
+    return replayed(cell, found.witness.id, found.message) if found else cell
+
+
+def without_more_runs(cell: MatrixCell, replays: Iterable[Replay], info: EngineInfo) -> MatrixCell:
+    """A violated cell for which a budget leaves no time: it rests on a stored witness that failed in this run, or is unknown."""
+    if not (found := still_failing(cell, replays)):
+        return unanswered_alone(cell, EngineDown("the budget was spent"))
+    witness = found.witness
+    return confirmed(cell, witness.id, found.message, *runs_here(witness, info), neighbours=len(witness.neighbours))
+
+
+def saying_who_ran_once(
+    cells: Iterable[MatrixCell], witnesses: Mapping[str, Witness], info: EngineInfo, brief: bool
+) -> list[MatrixCell]:
+    """The cells; a violated one that rests on one of these witnesses (by id) says so if the witness is not confirmed here."""
+    once = {name for name, witness in witnesses.items() if not confirmed_here(witness, info)}
+    return [
+        replayed_once(cell, brief) if cell.verdict is Verdict.VIOLATED and cell.witness in once else cell
+        for cell in cells
+    ]
 
 
 def confirmed_here(witness: Witness, info: EngineInfo) -> bool:

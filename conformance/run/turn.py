@@ -11,7 +11,15 @@ from functools import partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
-from conformance.confirmation.replay import STILL_FAILS, Replay, confirmed_here, replay_all, resting, with_replays
+from conformance.confirmation.replay import (
+    STILL_FAILS,
+    Replay,
+    replay_all,
+    resting,
+    saying_who_ran_once,
+    with_replays,
+    without_more_runs,
+)
 from conformance.confirmation.targets import Violation
 from conformance.execution.cached import Cached, Process, Shelf, shelf_of
 from conformance.execution.carried import AnyEngine
@@ -23,7 +31,7 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
 from conformance.judgement.stability import Stability
-from conformance.judgement.verdict import broken, replayed_once, unanswered_alone
+from conformance.judgement.verdict import broken
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.runs import Pack
@@ -280,19 +288,14 @@ class Turn:
         if self._run.budget.goes_on(self.info.id):
             confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
         else:
-            confirmed = [unanswered_alone(v.cell, EngineDown("the budget was spent")) for v in violations]
+            confirmed = [without_more_runs(v.cell, replays, self.info) for v in violations]
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
         self._doubt(engine, violations, confirmed)
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
         outcome.witnesses = still | confirmer.witnesses
-        once = {name for name in still if not confirmed_here(outcome.witnesses[name], self.info)}
-        outcome.cells = [
-            replayed_once(cell, self._options.brief)
-            if cell.verdict is Verdict.VIOLATED and cell.witness in once
-            else cell
-            for cell in outcome.cells
-        ]
+        resting_on = {name: outcome.witnesses[name] for name in still}
+        outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
         for cell in outcome.cells:

@@ -1,5 +1,7 @@
 """A budget of time: each engine's share, the order of packs, and what is left out."""
 
+from dataclasses import replace
+
 import pytest
 from click.testing import CliRunner
 
@@ -11,6 +13,7 @@ from conformance.judgement.cell import Verdict
 from conformance.model.scenario import asked_by
 from conformance.plugins.registry import load_scenarios
 from conformance.results.results import Results
+from conformance.results.witness import write_witnesses
 from conformance.run.budget import PACKS, Budget, most_telling_first
 from conformance.run.run import Options, Run
 
@@ -91,6 +94,17 @@ def test_a_violation_that_could_not_run_alone_in_time_is_unknown(tmp_path, monke
     assert Verdict.VIOLATED not in {cell.verdict for cell in results.cells}
     assert any("could not be run: the budget was spent" in cell.reason for cell in results.cells)
     assert results.environment["mutant:output-twice"].failure == ""
+
+
+def test_a_cell_rests_on_a_stored_witness_that_failed_before_the_budget_was_spent(tmp_path, monkeypatch):
+    options = Options(("mutant:output-twice",), tuple(SCENARIOS), tmp_path / "1", wanted=1, seed=1)
+    stored = Run(options).execute().witnesses
+    write_witnesses(tmp_path / "stored", stored.values())
+    monkeypatch.setattr(Budget, "goes_on", lambda self, engine: False)
+    monkeypatch.setattr(Budget, "packs_go_on", lambda self, engine: False)
+    again = replace(options, out=tmp_path / "2", budget=600, witnesses=(tmp_path / "stored",))
+    violated = {cell.witness for cell in Run(again).execute().cells if cell.verdict is Verdict.VIOLATED}
+    assert violated == stored.keys()
 
 
 @pytest.mark.parametrize("text", ["5", "m", "-1m", "0s", "1d"])
