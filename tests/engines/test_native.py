@@ -113,7 +113,7 @@ def test_the_state_of_an_operator_is_read_until_it_is_dropped(native, variant, p
 )
 def test_a_plan_of_an_operator_answers_as_the_plain_query_does(native, variant, plan):
     engine = native(f"spark-native:{variant}")
-    restart = [Restart()] * ("later" in plan)
+    restart = [Restart(0)] * ("later" in plan)
     steps = [0, [("e1", "a", 1), ("e2", "b", 2)], [("r3", "a", 3)], 20_000, *restart, [("e4", "b", 20_001)], 100_000]
     plain = came_out(engine, *steps)
     assert plain
