@@ -18,8 +18,14 @@ from reports.panels import Panel
 from reports.style import LIGHT, STYLE
 from reports.words import legal, met, relative
 
-LEFT, TOP, LEVEL, LINE, CHAR = 64, 40, 22, 15, 6.7
-"""Sizes in px: room for labels at the left and top, distances of levels and of lines of text, a character's width."""
+LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
+"""Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""
+
+LEVELS = range(13, 23)
+"""The distances (px) that levels of event time may have: the least keeps their labels apart."""
+
+LEVELS_HEIGHT = 176
+"""The height (px) that all levels share while they have more than the least distance."""
 
 LONGEST = 34
 """The most characters of an emission to show. Its tooltip and the text have the whole emission."""
@@ -122,8 +128,9 @@ def _drawn(panel: Panel) -> Element:
     schedule = panel.schedule
     columns = _columns(panel)
     times = sorted({a.event.event_time for a in schedule.arrivals} | {a.watermark for a in schedule.advances})
-    floor = TOP + 12 + LEVEL * len(times)
-    level = {time: floor - LEVEL * (n + 1) for n, time in enumerate(times)}
+    apart = min(max(LEVELS_HEIGHT // max(1, len(times)), LEVELS[0]), LEVELS[-1])
+    floor = TOP + 12 + apart * len(times)
+    level = {time: floor - apart * (n + 1) for n, time in enumerate(times)}
     keys = sorted({a.event.key for a in schedule.arrivals} | {e.key for e in panel.trace.emissions})
     if panel.lacks and panel.lacks[1] not in keys:
         keys = sorted([*keys, panel.lacks[1]])
