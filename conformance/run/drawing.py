@@ -31,7 +31,7 @@ BATCH = 200
 
 
 @dataclass(frozen=True)
-class Part:
+class PartAsked:
     """What one process draws at a time: the cases of a scenario (an id) in a batch. ``known`` are the digests of cases that exist
     already."""
 
@@ -44,14 +44,14 @@ class Part:
 PartDrawn = tuple[list[Case], list[frozenset[str]]]
 """The cases of a part, and the guarantees (ids) that each of them puts to the test."""
 
-DrawParts = Callable[[Iterable[Part]], Iterator[PartDrawn]]
+DrawParts = Callable[[Iterable[PartAsked]], Iterator[PartDrawn]]
 
 
-def drawing_here(scenarios: Sequence[Scenario], exercised: Exercised) -> Callable[[Part], PartDrawn]:
+def drawing_here(scenarios: Sequence[Scenario], exercised: Exercised) -> Callable[[PartAsked], PartDrawn]:
     """A function that draws a part in the process that calls it."""
     by_id = {scenario.id: scenario for scenario in scenarios}
 
-    def draw(part: Part) -> PartDrawn:
+    def draw(part: PartAsked) -> PartDrawn:
         # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
         from conformance.generation.cases import draw_cases
 
@@ -86,7 +86,7 @@ def batches(
         batch_seed = seeded(seed, "batch", batch) if batch else seed
         # Most work first, so that no process ends long after the others.
         missing = sorted((s for s in scenarios if s.id not in there), key=lambda s: -len(s.guarantees))
-        parts = [Part(scenario.id, mine, batch_seed, known.get(scenario.id, frozenset())) for scenario in missing]
+        parts = [PartAsked(scenario.id, mine, batch_seed, known.get(scenario.id, frozenset())) for scenario in missing]
         for part, drawn in zip(parts, draw(parts), strict=True):
             there[part.scenario] = drawn
             if kept:
@@ -118,7 +118,7 @@ class Drawing:
 
     def __init__(self, options: Options, store: Store, kept: Kept | None = None) -> None:
         self._options, self._store, self._kept = options, store, kept if not options.fresh else None
-        self._drawing = self._stop_asked = False
+        self._draws_here, self._drawing, self._stop_asked = True, False, False
         self._draw: DrawParts | None = None
 
     @contextmanager
@@ -134,7 +134,9 @@ class Drawing:
                 raise KeyboardInterrupt
             return exercised(cases)
 
-        with workers(drawing_here(self._options.scenarios, until_stopped), available()) as self._draw:
+        processes = available()
+        self._draws_here = processes == 1
+        with workers(drawing_here(self._options.scenarios, until_stopped), processes) as self._draw:
             yield
 
     def execute(self) -> Drawn:
@@ -165,7 +167,7 @@ class Drawing:
             return
         drawn = batches(options.scenarios, options.wanted, options.seed, self._kept, self._draw)
         while True:
-            self._drawing = available() == 1
+            self._drawing = self._draws_here
             try:
                 cases = next(drawn, None)
             finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -20,8 +21,9 @@ _work: Callable[[Any], Any] | None = None
 
 
 def available() -> int:
-    """The number of processes that this machine has cores for, at most MOST. 1 where a process cannot be forked."""
-    if "fork" not in multiprocessing.get_all_start_methods():
+    """The number of processes that this machine has cores for, at most MOST. 1 where this process cannot be forked, or has threads: a fork
+    of such a process may crash at once."""
+    if "fork" not in multiprocessing.get_all_start_methods() or threading.active_count() > 1:
         return 1
     return min(MOST, os.cpu_count() or 1)
 
