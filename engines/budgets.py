@@ -20,6 +20,8 @@ SPARK_NATIVE = Budget(seconds=8, pack=0.5, step=0.15, case=0.0005, cases=30, eac
 
 BEAM_DIRECT = Budget(seconds=60, pack=0.1, step=0.02, case=0.0032)
 
+BEAM_NATIVE = Budget(seconds=6, pack=0.2, step=0.01, case=0.008, cases=30, each=5)
+
 BEAM_PLANS = 3
 
 BEAM_PRISM = Budget(seconds=45, pack=0.5, step=0.1, case=0.008, cases=30, each=5)

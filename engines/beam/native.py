@@ -15,6 +15,7 @@ from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Cell, Program
 from engines.beam.direct import CAPABILITIES, BeamDirect
+from engines.budgets import BEAM_NATIVE
 from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ class BeamNative(BeamDirect):
             LatenessProfile(transform.lateness, transform.lateness),
             largest_pack=CAPABILITIES.largest_pack,
             host="beam-native",
+            packs=BEAM_NATIVE,
             native_operator=transform.native_operator,
             plans=CAPABILITIES.plans,
         )
