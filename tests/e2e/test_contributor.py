@@ -58,14 +58,12 @@ def test_its_guarantees_catch_mutants(checkout):
 
 
 def test_the_tests_that_ask_something_of_every_scenario_pass(checkout):
-    """None of them demands a measurement on an engine, a claim, or another entry somewhere."""
+    """None of them demands a measurement on an engine, a claim, or another entry somewhere. Their names say that they ask it of all."""
     about = [path for path in sorted((checkout / "tests" / "unit").glob("test_*.py")) if _asks_all(path.read_text())]
     assert len(about) > 10
     others = " or ".join(scenario.id for scenario in load_scenarios())
-    mine = [
-        "-k",
-        f"my-first or not ({others})",
-    ]  # what is asked of each scenario is asked of the others by these very tests
+    # What is asked of each scenario is asked of the others by these very tests.
+    mine = ["-k", f"my-first or (every or each or all or structure) and not ({others})"]
     done = python(checkout, "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *mine, *about)
     assert done.returncode == 0, done.stdout
 

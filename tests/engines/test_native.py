@@ -20,6 +20,9 @@ pytestmark = pytest.mark.engine
 
 SPARK = sorted(spark_native.QUERIES)
 BEAM = sorted(beam_native.TRANSFORMS)
+OF_EACH_KIND = ("count-complete", "drop-duplicates-within-watermark", "inner-join", "session-window", "window-update")
+"""Operators that keep state in ways of their own."""
+
 READ_IN_WAYS_OF_THEIR_OWN = ["count", "drop-duplicates-within-watermark", "left-outer-join"]
 """A stream as all others are read, one with a delay of the watermark, and two streams."""
 
@@ -326,7 +329,9 @@ def test_duplicates_of_zeros(native, name, accepted):
     assert sorted(value["accepted"] for _, _, value in found) == accepted
 
 
-@pytest.mark.parametrize("variant", SPARK)
+@pytest.mark.parametrize(
+    "variant", [name if name in OF_EACH_KIND else pytest.param(name, marks=pytest.mark.slow) for name in SPARK]
+)
 def test_neighbours_a_restart_and_other_partitions_change_nothing(native, variant):
     """One case of a pack gives alone what it gives beside the other, which has equal keys; that one gives the same alone with a
     restart, with its state in as many partitions as asked for. The driving of such a query is proven like any other's."""

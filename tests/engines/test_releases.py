@@ -78,12 +78,12 @@ def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
 
 
 def test_an_upgrade_of_spark(tmp_path):
-    """The APIs that both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query that 3.5.9
-    takes is refused later, and nothing else blocks."""
+    """What both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query that the old
+    one takes is refused later, and nothing else blocks."""
     write_cases(tmp_path / "few.parquet", smallest_run("per-key-counting", "restart", "retry"))
     asked = ["--scenario=per-key-counting", "--cases-from=few.parquet", "--witnesses=none", "--out=out"]
-    asked += ["--engine=spark-fmgws-jvm", "--engine=spark-native:count", "--engine=spark-tws-jvm"]
-    command = [sys.executable, "-m", "conformance.cli", "upgrade", "pyspark", "--from=3.5.9", *asked]
+    asked += ["--engine=spark-native:count", "--engine=spark-tws-jvm"]
+    command = [sys.executable, "-m", "conformance.cli", "upgrade", "pyspark", f"--from={OLDEST}", *asked]
     command.append(f"--to={version('pyspark')}")
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -93,7 +93,7 @@ def test_an_upgrade_of_spark(tmp_path):
     assert "besides cells: 1 blocked" in done.stdout
     old, new = (Results.read(tmp_path / "out" / side / "results.json") for side in ("old", "new"))
     assert old.run.cases_digest == new.run.cases_digest
-    assert old.engines == ["spark-fmgws-jvm@3.5.9", "spark-native:count@3.5.9"]
+    assert old.engines == [f"spark-native:count@{OLDEST}"]
     carried = {cell.engine: cell for cell in new.cells if cell.guarantee.endswith("survives-the-upgrade")}
     assert {name: cell.verdict for name, cell in carried.items()} == dict.fromkeys(new.engines, Verdict.HOLDS)
     assert all(cell.cases for cell in carried.values())

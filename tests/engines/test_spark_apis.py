@@ -34,7 +34,7 @@ def api(request, spark, tmp_path):
     engine.close()
 
 
-SLOW = ("spark-tws-pandas", "spark-fmgws-pandas", "spark-mgws-jvm", *VARIANTS)
+SLOW = ("spark-tws-pandas", "spark-tws-jvm", "spark-fmgws-pandas", "spark-mgws-jvm", *VARIANTS)
 LACKED_BY_GROUPS = (
     "a time to live of state: GroupState",
     "stored state read from outside the job: the adapter of the state data source",

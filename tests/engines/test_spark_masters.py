@@ -14,6 +14,7 @@ from conformance.execution.host import Host
 from conformance.execution.packing import packs_of
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
+from conformance.model.schedule import FailOnce, Partitions, Restart, Schedule
 from conformance.plugins.registry import load_engine
 from conformance.plugins.settings import configure
 from engines.spark import session
@@ -68,16 +69,18 @@ def elsewhere(request, monkeypatch, tmp_path):
 
 
 def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp_path):
-    """Those that need most: several bundles, a restart, a failed attempt, a failed query, other partitions."""
+    """Those that need most: several bundles, restarts, a failed attempt, a failed query, other partitions."""
     cases = [case for case in drawn(spark) if case.scenario in FIVE]
-    wanted = {"", "restart", "retry", "resume", "repartition"}
-    packs = {}
+    wanted, packs = set(NEEDED), []
     packed = packs_of(cases, 2_000)
-    for pack in sorted(packed, key=lambda pack: (-len({case.scenario for case in pack.cases}), len(pack.timeline))):
-        if kinds := ({case.perturbation for case in pack.cases} & wanted) - packs.keys():
-            packs |= dict.fromkeys(kinds, _few(pack))
-    assert packs.keys() == wanted
-    assert {case.scenario for pack in packs.values() for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
+    for pack in sorted(packed, key=lambda pack: (-len(wanted & _needed(pack)), -len({c.scenario for c in pack.cases}))):
+        if wanted & _needed(pack):
+            packs.append(_few(pack))
+            wanted -= _needed(pack)
+    plain = [pack for pack in packed if not pack.cases[0].perturbation and len(Schedule(pack.timeline).bundles) > 1]
+    packs.append(_few(max(plain, key=lambda pack: len({case.scenario for case in pack.cases}))))
+    assert not wanted
+    assert {case.scenario for pack in packs for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
     address, host = elsewhere
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):
         embedded = load_engine(name)
@@ -86,10 +89,21 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
         engine = host.start(name)
         configure({})
         assert engine.environment["master"] == address
-        each = list({id(pack): pack for pack in packs.values()}.values())
-        for pack in each if name == "spark-tws" else each[:1]:
+        for pack in packs if name == "spark-tws" else packs[-1:]:
             assert engine.run(pack).traces == run(embedded, pack.cases), pack.timeline
         embedded.close()
+
+
+NEEDED = {Restart, Partitions, "retry", "resume"}
+"""What a cluster or a server could do otherwise, besides several bundles."""
+
+
+def _needed(pack):
+    """What of NEEDED a pack's timeline has."""
+    kinds = {
+        ("resume" if step.resume else "retry") if isinstance(step, FailOnce) else type(step) for step in pack.timeline
+    }
+    return kinds & NEEDED
 
 
 def _few(pack):

@@ -1,5 +1,6 @@
 """The picture of a case says what its text says."""
 
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -158,4 +159,4 @@ def test_labels_of_event_times_do_not_meet(count):
     image = drawn(Panel("", schedule, Trace(())))
     labels = next(e for e in image if e.get("class") == "small" and e.get("text-anchor") == "end")
     places = sorted(float(text.get("y")) for text in labels)
-    assert all(later - earlier >= 13 for earlier, later in zip(places, places[1:], strict=False))
+    assert all(later - earlier >= 13 for earlier, later in pairwise(places))
