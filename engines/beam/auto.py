@@ -19,11 +19,11 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import environment, prism_binary, prism_server
+from engines.beam import environment, prism_binary, prism_server, refusals
 from engines.beam.direct import STATE
 
 if TYPE_CHECKING:
-    import apache_beam as beam
+    from engines.beam.refusals import Build
 
 CAPABILITIES = Capabilities(
     features={
@@ -47,6 +47,7 @@ class BeamAuto(environment.OfBeam):
     title = "Beam DirectRunner (Python, bounded)"
     capabilities = CAPABILITIES
     roots = staticmethod(prism_binary.roots)
+    asks = refusals.OF_PRISM
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None
@@ -82,9 +83,9 @@ class BeamAuto(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         mine = shared.programs_of(pack, programs)
-        return bounded.run(pack, [{name: program} for name, program in mine.items()], self._finish)
+        return bounded.run(pack, [{name: program} for name, program in mine.items()], self.finish)
 
-    def _finish(self, build: Callable[[beam.Pipeline], None]) -> str:
+    def finish(self, build: Build) -> str:
         import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.direct.direct_runner import DirectRunner

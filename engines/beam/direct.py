@@ -30,6 +30,7 @@ from engines.typed_keys import types_in_use
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
+    from engines.beam.refusals import Build
 
 STATE = {
     Feature.VALUE: NATIVE,
@@ -120,6 +121,15 @@ class BeamDirect(environment.OfBeam):
             Feature.LATE_COUNTER: answers.counters_after_a_late_element(answers.bundle_based()),
             Feature.COALESCED: answers.an_advance_before_a_bundle(answers.bundle_based()),
         }
+
+    def finish(self, build: Build) -> None:
+        import apache_beam as beam
+
+        from engines.beam import answers
+
+        pipeline = beam.Pipeline(**answers.bundle_based())
+        build(pipeline)
+        pipeline.run(test_runner_api=False).wait_until_finish()
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         import apache_beam as beam

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
 from packaging.version import Version
 
 from conformance.model.engine import CannotRun
+from engines.beam import refusals
 
 
 class OfBeam:
-    """Base of the Beam engines: what they are installed from."""
+    """Base of the Beam engines: what they are installed from, and what they are asked.
+
+    Attributes:
+        asks: the pipelines (of ``refusals``) that it is asked about.
+    """
 
     package = "apache-beam"
     foreign: tuple[str, ...] = ()
+    asks: tuple[str, ...] = tuple(refusals.REFUSALS)
+
+    @property
+    def questions(self) -> Mapping[str, str]:
+        return {name: refusals.REFUSALS[name].words for name in self.asks}
+
+    def answers(self) -> Mapping[str, str]:
+        return refusals.answers(self.asks, self.finish)
+
+    def finish(self, build: refusals.Build) -> Any:
+        """Build a small pipeline, and run it to its end on the engine's runner."""
+        raise NotImplementedError
 
     def beside(self, version: Version) -> tuple[str, ...]:
         return ()

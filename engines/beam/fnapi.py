@@ -8,7 +8,7 @@ schedule that could be proved. So it is asked for one bundle.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from engines.beam.direct import STATE
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
+    from engines.beam.refusals import Build
 
 CAPABILITIES = Capabilities(
     features={
@@ -78,20 +79,20 @@ class BeamFnApi(environment.OfBeam):
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         """One pipeline per windowing: FnApiRunner 2.77.0 fails on two stateful DoFns with timers that read one
         collection in different windows (docs/findings.md)."""
-        import apache_beam as beam
-        from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
-
         from engines.beam import bounded
         from engines.beam import pipeline as shared
 
-        def finish(build: Callable[[beam.Pipeline], None]) -> str:
-            pipeline = beam.Pipeline(runner=FnApiRunner())
-            build(pipeline)
-            pipeline.run().wait_until_finish()
-            return ""
-
         groups = shared.by_windowing(shared.programs_of(pack, programs)).values()
-        return bounded.run(pack, groups, finish, self.apply)
+        return bounded.run(pack, groups, self.finish, self.apply)
+
+    def finish(self, build: Build) -> str:
+        import apache_beam as beam
+        from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
+
+        pipeline = beam.Pipeline(runner=FnApiRunner())
+        build(pipeline)
+        pipeline.run().wait_until_finish()
+        return ""
 
     def apply(self, branch: Branch) -> Any:
         """What comes out of a branch."""

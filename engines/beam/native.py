@@ -187,6 +187,8 @@ TRANSFORMS = {
 
 
 class BeamNative(BeamDirect):
+    asks = ()
+
     def __init__(self, variant: str) -> None:
         self._transform = transform = TRANSFORMS[variant]
         self.id, self.title = f"beam-native:{variant}", f"Beam {transform.native_operator.words}"

@@ -36,6 +36,7 @@ class OfPort(OfBeam):
         family: the name of the engine's entry point.
     """
 
+    asks: tuple[str, ...] = ()
     family: str
     id: str
     title: str

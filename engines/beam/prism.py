@@ -28,13 +28,14 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Step
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import environment, prism_binary, prism_server
+from engines.beam import environment, prism_binary, prism_server, refusals
 from engines.beam.collecting import collected
 from engines.beam.direct import STATE
 from engines.budgets import BEAM_PRISM
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
+    from engines.beam.refusals import Build
     from engines.beam.sink import Collected, Kind
 
 CAPABILITIES = Capabilities(
@@ -58,6 +59,7 @@ class BeamPrism(environment.OfBeam):
     title = "Beam PrismRunner (Python, TestStream)"
     capabilities = CAPABILITIES
     roots = staticmethod(prism_binary.roots)
+    asks: tuple[str, ...] = refusals.OF_PRISM
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None
@@ -113,6 +115,16 @@ class BeamPrism(environment.OfBeam):
             carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply)
             self._server.within(lambda: pipeline.run().wait_until_finish())
         return _proved(pack, seen)
+
+    def finish(self, build: Build) -> None:
+        import apache_beam as beam
+        from apache_beam.options.pipeline_options import PipelineOptions
+        from apache_beam.runners.portability.prism_runner import PrismRunner
+
+        assert self._server
+        pipeline = beam.Pipeline(runner=PrismRunner(), options=PipelineOptions(self._server.options()))
+        build(pipeline)
+        self._server.within(lambda: pipeline.run().wait_until_finish())
 
     def apply(self, branch: Branch) -> Any:
         """What comes out of a branch."""

@@ -210,6 +210,20 @@ def test_evidence_is_what_the_runner_answered(any_beam):
         assert "teststream" in evidence[Feature.WATERMARK].lower()
 
 
+def test_what_is_refused_is_told_by_the_class_of_the_error(any_beam):
+    """The key's coder is asked for by what encodes keys: the bundle-based runner keeps the key itself (Beam 2.77.0)."""
+    told = any_beam.answers()
+    assert told.keys() == any_beam.questions.keys()
+    assert told["process-returns-text"] == told["key-by-pickle"] == "refused: TypeError"
+    assert told["stateful-without-key"] == told["group-without-end"] == "refused: ValueError"
+    assert told["types-that-differ"] == "refused: TypeCheckError"
+    assert told["stateful-in-sessions"] == told["windows-that-differ"] == "accepted"
+    assert told["state-key-by-pickle"] == ("accepted" if any_beam.id == "beam-direct" else "refused: TypeError")
+    assert told.get("ordered-list-state") == {"beam-direct": "refused: ValueError", "beam-fnapi": "accepted"}.get(
+        any_beam.id
+    )
+
+
 def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path):
     """The runner is said to shuffle elements: the smallest case in which it does not, run alone, and kept apart from all cells."""
     scenarios = tuple(load_scenarios(["index-assignment"]))

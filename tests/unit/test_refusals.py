@@ -9,6 +9,7 @@ from conformance.comparison.refusals import refusals_changed
 from conformance.model.engine import ACCEPTED, EngineInfo, Questioned
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
+from engines.beam import refusals as beam
 from engines.spark.native import QUERIES
 from engines.spark.refusals import REFUSALS, condition, innermost
 
@@ -43,6 +44,20 @@ def test_answers_are_kept_in_results():
     assert EngineRecord.from_json(record.to_json()) == record
     earlier = {name: value for name, value in record.to_json().items() if name != "answers"}
     assert EngineRecord.from_json(earlier) == replace(record, answers={})
+
+
+def test_every_pipeline_is_asked_of_an_engine():
+    engines = [load_engine(name) for name in ("beam-direct", "beam-fnapi", "beam-auto", "beam-prism")]
+    assert all(isinstance(engine, Questioned) for engine in engines)
+    assert {name for engine in engines for name in engine.questions} == set(beam.REFUSALS)
+    assert not load_engine("beam-native:count").questions
+
+
+def test_an_error_that_a_job_service_tells_of_is_named_by_its_class():
+    told = "bundle failed:Traceback (most recent call last):\n  File x\nKeyError: 1\n\nDuring ...\nTypeError: an integer is required"
+    assert beam.kind(RuntimeError(told)) == "TypeError"
+    assert beam.kind(RuntimeError("no class")) == "RuntimeError"
+    assert beam.kind(ValueError("KeyError: in its text")) == "ValueError"
 
 
 def test_every_query_is_asked_of_an_engine():
