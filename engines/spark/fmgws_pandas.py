@@ -50,8 +50,6 @@ class SparkFmgwsPandas(GroupsEngine):
         {
             **STATE,
             Feature.INITIAL_STATE: NO_INITIAL_STATE,
-            Feature.TYPED: NATIVE,
-            Feature.CONTAINERS: NATIVE,
             Feature.MISFITS: LATER,
             Feature.NULL_KEYS: NO_NULLS,
         },

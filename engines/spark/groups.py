@@ -14,10 +14,6 @@ from engines.spark.tws import KEYS
 
 ONE_STATE = emulated("all cells in the one state of a key: as JSON, and each typed cell as a column")
 
-TEXTS = unsupported(
-    "the adapter keeps the one state of a key as JSON text, so the engine meets no other type (Spark 4.3.0)"
-)
-
 TIMERS = emulated("timers in the state, the key's one timeout armed for the earliest of them after every call")
 
 STATE = {
@@ -25,7 +21,8 @@ STATE = {
     Feature.PROCESSING_TIMERS: TIMERS,
     Feature.INITIAL_STATE: NATIVE,
     Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
-    **dict.fromkeys((Feature.TYPED, Feature.CONTAINERS, Feature.MISFITS), TEXTS),
+    Feature.TYPED: NATIVE,
+    Feature.CONTAINERS: NATIVE,
     **KEYS,
     **dict.fromkeys((Feature.VALUE, Feature.NULL, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
 }

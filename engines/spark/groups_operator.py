@@ -54,19 +54,28 @@ class GroupsOperator:
             kept.write_back()
 
 
-def initial_state(program: Program, key: str, row: Any) -> str:
+def initial_state(programs: Mapping[str, Program], row: Any) -> tuple[Any, ...]:
     """The state, as it is kept, of a key that starts with a row of initial state."""
-    kept = _Kept(_NewGroup(), lambda: None, program.processing_time)
-    program.on_initial(
-        Event(row.id, key, json.loads(row.value), millis(row.event_time)), _state_of(program, kept, "", {})
-    )
-    return kept.after()
+    program, columns = programs[row.program], columns_of(programs)
+    group = _NewGroup(width(columns))
+    kept = _Kept(group, lambda: None, program.processing_time, width(columns))
+    event = Event(row.id, row.key, json.loads(row.value), millis(row.event_time))
+    program.on_initial(event, _state_of(program, kept, row.program, columns))
+    kept.write_back()
+    return group.get
 
 
 class _NewGroup:
     """A key without state."""
 
-    exists = hasTimedOut = False
+    hasTimedOut = False
+
+    def __init__(self, width: int) -> None:
+        self.get: tuple[Any, ...] = ("{}", *[None] * (width - 1))
+        self.exists = False
+
+    def update(self, state: tuple[Any, ...]) -> None:
+        self.get, self.exists = state, True
 
 
 def _state_of(program: Program, kept: _Kept, ref: str, columns: Columns) -> State:

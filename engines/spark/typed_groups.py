@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.model.program import Cell, EngineFault, Program
+from conformance.model.types import Array, String, Struct, Type
 from conformance.model.values import digest
 from engines.map_in_a_value import MapInAValue
-from engines.spark.typed_cells import ddl, refusal
+from engines.spark.typed_cells import columns, ddl, refusal
 
-Columns = Mapping[tuple[str, str], tuple[int, str, str]]
+Columns = Mapping[tuple[str, str], tuple[int, str, Type]]
 """(program, cell) -> the place, the name and the type of its column."""
 
 
@@ -22,24 +23,29 @@ def columns_of(programs: Mapping[str, Program]) -> Columns:
     """The columns of the typed cells of a query. Programs share them, since the grouping key keeps them apart."""
     found, places = {}, dict[str, int]()
     for name, program in programs.items():
-        used: Counter[str] = Counter()
+        used: Counter[Type] = Counter()
         for cell, kind in program.types.items():
-            of_type = f"array<{ddl(kind)}>" if program.cells[cell] is Cell.BAG else ddl(kind)
-            column = f"t{digest(of_type)}_{used[of_type]}"
+            of_type = Array(kind) if program.cells[cell] is Cell.BAG else kind
+            column = f"t{digest(ddl(of_type))}_{used[of_type]}"
             used[of_type] += 1
             found[name, cell] = places.setdefault(column, len(places) + 1), column, of_type
     return found
 
 
-def width(columns: Columns) -> int:
+def width(found: Columns) -> int:
     """How many columns the state has."""
-    return 1 + max((place for place, _, _ in columns.values()), default=0)
+    return 1 + max((place for place, _, _ in found.values()), default=0)
+
+
+def state_type(programs: Mapping[str, Program]) -> Struct:
+    """The type of the state of a query: the JSON text, and the columns."""
+    found = {place: (name, kind) for place, name, kind in columns_of(programs).values()}
+    return Struct((("json", String()), *(found[place] for place in sorted(found))))
 
 
 def schema(programs: Mapping[str, Program]) -> str:
-    """The schema of the state of a query: the JSON text, and the columns."""
-    columns = dict.fromkeys(f"{name} {kind}" for _, name, kind in sorted(columns_of(programs).values()))
-    return ", ".join(["json string", *columns])
+    """The schema of the state of a query."""
+    return columns(state_type(programs))
 
 
 class TypedValue:

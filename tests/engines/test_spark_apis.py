@@ -49,7 +49,6 @@ def test_the_adapter_is_certified(spark, name):
     print(report)
     allowed = (
         *LACKED_BY_GROUPS,
-        f"{Feature.TYPED.value}: ",
         f"{Feature.CONTAINERS.value}: ",
         f"{Feature.MISFITS.value}: ",
         f"{Feature.NULL_KEYS.value}: ",

@@ -12,10 +12,12 @@ from conformance.testing import T
 pytestmark = pytest.mark.engine
 
 VALUES = "typed-state/values"
+CONTAINERS = "typed-state/containers"
+COLLECTIONS = "typed-collections/collections"
 KEYS = "typed-keys/values"
 ASKED = {
-    "spark-tws-jvm": (VALUES, "typed-state/containers", "typed-collections/collections", KEYS, "typed-keys/nulls"),
-    "spark-fmgws-jvm": (KEYS, "typed-keys/timers", "typed-keys/nulls"),
+    "spark-tws-jvm": (VALUES, CONTAINERS, COLLECTIONS, KEYS, "typed-keys/nulls"),
+    "spark-fmgws-jvm": (VALUES, CONTAINERS, COLLECTIONS, KEYS, "typed-keys/timers", "typed-keys/nulls"),
     "spark-mgws-jvm": (KEYS, "typed-keys/nulls"),
     "spark-fmgws-pandas": (VALUES, KEYS),
 }

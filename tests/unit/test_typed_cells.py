@@ -1,7 +1,10 @@
 """Typed cells on Spark's state variables and on the one state of a key, without Spark; and the coders of Beam's cells, without a runner."""
 
+import json
 import runpy
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +13,7 @@ from conformance.model.types import Array, Decimal, Int, Long, Map, Refused, Str
 from conformance.plugins.registry import load_engine, load_scenarios
 from engines.spark import typed_groups
 from engines.spark.cells import Guarded
+from engines.spark.groups_operator import initial_state
 from engines.spark.tws_operator import variables
 from engines.spark.typed_cells import TYPED, columns, parts, refusal
 
@@ -130,6 +134,21 @@ def test_typed_cells_are_columns_of_the_one_state():
     assert (cells["pair"].get(), cells["many"].get(), cells["by"].items()) == ((1, None), [2], [("k", None)])
     cells["pair"].clear()
     assert (cells["pair"].get("nothing"), there) == ("nothing", ["many", "by"])
+
+
+class Begun(Typed):
+    initial = True
+
+    def on_initial(self, event, state):
+        state.text.set(event.value)
+        state.many.set([1, 2])
+
+
+def test_a_key_starts_with_its_typed_cells():
+    row = SimpleNamespace(program="one", id="e1", key="a", value='"x"', event_time=datetime(2026, 1, 1))
+    text, *typed = initial_state({"one": Begun(), "other": Typed()}, row)
+    assert json.loads(text) == {"cells": {"text": ['"x"']}, "typed": ["many"]}
+    assert typed == [None, [1, 2], None]
 
 
 def test_arrays_in_the_one_state_are_for_releases_that_keep_the_case_of_its_schema():

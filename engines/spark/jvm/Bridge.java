@@ -21,7 +21,6 @@ import org.apache.spark.api.java.function.MapFunction;
 import org.apache.spark.api.java.function.MapGroupsWithStateFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoder;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.KeyValueGroupedDataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -223,14 +222,17 @@ public final class Bridge implements java.io.Serializable {
   /** The calls on the state of one group. */
   static final class OnGroup implements Operations {
     final GroupState state;
+    final Crossing crossing;
 
-    OnGroup(GroupState state) {
+    OnGroup(GroupState state, Crossing crossing) {
       this.state = state;
+      this.crossing = crossing;
     }
 
     public Object perform(String target, String method, List arguments) {
       if (method.equals("update")) {
-        state.update(arguments.get(0));
+        state.update(crossing.made(arguments.get(0)));
+        return crossing.told(state.get());
       } else if (method.equals("remove")) {
         state.remove();
       } else if (method.equals("setTimeoutTimestamp")) {
@@ -244,14 +246,14 @@ public final class Bridge implements java.io.Serializable {
     }
   }
 
-  List group(String kind, Object key, Iterator given, GroupState state) throws Exception {
+  List group(String kind, Object key, Iterator given, GroupState state, Crossing crossing) throws Exception {
     HashMap request = new HashMap();
     ArrayList rows = new ArrayList();
     while (given.hasNext()) {
       rows.add(input((Row) given.next()));
     }
     request.put("rows", rows);
-    request.put("state", state.exists() ? state.get() : null);
+    request.put("state", state.exists() ? crossing.told(state.get()) : null);
     request.put("timed_out", Boolean.valueOf(state.hasTimedOut()));
     request.put("now", Long.valueOf(state.getCurrentProcessingTimeMs()));
     try {
@@ -259,36 +261,40 @@ public final class Bridge implements java.io.Serializable {
     } catch (UnsupportedOperationException none) {
       request.put("watermark", null);
     }
-    return call(kind, key, request, new OnGroup(state));
+    return call(kind, key, request, new OnGroup(state, crossing));
   }
 
   static final class Many implements FlatMapGroupsWithStateFunction {
     final Bridge bridge;
+    final Crossing crossing;
 
-    Many(Bridge bridge) {
+    Many(Bridge bridge, Crossing crossing) {
       this.bridge = bridge;
+      this.crossing = crossing;
     }
 
     public Iterator call(Object key, Iterator rows, GroupState state) throws Exception {
-      return bridge.group("groups", key, rows, state).iterator();
+      return bridge.group("groups", key, rows, state, crossing).iterator();
     }
   }
 
   static final class One implements MapGroupsWithStateFunction {
     final Bridge bridge;
+    final Crossing crossing;
 
-    One(Bridge bridge) {
+    One(Bridge bridge, Crossing crossing) {
       this.bridge = bridge;
+      this.crossing = crossing;
     }
 
     public Object call(Object key, Iterator rows, GroupState state) throws Exception {
-      return bridge.group("group", key, rows, state).get(0);
+      return bridge.group("group", key, rows, state, crossing).get(0);
     }
   }
 
   static final class Second implements MapFunction {
     public Object call(Object row) {
-      return ((Row) row).getString(1);
+      return ((Row) row).get(1);
     }
   }
 
@@ -309,28 +315,28 @@ public final class Bridge implements java.io.Serializable {
         : GroupStateTimeout.ProcessingTimeTimeout();
   }
 
-  /** Groups and the texts that they start with as their state. */
-  KeyValueGroupedDataset states(Dataset initial) {
-    return grouped(initial).mapValues((MapFunction) new Second(), Encoders.STRING());
+  /** Groups and the states that they start with. */
+  KeyValueGroupedDataset states(Dataset initial, Crossing state) {
+    return grouped(initial).mapValues((MapFunction) new Second(), state.encoder);
   }
 
   /** `initial` is what groups start with, or null. */
-  public Dataset mapGroupsWithState(Dataset rows, String timeout, Dataset initial) {
-    MapGroupsWithStateFunction function = (MapGroupsWithStateFunction) new One(this);
+  public Dataset mapGroupsWithState(Dataset rows, String timeout, Crossing state, Dataset initial) {
+    MapGroupsWithStateFunction function = (MapGroupsWithStateFunction) new One(this, state);
     KeyValueGroupedDataset groups = grouped(rows);
     return initial == null
-        ? groups.mapGroupsWithState(function, Encoders.STRING(), encoder, timeout(timeout))
-        : groups.mapGroupsWithState(function, Encoders.STRING(), encoder, timeout(timeout), states(initial));
+        ? groups.mapGroupsWithState(function, state.encoder, encoder, timeout(timeout))
+        : groups.mapGroupsWithState(function, state.encoder, encoder, timeout(timeout), states(initial, state));
   }
 
   /** `initial` is what groups start with, or null. */
-  public Dataset flatMapGroupsWithState(Dataset rows, String timeout, Dataset initial) {
-    FlatMapGroupsWithStateFunction function = (FlatMapGroupsWithStateFunction) new Many(this);
+  public Dataset flatMapGroupsWithState(Dataset rows, String timeout, Crossing state, Dataset initial) {
+    FlatMapGroupsWithStateFunction function = (FlatMapGroupsWithStateFunction) new Many(this, state);
     KeyValueGroupedDataset groups = grouped(rows);
     OutputMode mode = OutputMode.Append();
     return initial == null
-        ? groups.flatMapGroupsWithState(function, mode, Encoders.STRING(), encoder, timeout(timeout))
+        ? groups.flatMapGroupsWithState(function, mode, state.encoder, encoder, timeout(timeout))
         : groups.flatMapGroupsWithState(
-            function, mode, Encoders.STRING(), encoder, timeout(timeout), states(initial));
+            function, mode, state.encoder, encoder, timeout(timeout), states(initial, state));
   }
 }

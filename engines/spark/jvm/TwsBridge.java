@@ -2,11 +2,9 @@ package conformance.jvm;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
@@ -73,38 +71,26 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
     for (int i = 0; i < names.size(); i++) {
       String name = (String) names.get(i);
       List declared = (List) schemas.get(i);
-      Crossing first = new Crossing(declared.isEmpty() ? null : (String) declared.get(0));
-      Crossing last = new Crossing(declared.isEmpty() ? null : (String) declared.get(declared.size() - 1));
+      Crossing first = crossing(declared, 0);
+      Crossing last = crossing(declared, declared.size() - 1);
       crossings.put(name, new Crossing[] {first, last});
       if (kinds.get(i).equals("list")) {
-        variables.put(name, handle.getListState(name, first.encoder(), ttl(i)));
+        variables.put(name, handle.getListState(name, first.encoder, ttl(i)));
       } else if (kinds.get(i).equals("map")) {
-        variables.put(name, handle.getMapState(name, first.encoder(), last.encoder(), ttl(i)));
+        variables.put(name, handle.getMapState(name, first.encoder, last.encoder, ttl(i)));
       } else {
-        variables.put(name, handle.getValueState(name, first.encoder(), ttl(i)));
+        variables.put(name, handle.getValueState(name, first.encoder, ttl(i)));
       }
     }
   }
 
-  /** The rows of a state variable on their way to the program's process and back: rows of a schema, or JSON text where that is null. */
-  static final class Crossing {
-    final StructType schema;
-
-    Crossing(String schema) {
-      this.schema = schema == null ? null : StructType.fromDDL(schema);
+  /** A state variable of rows of a schema, or of JSON text where there is none. */
+  static Crossing crossing(List declared, int which) {
+    if (declared.isEmpty()) {
+      return Crossing.ofText();
     }
-
-    Encoder encoder() {
-      return schema == null ? Encoders.STRING() : Encoders.row(schema);
-    }
-
-    Object made(Object told) {
-      return schema == null ? ((List) told).get(0) : Values.made(told, schema);
-    }
-
-    Object told(Object value) {
-      return schema == null ? Collections.singletonList(value) : Values.told(value, schema);
-    }
+    StructType schema = StructType.fromDDL((String) declared.get(which));
+    return new Crossing(schema, Encoders.row(schema));
   }
 
   /** The calls on the state variables and the timers of the key at hand. */

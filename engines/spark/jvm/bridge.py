@@ -15,13 +15,20 @@ from engines.spark import releases
 from engines.spark.groups_operator import initial_state
 from engines.spark.operator import GROUP, OUTPUT, OperatorInput
 from engines.spark.tws_operator import variables
+from engines.spark.typed_cells import ddl
+from engines.spark.typed_groups import schema, state_type
 from engines.spark.typed_keys import NONE, Columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 PATIENCE = 60_000
 """How many ms one call of a program may take."""
+
+
+def has_types(programs: Mapping[str, Program]) -> bool:
+    """Whether a program has typed cells."""
+    return any(program.types for program in programs.values())
 
 
 def bridge(given: OperatorInput) -> Any:
@@ -30,13 +37,22 @@ def bridge(given: OperatorInput) -> Any:
 
     spark = given.stream.sparkSession
     code = cloudpickle.dumps((dict(given.programs), given.failure, dict(given.typed)))
-    schema = spark.createDataFrame([], OUTPUT).schema.json()  # 3.5.9 has no StructType.fromDDL
+    output = spark.createDataFrame([], OUTPUT).schema.json()  # 3.5.9 has no StructType.fromDDL
     jvm: Any = spark.sparkContext._jvm
-    rows = releases.row_encoder(jvm, jvm.org.apache.spark.sql.types.DataType.fromJson(schema))
+    rows = releases.row_encoder(jvm, jvm.org.apache.spark.sql.types.DataType.fromJson(output))
     keys = jvm.org.apache.spark.sql.Encoders.STRING()
     if given.typed:
         keys = releases.row_encoder(jvm, grouped(given, given.stream).schema().fields()[0].dataType())
-    return jvm.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), schema, rows, keys, PATIENCE)
+    return jvm.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), output, rows, keys, PATIENCE)
+
+
+def _state(spark: SparkSession, programs: Mapping[str, Program]) -> Any:
+    """What the one state of a key is: JSON text, or a row where there are typed cells."""
+    jvm: Any = spark.sparkContext._jvm
+    if not has_types(programs):
+        return jvm.conformance.jvm.Crossing.ofText()
+    row = jvm.org.apache.spark.sql.types.StructType.fromDDL(schema(programs))
+    return jvm.conformance.jvm.Crossing(row, releases.row_encoder(jvm, row))
 
 
 def _group(typed: Columns) -> Any:
@@ -54,15 +70,11 @@ def grouped(given: OperatorInput, rows: DataFrame) -> Any:
 
 def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
     """The group and the state of each row of initial state."""
-    rows = [
-        (*key, initial_state(programs[key[0]], key[2], row))
-        for row in initial.collect()
-        for key in [(row.program, row.case, row.key, row.window)]
-    ]
+    rows = [(row.program, row.case, row.key, row.window, initial_state(programs, row)) for row in initial.collect()]
     states = initial.sparkSession.createDataFrame(
-        rows, "program string, case string, key string, window long, state string"
+        rows, f"program string, case string, key string, window long, state {ddl(state_type(programs))}"
     )
-    return states.select(_group(NONE), "state")._jdf
+    return states.select(_group(NONE), "state" if has_types(programs) else "state.json")._jdf
 
 
 def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFrame:
@@ -71,7 +83,8 @@ def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFr
 
     spark = given.stream.sparkSession
     states = given.initial and _states(given.initial, given.programs)
-    made = getattr(bridge(given), method)(grouped(given, given.stream), timeout, states)
+    state = _state(spark, given.programs)
+    made = getattr(bridge(given), method)(grouped(given, given.stream), timeout, state, states)
     return DataFrame(made, spark)
 
 

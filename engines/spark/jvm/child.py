@@ -23,6 +23,7 @@ from engines.spark.jvm.crossing import back, there
 from engines.spark.operator import GROUP, NO_EMISSION, In, Key, Out, nonce
 from engines.spark.tws_operator import TwsOperator, variables
 from engines.spark.tws_operator import Variable as Declared
+from engines.spark.typed_groups import state_type
 from engines.spark.typed_keys import NONE, Columns, taken
 
 KEPT = 8
@@ -108,8 +109,9 @@ class Handle:
 class Group:
     """A GroupState behind the pipe."""
 
-    def __init__(self, pipe: Pipe, request: dict[str, Any]) -> None:
-        self._pipe, self._state, self._watermark = pipe, request["state"], request["watermark"]
+    def __init__(self, pipe: Pipe, request: dict[str, Any], state: Struct) -> None:
+        self._pipe, self._type, self._watermark = pipe, state, request["watermark"]
+        self._state = back(state, request["state"])
         self.hasTimedOut, self._now = request["timed_out"], request["now"]
 
     @property
@@ -117,8 +119,8 @@ class Group:
         return self._state is not None
 
     @property
-    def get(self) -> tuple[str]:
-        return (self._state,)
+    def get(self) -> Any:
+        return self._state
 
     def getCurrentWatermarkMs(self) -> int:
         now: int = self._watermark
@@ -128,11 +130,12 @@ class Group:
         now: int = self._now
         return now
 
-    def update(self, value: tuple[str]) -> None:
-        self._pipe.ask("", "update", value[0])
+    def update(self, value: tuple[Any, ...]) -> None:
+        self._state = back(self._type, self._pipe.ask("", "update", there(self._type, value)))
 
     def remove(self) -> None:
         self._pipe.ask("", "remove")
+        self._state = None
 
     def setTimeoutTimestamp(self, time: int) -> None:
         self._pipe.ask("", "setTimeoutTimestamp", time)
@@ -150,6 +153,7 @@ class Server:
         self._task: tuple[str, int] | None = None
         self._operator: Any = None
         self._typed: Columns = NONE
+        self._state = state_type({})
 
     def serve(self, request: dict[str, Any]) -> list[Out]:
         operator = self._operator_of(request)
@@ -163,7 +167,7 @@ class Server:
             return []
         if request["kind"] == "tws":
             return list(operator.on_rows(key, rows, request["now"]))
-        outputs = list(operator.on_call(key, rows, Group(self._pipe, request)))
+        outputs = list(operator.on_call(key, rows, Group(self._pipe, request, self._state)))
         return outputs if request["kind"] == "groups" else [_one(outputs)]
 
     def _key(self, told: Any) -> Key:
@@ -189,6 +193,7 @@ class Server:
                     programs, failure, Handle(self._pipe, variables(programs).values()), attempt
                 )
             else:
+                self._state = state_type(programs)
                 self._operator = GroupsOperator(programs, failure, attempt)
             self._task = task
         return self._operator

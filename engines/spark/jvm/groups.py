@@ -13,6 +13,7 @@ from conformance.model.feature import Feature, emulated
 from engines.budgets import SPARK_GROUPS_JVM
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
+from engines.spark.jvm.tws import ACROSS_THE_PIPE
 from engines.spark.plans import PLANS
 from engines.spark.setting_plans import OF_OTHERS
 
@@ -30,7 +31,7 @@ class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
     plans = {**PLANS, **OF_OTHERS}
-    capabilities = capabilities(STATE, plans, SPARK_GROUPS_JVM, quick=True)
+    capabilities = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_GROUPS_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -43,7 +44,9 @@ class SparkFmgwsJvm(GroupsEngine):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    capabilities = capabilities({**STATE, Feature.EMISSIONS: LAST}, SparkFmgwsJvm.plans, SPARK_GROUPS_JVM)
+    capabilities = capabilities(
+        {**STATE, **ACROSS_THE_PIPE, Feature.EMISSIONS: LAST}, SparkFmgwsJvm.plans, SPARK_GROUPS_JVM
+    )
     method = "mapGroupsWithState"
     mode = "update"
 

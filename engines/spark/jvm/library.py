@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 def sources() -> list[str]:
     """The files to compile. transformWithState is there from Spark 4.0 on."""
-    return ["Bridge.java", "LocalFiles.java", "Values.java", *(["TwsBridge.java"] if released() >= (4, 0) else [])]
+    return [
+        "Bridge.java",
+        "Crossing.java",
+        "LocalFiles.java",
+        "Values.java",
+        *(["TwsBridge.java"] if released() >= (4, 0) else []),
+    ]
 
 
 def install(spark: SparkSession, folder: Path) -> None:
