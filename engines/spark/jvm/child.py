@@ -111,16 +111,17 @@ class Group:
 
     def __init__(self, pipe: Pipe, request: dict[str, Any], state: Struct) -> None:
         self._pipe, self._type, self._watermark = pipe, state, request["watermark"]
-        self._state = back(state, request["state"])
+        self._told = request["state"]
         self.hasTimedOut, self._now = request["timed_out"], request["now"]
 
     @property
     def exists(self) -> bool:
-        return self._state is not None
+        return self._told is not None
 
     @property
     def get(self) -> Any:
-        return self._state
+        """The state as the JVM has told it: what the program does to an earlier answer changes nothing."""
+        return back(self._type, self._told)
 
     def getCurrentWatermarkMs(self) -> int:
         now: int = self._watermark
@@ -131,11 +132,11 @@ class Group:
         return now
 
     def update(self, value: tuple[Any, ...]) -> None:
-        self._state = back(self._type, self._pipe.ask("", "update", there(self._type, value)))
+        self._told = self._pipe.ask("", "update", there(self._type, value))
 
     def remove(self) -> None:
         self._pipe.ask("", "remove")
-        self._state = None
+        self._told = None
 
     def setTimeoutTimestamp(self, time: int) -> None:
         self._pipe.ask("", "setTimeoutTimestamp", time)
