@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -120,10 +120,11 @@ class Drawing:
         self._options, self._store, self._kept = options, store, kept if not options.fresh else None
         self._draws_here, self._drawing, self._stop_asked = True, False, False
         self._draw: DrawParts | None = None
+        self._workers = ExitStack()
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Starts the processes that draw. The process of the run has no threads yet."""
+        """Starts the processes that draw. The process of the run has no threads yet. They end with ``execute``."""
         if self._options.cases_from:
             yield
             return
@@ -136,7 +137,9 @@ class Drawing:
 
         processes = available()
         self._draws_here = processes == 1
-        with workers(drawing_here(self._options.scenarios, until_stopped), processes) as self._draw:
+        with self._workers:
+            draw = workers(drawing_here(self._options.scenarios, until_stopped), processes)
+            self._draw = self._workers.enter_context(draw)
             yield
 
     def execute(self) -> Drawn:
@@ -147,10 +150,11 @@ class Drawing:
             KeyboardInterrupt: ``stop`` was called.
         """
         drawn = Drawn()
-        for cases in self._store.replaced_by(self._batches()):
-            drawn.digest.add(cases)
-            drawn.cases += len({case.digest for case in cases})
-            drawn.timelines |= {case.schedule.timeline for case in cases}
+        with self._workers:
+            for cases in self._store.replaced_by(self._batches()):
+                drawn.digest.add(cases)
+                drawn.cases += len({case.digest for case in cases})
+                drawn.timelines |= {case.schedule.timeline for case in cases}
         return drawn
 
     def stop(self) -> None:
