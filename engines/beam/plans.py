@@ -167,6 +167,16 @@ def _mapped(outputs: Any) -> Any:
     return outputs | f"mapped behind {outputs.producer.full_label}" >> beam.Map(_identity)
 
 
+def _reshuffled_behind(outputs: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.metadata import Compared, Noted
+
+    of = outputs.producer.full_label
+    noted = outputs | f"noted {of}" >> beam.ParDo(Noted()) | f"reshuffled {of}" >> beam.Reshuffle()
+    return noted | f"compared {of}" >> beam.ParDo(Compared())
+
+
 def _grouped_beside(outputs: Any) -> Any:
     _counted(outputs)
     return outputs
@@ -222,6 +232,12 @@ PLANS: Mapping[str, BeamPlan] = {
         _read_twice,
     ),
     "map-behind": BeamPlan("a Map behind", "elements | transform | Map(same)", behind=_mapped),
+    "reshuffle-behind": BeamPlan(
+        "a Reshuffle behind, which keeps time, window and pane of an output",
+        "elements | transform | Reshuffle()",
+        behind=_reshuffled_behind,
+        scrambles=True,
+    ),
     "grouped-beside": BeamPlan(
         "another consumer of the output, which groups it",
         "out = elements | transform; out | GroupByKey()",
