@@ -39,6 +39,12 @@ def test_a_heartbeat_off_by_one_is_an_error(spark, monkeypatch, shift):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
+def test_a_query_between_two_restarts_that_has_nothing_to_do_is_driven(spark):
+    """It reports a micro-batch that it does not run, which is the first one of the next query (Spark 4.3.0)."""
+    restarted = with_steps(Restart(0), Restart(0))
+    assert run(spark, [restarted]) == specified(spark, [restarted])
+
+
 @pytest.mark.parametrize("left_out", [1, 3, 5])
 def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
     true = driving.plan
