@@ -27,7 +27,7 @@ from conformance.confirmation.replay import STILL_FAILS, replay
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.feature import Feature
-from conformance.model.program import GlobalWindow
+from conformance.model.program import GlobalWindow, Output
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, FailOnce
 from conformance.model.trace import DRAIN
@@ -222,6 +222,28 @@ def test_what_is_refused_is_told_by_the_class_of_the_error(any_beam):
     assert told.get("ordered-list-state") == {"beam-direct": "refused: ValueError", "beam-fnapi": "accepted"}.get(
         any_beam.id
     )
+
+
+def test_what_a_reshuffle_changes_beside_an_output_is_in_the_output(beam):
+    from apache_beam.transforms.window import IntervalWindow
+    from apache_beam.utils.timestamp import Timestamp
+    from apache_beam.utils.windowed_value import PANE_INFO_UNKNOWN, PaneInfo, PaneInfoTiming
+
+    from engines.beam.metadata import Compared, Noted
+
+    place, window = ("program", "case", "a", 1), IntervalWindow(0, 10)
+    on_time = PaneInfo(True, True, PaneInfoTiming.ON_TIME, 0, 0)
+    [noted] = Noted().process((*place, Output(1)), Timestamp(9), window, on_time)
+
+    def behind(*now):
+        [(*where, output)] = Compared().process(noted, *now)
+        assert tuple(where) == place
+        return output.value
+
+    assert behind(Timestamp(9), window, on_time) == 1
+    assert "its pane was" in behind(Timestamp(9), window, PANE_INFO_UNKNOWN)["changed"]
+    assert behind(Timestamp(8), window, on_time)["changed"] == "its time was 9000, and is 8000"
+    assert behind(Timestamp(9), IntervalWindow(0, 20), on_time)["changed"] == "its window end was 10000, and is 20000"
 
 
 def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path):
