@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import ACCEPTED
+from engines import answering
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -55,14 +55,7 @@ def answers(names: Iterable[str], finish: Callable[[Build], Any]) -> dict[str, s
     """What Beam says to these pipelines. ``finish`` runs a pipeline to its end on the engine's runner."""
     from engines.beam import refused_pipelines
 
-    found = {}
-    for name in names:
-        try:
-            finish(getattr(refused_pipelines, REFUSALS[name].build))
-            found[name] = ACCEPTED
-        except Exception as error:
-            found[name] = f"refused: {kind(error)}"
-    return found
+    return answering.answers(names, lambda name: finish(getattr(refused_pipelines, REFUSALS[name].build)), kind)
 
 
 def kind(error: Exception) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import ACCEPTED
+from engines import answering
 from engines.spark import driving
 
 if TYPE_CHECKING:
@@ -125,16 +125,13 @@ REFUSALS: Mapping[str, Refusal] = {
 
 def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSession]) -> dict[str, str]:
     """What Spark says to these queries. ``session`` gives a session with some settings."""
-    found = {}
-    for name in names:
+
+    def ask(name: str) -> None:
         refusal = REFUSALS[name]
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            try:
-                _run(refusal, session(refusal.settings or {}), Path(folder))
-                found[name] = ACCEPTED
-            except Exception as error:
-                found[name] = f"refused: {condition(error)}"
-    return found
+            _run(refusal, session(refusal.settings or {}), Path(folder))
+
+    return answering.answers(names, ask, condition)
 
 
 def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:

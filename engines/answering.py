@@ -1,0 +1,19 @@
+"""What an engine says to questions that its framework may refuse, whatever the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from conformance.model.engine import ACCEPTED
+
+
+def answers(names: Iterable[str], ask: Callable[[str], object], kind: Callable[[Exception], str]) -> dict[str, str]:
+    """Name of a question -> ACCEPTED, or "refused: " and the kind of the error that ``ask`` raises."""
+    found = {}
+    for name in names:
+        try:
+            ask(name)
+            found[name] = ACCEPTED
+        except Exception as error:
+            found[name] = f"refused: {kind(error)}"
+    return found
