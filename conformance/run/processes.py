@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -35,17 +36,29 @@ Asked = Callable[[Iterable[Item]], Iterator[Answer]]
 @contextmanager
 def workers(work: Callable[[Item], Answer], processes: int) -> Iterator[Asked[Item, Answer]]:
     """A function from items to the answers of ``work``. Its processes begin here: a process that already has threads must not fork.
-    With one process, this process works. What ``work`` changes elsewhere is lost otherwise."""
+    With one process, this process works. What ``work`` changes elsewhere is lost otherwise.
+
+    Raises:
+        concurrent.futures.process.BrokenProcessPool: a process ended before its answer, as the fork of a process with threads may.
+    """
     global _work
     if processes < 2:
         yield lambda items: map(work, items)
         return
     _work = work
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("fork"), _begin)
+    pool.submit(int).result()  # All processes begin here: later, this process may have threads.
+    ended = False
     try:
-        with multiprocessing.get_context("fork").Pool(processes, _begin) as pool:
-            yield lambda items: pool.imap(_do, items)
+        yield lambda items: pool.map(_do, items)
+        ended = True
     finally:
         _work = None
+        if not ended:
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+        pool.shutdown(wait=ended, cancel_futures=True)
 
 
 def answers(work: Callable[[Item], Answer], items: Iterable[Item], processes: int) -> Iterator[Answer]:

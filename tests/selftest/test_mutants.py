@@ -14,6 +14,7 @@ from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.model.perturbation import BY_ID
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
+from conformance.run.processes import available
 from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
 from engines.mutants import MUTANTS
 from engines.mutants.registry import bug
@@ -105,7 +106,7 @@ def test_the_choice_of_pairs_depends_on_the_names_alone():
 @pytest.mark.slow
 def test_every_guarantee_catches_a_mutant_and_every_mutant_is_caught():
     """A check that nothing can make fail is a defect."""
-    found = selftest(SCENARIOS, mutant_ids(), wanted=10, seeds=2, whole=False, likely=earlier(), others=1, processes=2)
+    found = selftest(SCENARIOS, mutant_ids(), wanted=10, seeds=2, whole=False, likely=earlier(), others=1, processes=available())
     assert (found.survivors, found.toothless) == ([], [])
 
 

@@ -1,12 +1,40 @@
 """Several processes do the work of one, where that is safe."""
 
+import subprocess
+import sys
 import threading
 
-from conformance.run.processes import answers, available
+import pytest
+
+from conformance.run.processes import available
+
+
+def alone(program):
+    """What a program prints in a process without threads, as a process that forks must be: this one may have those of other tests."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 def test_answers_come_in_the_order_of_their_items():
-    assert list(answers(str, range(5), processes=2)) == ["0", "1", "2", "3", "4"]
+    asked = "from conformance.run.processes import answers; print(list(answers(str, range(5), processes=2)))"
+    assert alone(asked).strip() == "['0', '1', '2', '3', '4']"
+
+
+@pytest.mark.parametrize("first", ["1", "os.kill(os.getpid(), 9)"])
+def test_an_exception_or_a_process_that_dies_ends_the_work_at_once(first):
+    """The work of a process that died is not waited for, nor that of the others when nobody takes it."""
+    program = f"""
+import os, time
+from conformance.run.processes import workers
+def work(item):
+    return {first} if item == 0 else time.sleep(600)
+try:
+    with workers(work, 2) as ask:
+        for answer in ask(range(9)):
+            raise KeyError(answer)
+except Exception as error:
+    print(type(error).__name__)
+"""
+    assert alone(program).strip() == ("KeyError" if first == "1" else "BrokenProcessPool")
 
 
 def test_a_process_with_threads_is_not_forked(monkeypatch):
