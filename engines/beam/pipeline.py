@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,7 @@ class Branch:
     @property
     def own(self) -> Any:
         """Those of the elements that are for these programs, and for keys of this type."""
-        among = beam.Filter(_Among(frozenset(self.programs))).with_output_types(ELEMENT)
+        among = beam.Filter(_among(frozenset(self.programs))).with_output_types(ELEMENT)
         mine = self.elements | f"for {self.name}" >> among
         if not self.typed:
             return mine
@@ -125,12 +125,11 @@ def branches(elements: Any, programs: Mapping[str, Program], types: Iterable[Typ
     ]
 
 
-class _Among:
-    """Whether an element is for one of some programs, or makes any of them fail."""
+def _among(programs: frozenset[str]) -> Callable[[Any], bool]:
+    """Whether an element is for one of some programs, or makes any of them fail. A function, since Filter takes no object that can be
+    called in Beam 2.62.0, nor in Beam 2.65.0 where types are checked at run time."""
 
-    def __init__(self, programs: frozenset[str]) -> None:
-        self._programs = programs
-        self.__name__ = "among"  # which a Filter of Beam 2.62.0 asks of every callable
+    def among(element: Any) -> bool:
+        return element[0][0] in programs or element[0][0] == SENTINEL
 
-    def __call__(self, element: Any) -> bool:
-        return element[0][0] in self._programs or element[0][0] == SENTINEL
+    return among

@@ -80,8 +80,9 @@ def _before(title: str, code: str, change: Change, *, evaluations: int = 1) -> S
     return SparkPlan(title, f"operator({WATERMARKED}{code})", before=change, evaluations=evaluations)
 
 
-def _early(title: str, code: str, change: Change) -> SparkPlan:
-    return SparkPlan(title, f"operator(rows{code}.withWatermark('event_time', delay))", early=change)
+def _early(title: str, code: str, change: Change, *, rows: str = "rows", evaluations: int = 1) -> SparkPlan:
+    text = f"operator({rows}{code}.withWatermark('event_time', delay))"
+    return SparkPlan(title, text, early=change, evaluations=evaluations)
 
 
 def _behind(title: str, code: str, change: Change) -> SparkPlan:
@@ -158,9 +159,11 @@ def _with_false_branch(frame: DataFrame) -> DataFrame:
     return frame.union(frame.where("length(`key`) < 0"))
 
 
+HALF = "pmod(hash(program, `case`, `key`), 2)"
+
+
 def _halves(frame: DataFrame) -> DataFrame:
-    half = "pmod(hash(program, `case`, `key`), 2)"
-    return frame.where(f"{half} = 0").union(frame.where(f"{half} = 1"))
+    return frame.where(f"{HALF} = 0").union(frame.where(f"{HALF} = 1"))
 
 
 def _exploded(frame: DataFrame) -> DataFrame:
@@ -191,10 +194,42 @@ def _joined_with_none(frame: DataFrame) -> DataFrame:
     return frame.withColumn("one", f.lit(1)).join(none, "one", "left_outer").drop("one", "more")
 
 
-def _in_sql(frame: DataFrame) -> DataFrame:
+def _semi_joined(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
+    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one", "left_semi").drop("one")
+
+
+def _anti_joined_with_none(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    none = frame.sparkSession.range(1).select(f.lit(1).alias("one")).where("false")
+    return frame.withColumn("one", f.lit(1)).join(none, "one", "left_anti").drop("one")
+
+
+def _aliased(frame: DataFrame) -> DataFrame:
+    return frame.alias("mine").select("mine.*")
+
+
+def _observed(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.observe(f"rows_{uuid.uuid4().hex}", f.count(f.lit(1)))
+
+
+def _in_sql(frame: DataFrame, selected: str = "SELECT * FROM mine") -> DataFrame:
     view = f"rows_{uuid.uuid4().hex}"
     frame.createOrReplaceTempView(view)
-    return frame.sparkSession.sql(f"WITH mine AS (SELECT * FROM {view}) SELECT * FROM mine")
+    return frame.sparkSession.sql(f"WITH mine AS (SELECT * FROM {view}) {selected}")
+
+
+def _halves_in_sql(frame: DataFrame) -> DataFrame:
+    return _in_sql(frame, f"SELECT * FROM mine WHERE {HALF} = 0 UNION ALL SELECT * FROM mine WHERE {HALF} = 1")
+
+
+def _checkpointed(frame: DataFrame) -> DataFrame:
+    return frame.localCheckpoint()
 
 
 def _cached(frame: DataFrame) -> DataFrame:
@@ -276,10 +311,39 @@ PLANS: Mapping[str, SparkPlan] = {
         ".join(one row.where('false'), 'one', 'left_outer')",
         _joined_with_none,
     ),
+    "static-semi-join": _before(
+        "a semi join with a static table of one row", ".join(broadcast(one row), 'one', 'left_semi')", _semi_joined
+    ),
+    "static-anti-join-empty": _before(
+        "an anti join with a static table that a filter empties",
+        ".join(one row.where('false'), 'one', 'left_anti')",
+        _anti_joined_with_none,
+    ),
     "sql-cte": SparkPlan(
         "a common table expression in SQL text",
         "operator(spark.sql('WITH mine AS (SELECT * FROM rows_with_watermark) SELECT * FROM mine'))",
         before=_in_sql,
+    ),
+    "sql-cte-early": _early(
+        "a common table expression in SQL text before the watermark",
+        "",
+        _in_sql,
+        rows="spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine')",
+    ),
+    "sql-cte-twice": _early(
+        "a union of two halves of a common table expression in SQL text",
+        "",
+        _halves_in_sql,
+        rows="spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine WHERE half UNION ALL SELECT * FROM mine WHERE other half')",
+        evaluations=2,
+    ),
+    "aliased": _before("all columns of an alias", ".alias('mine').select('mine.*')", _aliased),
+    "observed": _before("rows counted on their way", ".observe('rows', count(lit(1)))", _observed),
+    "observed-behind": _behind("output counted on its way", ".observe('rows', count(lit(1)))", _observed),
+    "sink-checkpointed": SparkPlan(
+        "foreachBatch checkpoints its rows",
+        f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.localCheckpoint() …)",
+        sink=_checkpointed,
     ),
     "sink-cached": SparkPlan(
         "foreachBatch caches its rows",
@@ -309,5 +373,7 @@ PLANS: Mapping[str, SparkPlan] = {
     "rule-empty-relation": _without_rule("PropagateEmptyRelation"),
     "rule-collapse-project": _without_rule("CollapseProject"),
     "rule-push-down": _without_rule("PushDownPredicates"),
+    "rule-prune-filters": _without_rule("PruneFilters"),
+    "rule-constant-folding": _without_rule("ConstantFolding"),
 }
 """The plans of every Spark engine; ``setting_plans`` has more for some."""

@@ -81,7 +81,7 @@ def test_without_a_source_that_checkpoints_itself_no_bundle_is_driven(prism, mon
 def test_an_element_lost_before_a_program_is_an_error(prism, monkeypatch):
     from engines.beam import pipeline
 
-    monkeypatch.setattr(pipeline._Among, "__call__", lambda self, element: element[1][1] != "e2")
+    monkeypatch.setattr(pipeline, "_among", lambda programs: lambda element: element[1][1] != "e2")
     with pytest.raises(NotDriven, match="not handed 1 elements of the 3"):
         prism.run(Pack((COUNTED,)), PROGRAMS)
 

@@ -106,7 +106,9 @@ def test_the_choice_of_pairs_depends_on_the_names_alone():
 @pytest.mark.slow
 def test_every_guarantee_catches_a_mutant_and_every_mutant_is_caught():
     """A check that nothing can make fail is a defect."""
-    found = selftest(SCENARIOS, mutant_ids(), wanted=10, seeds=2, whole=False, likely=earlier(), others=1, processes=available())
+    found = selftest(
+        SCENARIOS, mutant_ids(), wanted=10, seeds=2, whole=False, likely=earlier(), others=1, processes=available()
+    )
     assert (found.survivors, found.toothless) == ([], [])
 
 

@@ -11,7 +11,9 @@ from conformance.run.processes import available
 
 def alone(program):
     """What a program prints in a process without threads, as a process that forks must be: this one may have those of other tests."""
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
 
 
 def test_answers_come_in_the_order_of_their_items():
