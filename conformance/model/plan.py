@@ -36,6 +36,7 @@ class PlanTwin:
         scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases with at most one
             element of a key in a bundle.
         on_time: whether it has twins only of cases whose elements are all on time.
+        leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether each run asks it. A run of an engine with many plans has a choice of the others.
     """
 
@@ -47,6 +48,7 @@ class PlanTwin:
     always: bool = False
     scrambles: bool = False
     on_time: bool = False
+    leaves_state: bool = True
 
     @cached_property
     def perturbation(self) -> Perturbation:

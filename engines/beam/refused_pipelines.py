@@ -31,14 +31,6 @@ class Counts(beam.DoFn):
         yield count.read()
 
 
-class Orders(beam.DoFn):
-    ROWS = userstate.OrderedListStateSpec("rows", VarIntCoder())
-
-    def process(self, element: Any, rows: Any = beam.DoFn.StateParam(ROWS)) -> Iterator[int]:
-        rows.add((Timestamp(1), 1))
-        yield len(list(rows.read()))
-
-
 class TwoOfOneName(beam.DoFn):
     BAG = userstate.BagStateSpec("it", VarIntCoder())
     COUNT = userstate.CombiningValueStateSpec("it", sum)
@@ -93,6 +85,13 @@ def stateful_in_sessions(pipeline: beam.Pipeline) -> Any:
 
 
 def ordered_list(pipeline: beam.Pipeline) -> Any:
+    class Orders(beam.DoFn):  # Beam 2.60.0 has no such state
+        ROWS = userstate.OrderedListStateSpec("rows", VarIntCoder())
+
+        def process(self, element: Any, rows: Any = beam.DoFn.StateParam(ROWS)) -> Iterator[int]:
+            rows.add((Timestamp(1), 1))
+            yield len(list(rows.read()))
+
     return pipeline | beam.Create([PAIR]) | beam.ParDo(Orders())
 
 

@@ -7,6 +7,7 @@ import itertools
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ class SparkEngine:
     """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator.
 
     Attributes:
-        api: the method of grouped data that the engine needs, where older releases of PySpark have none.
+        api: the method of grouped data or of a DataFrame that the engine needs, where older releases of PySpark have none.
         mode: the output mode of its queries.
         store: the name of the state store that its state is in.
         chains: a timer set by a timer takes another micro-batch to fire.
@@ -133,9 +134,9 @@ class SparkEngine:
     def lacks(self) -> str:
         """That the installed release does not have the engine's API."""
         import pyspark
-        from pyspark.sql import GroupedData
+        from pyspark.sql import DataFrame, GroupedData
 
-        if not self.api or hasattr(GroupedData, self.api):
+        if not self.api or hasattr(GroupedData, self.api) or hasattr(DataFrame, self.api):
             return ""
         return f"PySpark {pyspark.__version__} has no {self.api}"
 
@@ -187,7 +188,7 @@ class SparkEngine:
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
-        from engines.spark import driving
+        from engines.spark import batch_plan, driving
         from engines.spark.job import Job
 
         spark = None
@@ -197,7 +198,7 @@ class SparkEngine:
                 settings |= NO_EMPTY_BATCHES
             plan = self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
             spark = self._session({**settings, **plan.settings})
-            yield Job(
+            job = Job(
                 spark,
                 folder,
                 pack,
@@ -209,6 +210,9 @@ class SparkEngine:
                 plan,
                 self.sides,
             )
+            if plan.batch:
+                job.rest = partial(batch_plan.run, job, self.ends(programs))  # type: ignore[method-assign]
+            yield job
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None
@@ -228,6 +232,10 @@ class SparkEngine:
 
         return driving.DELAY
 
+    def ends(self, programs: Mapping[str, Program]) -> str:
+        """When (ms, in SQL) an output row of a batch query comes out of the stream; "" for at once."""
+        return ""
+
     def apply(self, given: OperatorInput) -> DataFrame:
-        """The API's operator on a stream of input rows."""
+        """The API's operator on a stream of input rows, or on a table of them."""
         raise NotImplementedError

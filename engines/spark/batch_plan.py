@@ -1,4 +1,4 @@
-"""The plan in which an operator of Spark's own answers as a batch query: for each micro-batch, one over all rows up to it.
+"""The plan in which an operator answers as a batch query: for each micro-batch, one over all rows up to it.
 
 A streaming query says that its output is that of the batch query on the rows so far. In complete mode it puts out all of that, in the other
 modes what is new in it. An aggregation in append mode puts out what has ended, so the query of this plan leaves out what has not.
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
 from engines.native import windows_of
-from engines.spark import driving, typed_keys
-from engines.spark.job import event_rows, traces_of
+from engines.spark import driving, session, typed_keys
+from engines.spark.job import QueryFailed, event_rows, traces_of
 from engines.spark.operator import OperatorInput
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ def end_of_window(program: Program) -> str:
 def run(job: Job, ends: str) -> PackRun:
     """The run of a job's pack as batch queries, in the job's session and folder. If ``ends`` (ms, in SQL) is given, a row comes out when
     the watermark has reached it. Nothing in a batch query is late."""
-    answers = list(_answers(job, ends))
+    try:
+        answers = list(_answers(job, ends))
+    except Exception as error:
+        if session.gone():
+            raise
+        return job.unanswered(QueryFailed(session.cause(error)))
     rows = dict(enumerate(answers if job.mode == "complete" else new(answers)))
     unreported = [{"batchId": number, "stateOperators": []} for number in rows]
     traces, counts = traces_of(job.pack, job.batches, rows, unreported, ())
@@ -68,12 +73,15 @@ def _answers(job: Job, ends: str) -> Iterator[Rows]:
     """What the batch query on all rows up to each micro-batch gives."""
     given: list[driving.Row] = []
     watermark = 0
+    found: Rows = []
     for number, batch in enumerate(job.batches):
         events = event_rows(job.pack, batch.step, job.programs, job.typed) if batch.bundle else []
         given += driving.rows_of(batch, events, job.delay)
-        output = _output(job, number, given)
-        rows = (output.where(f"{ends} <= {watermark}") if ends else output).collect()
-        yield [typed_keys.named(row.asDict(), job.typed, job.programs) for row in rows]
+        if events or ends:  # with no row that is new, the query says again what it said
+            output = _output(job, number, given)
+            rows = (output.where(f"{ends} <= {watermark}") if ends else output).collect()
+            found = [typed_keys.named(row.asDict(), job.typed, job.programs) for row in rows]
+        yield found
         watermark = batch.moves_to
 
 

@@ -109,7 +109,7 @@ class Job:
         except QueryFailed as error:
             if session.gone():
                 raise
-            return self._unanswered(error)
+            return self.unanswered(error)
         layout = self._layout
         driving.prove(
             self.pack,
@@ -205,7 +205,7 @@ class Job:
         given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial(), self.typed)
         return self.plan.behind(self.apply(given))
 
-    def _unanswered(self, error: QueryFailed) -> PackRun:
+    def unanswered(self, error: QueryFailed) -> PackRun:
         """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
         first = self.pack.timeline[-1].id
         trace = Trace.collect([Emission("", None, first, error=f"the query failed: {refusals.innermost(error)}")])

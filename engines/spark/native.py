@@ -20,7 +20,7 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack
 from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.native import FORGETS_SILENTLY, NO_TIMERS
-from engines.spark import batch_plan, native_state
+from engines.spark import native_state
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.batch_plan import end_of_session, end_of_window
 from engines.spark.native_operators import (
@@ -76,6 +76,7 @@ class NativeQuery:
         ends: the time (ms, in SQL) at which an output row of a batch query can no longer change, where that is when it comes out.
         asks: the queries (of ``refusals``) that its engine is asked about.
         plans: the plans of this query beside those of every Spark engine.
+        api: the method of a DataFrame that it needs, where older releases of PySpark have none.
     """
 
     native_operator: NativeOperator
@@ -88,6 +89,7 @@ class NativeQuery:
     ordered: bool = True
     sides: int = 1
     ends: Callable[[Program], str] | None = None
+    api: str = ""
 
     @property
     def stored(self) -> Mapping[str, SparkPlan]:
@@ -171,6 +173,7 @@ QUERIES = {
         delay="horizon",
         plans={"project-time-away": WITHOUT_TIME},
         asks=("duplicates-no-watermark",),
+        api="dropDuplicatesWithinWatermark",
     ),
     "session-window": NativeQuery(
         NativeOperator(
@@ -277,6 +280,7 @@ QUERIES = {
         drop_duplicates_within_watermark,
         Lateness.AT_OR_BEHIND,
         delay="horizon",
+        api="dropDuplicatesWithinWatermark",
     ),
     "inner-join-typed-keys": NativeQuery(
         NativeOperator("typed-keys-of-operators/join", "a stream-stream inner join on typed columns"),
@@ -296,7 +300,7 @@ class SparkNative(SparkEngine):
         super().__init__()
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
-        self.asks, self.sides = query.asks, query.sides
+        self.asks, self.sides, self.api = query.asks, query.sides, query.api
         general = {name: plan for name, plan in {**PLANS, **query.stored}.items() if query.takes(plan)}
         self.mode, self.plans = query.mode, {**query.plans, **general}
         self.capabilities = Capabilities(
@@ -318,17 +322,17 @@ class SparkNative(SparkEngine):
     def delay(self, programs: Mapping[str, Program]) -> int:
         return self._program(programs).parameters[self._query.delay] if self._query.delay else super().delay(programs)
 
+    def ends(self, programs: Mapping[str, Program]) -> str:
+        return self._query.ends(self._program(programs)) if self._query.ends else ""
+
     def _program(self, programs: Mapping[str, Program]) -> Program:
         """A program that the operator does the job of."""
         return next(programs[name] for name in self._query.native_operator.programs if name in programs)
 
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
-        """The state of an operator of Spark's own is in no variable of a program. A batch query has none."""
+        """The state of an operator of Spark's own is in no variable of a program."""
         with super()._job(pack, programs, folder) as job:
-            if job.plan.batch:
-                ends = self._query.ends(self._program(programs)) if self._query.ends else ""
-                job.rest = partial(batch_plan.run, job, ends)  # type: ignore[method-assign]
             read = partial(native_state.read, job.spark, folder / "checkpoint", pack, programs)
             job._stored = read  # type: ignore[method-assign]
             yield job

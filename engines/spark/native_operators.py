@@ -84,8 +84,8 @@ def session_window(stream: DataFrame, program: Program) -> DataFrame:
     return rows_of(
         sessions.agg(f.sort_array(f.collect_list("id")).alias("ids")),
         f.struct(
-            f.unix_millis("session.start").alias("start"),
-            f.unix_millis("session.end").alias("end"),
+            f.expr("unix_millis(session.start)").alias("start"),
+            f.expr("unix_millis(session.end)").alias("end"),
             "ids",
         ),
     )
@@ -102,7 +102,7 @@ def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
 
     of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
     return rows_of(
-        stream.groupBy(of, *keys(stream)).count(), f.struct(f.unix_millis("of.start").alias("window"), "count")
+        stream.groupBy(of, *keys(stream)).count(), f.struct(f.expr("unix_millis(of.start)").alias("window"), "count")
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engines.spark.layouts import TAG_OF_A_KEY, Layout
 from engines.spark.operator import HEARTBEAT
-from engines.spark.plans import PLAIN_TEXT, SparkPlan
+from engines.spark.plans import AS_BATCH, PLAIN_TEXT, SparkPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,22 +29,20 @@ WITHOUT_TIME = SparkPlan(
     always=True,
 )
 
-_BATCH = SparkPlan(
-    "a batch query on all rows so far, for each micro-batch",
-    "operator(spark.read.parquet(files so far)) # what is new in it, or all of it in complete mode",
-    batch=True,
+_BATCH = replace(
+    AS_BATCH,
+    text="operator(spark.read.parquet(files so far)) # what is new in it, or all of it in complete mode",
 )
 
-BATCH = {"batch": _BATCH}
+BATCH = {"batch": replace(_BATCH, on_time=False)}
 """Of operators that drop no late row."""
 
-BATCH_ON_TIME = {"batch": replace(_BATCH, on_time=True)}
+BATCH_ON_TIME = {"batch": _BATCH}
 
 BATCH_ENDED = {
     "batch": replace(
         _BATCH,
         text="operator(spark.read.parquet(files so far)).where('end <= watermark') # what is new in it",
-        on_time=True,
     )
 }
 """Of operators that put out what has ended."""

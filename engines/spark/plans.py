@@ -6,12 +6,12 @@ adds or reorders the rows of a key.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from conformance.model.plan import PlanTwin
+from engines.spark import plan_changes as changes
 from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
 from engines.spark.layouts import Layout
 
@@ -68,12 +68,33 @@ PLAIN_TEXT = "operator(rows.withWatermark('event_time', delay))"
 def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
     """The plans as the capabilities list them."""
     return tuple(
-        PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, plan.restarts, plan.always, on_time=plan.on_time)
+        PlanTwin(
+            name,
+            plan.title,
+            plan.text,
+            PLAIN_TEXT,
+            plan.restarts,
+            plan.always,
+            on_time=plan.on_time,
+            leaves_state=not plan.batch,
+        )
         for name, plan in plans.items()
     )
 
 
 WATERMARKED = "rows.withWatermark('event_time', delay)"
+
+
+AS_BATCH = SparkPlan(
+    "a batch query on all rows so far, for each micro-batch",
+    "operator(spark.read.parquet(files so far)) # what is new in it",
+    batch=True,
+    on_time=True,
+)
+"""Nothing is late in a batch query."""
+
+BATCH = {"batch": AS_BATCH}
+"""Of operators that are there in batch queries, too."""
 
 
 def _before(title: str, code: str, change: Change, *, evaluations: int = 1) -> SparkPlan:
@@ -107,142 +128,6 @@ def _without_rule(rule: str) -> SparkPlan:
     )
 
 
-def _reversed(frame: DataFrame) -> DataFrame:
-    return frame.select(*reversed(frame.columns))
-
-
-def _unused(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.withColumn("unused", f.concat("key", "value")).withColumn("more", f.array("step", "partition"))
-
-
-def _renamed(frame: DataFrame) -> DataFrame:
-    return frame.withColumnRenamed("event_time", "time").withColumnRenamed("time", "event_time")
-
-
-def _derived(frame: DataFrame) -> DataFrame:
-    return frame.selectExpr(*_others(frame), "timestamp_micros(unix_micros(event_time)) AS event_time")
-
-
-def _nested(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.select(f.struct(*frame.columns).alias("row")).select("row.*")
-
-
-def _others(frame: DataFrame) -> list[str]:
-    return [f"`{name}`" for name in frame.columns if name != "event_time"]
-
-
-def _cast(frame: DataFrame) -> DataFrame:
-    return frame.withColumn("key", frame.key.cast("string")).withColumn("step", frame.step.cast("long"))
-
-
-def _not_null(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.withColumn("key", f.coalesce("key", f.lit(""))).withColumn("case", f.coalesce("case", f.lit("")))
-
-
-def _nullable(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.withColumn("key", f.when(f.length("key") >= 0, f.col("key")))
-
-
-def _always_true(frame: DataFrame) -> DataFrame:
-    return frame.where("length(`key`) >= 0 AND step + 1 > step")
-
-
-def _with_false_branch(frame: DataFrame) -> DataFrame:
-    return frame.union(frame.where("length(`key`) < 0"))
-
-
-HALF = "pmod(hash(program, `case`, `key`), 2)"
-
-
-def _halves(frame: DataFrame) -> DataFrame:
-    return frame.where(f"{HALF} = 0").union(frame.where(f"{HALF} = 1"))
-
-
-def _exploded(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.withColumn("one", f.explode(f.array(f.lit(1)))).drop("one")
-
-
-def _by_key(frame: DataFrame) -> DataFrame:
-    return frame.repartition(3, "program", "case", "key")
-
-
-def _one_partition(frame: DataFrame) -> DataFrame:
-    return frame.coalesce(1)
-
-
-def _joined(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
-    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one").drop("one")
-
-
-def _joined_with_none(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    none = frame.sparkSession.range(1).select(f.lit(1).alias("one"), f.lit(1).alias("more")).where("false")
-    return frame.withColumn("one", f.lit(1)).join(none, "one", "left_outer").drop("one", "more")
-
-
-def _semi_joined(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
-    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one", "left_semi").drop("one")
-
-
-def _anti_joined_with_none(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    none = frame.sparkSession.range(1).select(f.lit(1).alias("one")).where("false")
-    return frame.withColumn("one", f.lit(1)).join(none, "one", "left_anti").drop("one")
-
-
-def _aliased(frame: DataFrame) -> DataFrame:
-    return frame.alias("mine").select("mine.*")
-
-
-def _observed(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.observe(f"rows_{uuid.uuid4().hex}", f.count(f.lit(1)))
-
-
-def _in_sql(frame: DataFrame, selected: str = "SELECT * FROM mine") -> DataFrame:
-    view = f"rows_{uuid.uuid4().hex}"
-    frame.createOrReplaceTempView(view)
-    return frame.sparkSession.sql(f"WITH mine AS (SELECT * FROM {view}) {selected}")
-
-
-def _halves_in_sql(frame: DataFrame) -> DataFrame:
-    return _in_sql(frame, f"SELECT * FROM mine WHERE {HALF} = 0 UNION ALL SELECT * FROM mine WHERE {HALF} = 1")
-
-
-def _checkpointed(frame: DataFrame) -> DataFrame:
-    return frame.localCheckpoint()
-
-
-def _cached(frame: DataFrame) -> DataFrame:
-    frame = frame.persist()
-    frame.count()
-    return frame
-
-
-def _counted(frame: DataFrame) -> DataFrame:
-    frame.select("case").collect()
-    return frame
-
-
 TWO = "operator(one.union(two).withWatermark('event_time', delay))"
 
 PLANS: Mapping[str, SparkPlan] = {
@@ -259,101 +144,113 @@ PLANS: Mapping[str, SparkPlan] = {
         restarts=True,
     ),
     "union-of-halves": _before(
-        "a union of two halves of the stream", ".where(half).union(….where(other half))", _halves, evaluations=2
+        "a union of two halves of the stream", ".where(half).union(….where(other half))", changes.halves, evaluations=2
     ),
     "union-false": _before(
         "a union with a branch that a filter empties",
         ".union(….where('length(key) < 0'))",
-        _with_false_branch,
+        changes.with_false_branch,
         evaluations=2,
     ),
-    "columns-unused": _before("columns that nothing uses", ".withColumn('unused', …).withColumn('more', …)", _unused),
-    "columns-reversed": _before("the columns in another order", ".select(*reversed(columns))", _reversed),
+    "columns-unused": _before(
+        "columns that nothing uses", ".withColumn('unused', …).withColumn('more', …)", changes.unused
+    ),
+    "columns-reversed": _before(
+        "the columns in another order", ".select(*reversed(columns))", changes.columns_reversed
+    ),
     "columns-behind-reversed": _behind(
-        "the output's columns in another order", ".select(*reversed(columns))", _reversed
+        "the output's columns in another order", ".select(*reversed(columns))", changes.columns_reversed
     ),
     "time-renamed": _before(
         "the event time renamed and back",
         ".withColumnRenamed('event_time', 'time').withColumnRenamed('time', 'event_time')",
-        _renamed,
+        changes.renamed,
     ),
     "time-derived": _early(
-        "the event time computed", ".selectExpr(…, 'timestamp_micros(unix_micros(event_time)) AS event_time')", _derived
+        "the event time computed",
+        ".selectExpr(…, 'timestamp_micros(unix_micros(event_time)) AS event_time')",
+        changes.derived,
     ),
     "time-nested": _before(
-        "the event time in a struct and out of it", ".select(struct(*columns).alias('row')).select('row.*')", _nested
+        "the event time in a struct and out of it",
+        ".select(struct(*columns).alias('row')).select('row.*')",
+        changes.nested,
     ),
     "cast": _before(
         "casts that change nothing",
         ".withColumn('key', key.cast('string')).withColumn('step', step.cast('long'))",
-        _cast,
+        changes.cast,
     ),
-    "not-null": _before("keys that cannot be null", ".withColumn('key', coalesce('key', lit('')))", _not_null),
-    "nullable": _before("keys that could be null", ".withColumn('key', when(length('key') >= 0, key))", _nullable),
+    "not-null": _before("keys that cannot be null", ".withColumn('key', coalesce('key', lit('')))", changes.not_null),
+    "nullable": _before(
+        "keys that could be null", ".withColumn('key', when(length('key') >= 0, key))", changes.nullable
+    ),
     "filter-true": _before(
-        "a filter that is always true", ".where('length(key) >= 0 AND step + 1 > step')", _always_true
+        "a filter that is always true", ".where('length(key) >= 0 AND step + 1 > step')", changes.always_true
     ),
     "filter-behind": _behind(
         "a filter behind that is always true", ".where('length(case) >= 0')", lambda f: f.where("length(`case`) >= 0")
     ),
     "explode": _before(
-        "an explode of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", _exploded
+        "an explode of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", changes.exploded
     ),
     "explode-behind": _behind(
-        "an explode behind of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", _exploded
+        "an explode behind of one element", ".withColumn('one', explode(array(lit(1)))).drop('one')", changes.exploded
     ),
-    "repartition": _before("repartitioned by key before", ".repartition(3, 'program', 'case', 'key')", _by_key),
-    "coalesce": _before("coalesced before", ".coalesce(1)", _one_partition),
-    "coalesce-behind": _behind("coalesced behind", ".coalesce(1)", _one_partition),
-    "static-join": _before("a join with a static table of one row", ".join(broadcast(one row), 'one')", _joined),
+    "repartition": _before("repartitioned by key before", ".repartition(3, 'program', 'case', 'key')", changes.by_key),
+    "coalesce": _before("coalesced before", ".coalesce(1)", changes.one_partition),
+    "coalesce-behind": _behind("coalesced behind", ".coalesce(1)", changes.one_partition),
+    "static-join": _before("a join with a static table of one row", ".join(broadcast(one row), 'one')", changes.joined),
     "static-join-empty": _before(
         "an outer join with a static table that a filter empties",
         ".join(one row.where('false'), 'one', 'left_outer')",
-        _joined_with_none,
+        changes.joined_with_none,
     ),
     "static-semi-join": _before(
-        "a semi join with a static table of one row", ".join(broadcast(one row), 'one', 'left_semi')", _semi_joined
+        "a semi join with a static table of one row",
+        ".join(broadcast(one row), 'one', 'left_semi')",
+        changes.semi_joined,
     ),
     "static-anti-join-empty": _before(
         "an anti join with a static table that a filter empties",
         ".join(one row.where('false'), 'one', 'left_anti')",
-        _anti_joined_with_none,
+        changes.anti_joined_with_none,
     ),
     "sql-cte": SparkPlan(
         "a common table expression in SQL text",
         "operator(spark.sql('WITH mine AS (SELECT * FROM rows_with_watermark) SELECT * FROM mine'))",
-        before=_in_sql,
+        before=changes.in_sql,
     ),
     "sql-cte-early": _early(
         "a common table expression in SQL text before the watermark",
         "",
-        _in_sql,
+        changes.in_sql,
         rows="spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine')",
     ),
     "sql-cte-twice": _early(
         "a union of two halves of a common table expression in SQL text",
         "",
-        _halves_in_sql,
+        changes.halves_in_sql,
         rows="spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine WHERE half UNION ALL SELECT * FROM mine WHERE other half')",
         evaluations=2,
     ),
-    "aliased": _before("all columns of an alias", ".alias('mine').select('mine.*')", _aliased),
-    "observed": _before("rows counted on their way", ".observe('rows', count(lit(1)))", _observed),
-    "observed-behind": _behind("output counted on its way", ".observe('rows', count(lit(1)))", _observed),
+    "aliased": _before("all columns of an alias", ".alias('mine').select('mine.*')", changes.aliased),
+    "observed": _before("rows counted on their way", ".observe('rows', count(lit(1)))", changes.observed),
+    "observed-behind": _behind("output counted on its way", ".observe('rows', count(lit(1)))", changes.observed),
     "sink-checkpointed": SparkPlan(
         "foreachBatch checkpoints its rows",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.localCheckpoint() …)",
-        sink=_checkpointed,
+        sink=changes.checkpointed,
     ),
     "sink-cached": SparkPlan(
         "foreachBatch caches its rows",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.persist() …)",
-        sink=_cached,
+        sink=changes.cached,
     ),
     "sink-twice": SparkPlan(
         "foreachBatch evaluates its rows twice",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.select('case').collect(); rows.collect())",
-        sink=_counted,
+        sink=changes.counted,
         evaluations=2,
     ),
     "several-files": SparkPlan(

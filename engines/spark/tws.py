@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import PLANS
+from engines.spark.plans import AS_BATCH, PLANS
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class SparkTws(SparkEngine):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
-    plans = {**PLANS, **OF_TWS, **OF_PYTHON}
+    plans = {**PLANS, **OF_TWS, **OF_PYTHON, "batch": replace(AS_BATCH, always=True)}
     capabilities = capabilities(STATE, plans, quick=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 

@@ -29,6 +29,12 @@ OLDEST = "3.4.1"
 """The oldest release of Spark that is tried. 3.4.0 and 3.4.1 lose rows whose first column is null (SPARK-44464)."""
 
 
+OLDEST_BEAM = "2.60.0"
+"""The oldest release of Beam that docs/upgrade.md names."""
+
+DEDUP = "spark-native:drop-duplicates-within-watermark"
+
+
 def run(folder, *engines, scenario="per-key-counting"):
     write_cases(folder / "few.parquet", smallest_run(scenario))
     asked = [f"--engine={engine}" for engine in engines]
@@ -45,11 +51,11 @@ def run(folder, *engines, scenario="per-key-counting"):
 
 def test_two_releases_run_side_by_side(tmp_path):
     """Each in an environment and a process of its own; both say which they are."""
-    done = run(tmp_path, "beam-direct@2.70.0", "beam-direct")
+    done = run(tmp_path, f"beam-direct@{OLDEST_BEAM}", "beam-direct")
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json")
     versions = {name: record.versions["beam"] for name, record in results.environment.items()}
-    assert versions == {"beam-direct@2.70.0": "2.70.0", "beam-direct": version("apache-beam")}
+    assert versions == {f"beam-direct@{OLDEST_BEAM}": OLDEST_BEAM, "beam-direct": version("apache-beam")}
     assert {cell.engine for cell in results.cells if cell.verdict is Verdict.HOLDS} == set(versions)
 
 
@@ -63,7 +69,7 @@ def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
 
 def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
     """Its own fault is seen: the JVM's API puts out a null that the API of pandas loses."""
-    lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-jvm", "spark-tws-tester")]
+    lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-jvm", "spark-tws-tester", DEDUP)]
     there = {f"spark-fmgws-jvm@{OLDEST}": Verdict.HOLDS, f"spark-fmgws-pandas@{OLDEST}": Verdict.VIOLATED}
     done = run(tmp_path, *lacking, *there, scenario="null-output")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -75,6 +81,7 @@ def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
         lacking, Verdict.UNSUPPORTED
     )
     assert f"PySpark {OLDEST} has no transformWithState" in done.stdout
+    assert f"PySpark {OLDEST} has no dropDuplicatesWithinWatermark" in done.stdout
 
 
 def test_an_upgrade_of_spark(tmp_path):

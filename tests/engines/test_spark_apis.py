@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from conformance.model.case import Case
 from conformance.model.feature import Feature
 from conformance.model.program import Cell, Program
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.schedule import Advance, Deliver, Event, Plan, Schedule, renumbered
 from conformance.plugins.registry import load_engine
-from conformance.testing import T, check_engine
+from conformance.testing import CALLS, T, calls_case, check_engine
 from conformance.testing.trials import ROWS_AND_TIMER
 
 pytestmark = pytest.mark.engine
@@ -88,6 +89,20 @@ def test_map_groups_with_state_puts_out_the_last_emission_of_a_call(spark, tmp_p
     counts = [e.value["count"] for e in run(engine, [COUNTED])[COUNTED.id].emissions]
     assert [e.value["count"] for e in specified(engine, [COUNTED])[COUNTED.id].emissions] == [1, 2, 3]
     assert counts == [2, 3]
+    engine.close()
+
+
+def test_a_batch_query_gives_what_the_stream_gives_and_fires_no_timer(spark, tmp_path):
+    """Finding 50."""
+    engine = load_engine("spark-tws")
+    engine.open(tmp_path)
+    timer = calls_case([[("a", [["timers", "set", "one", T + 10]])]])
+    counted, timed = (
+        replace(case, schedule=renumbered([Plan(0, "batch"), *case.schedule.steps])) for case in (COUNTED, timer)
+    )
+    assert [e.value["count"] for e in run(engine, [counted])[counted.id].emissions] == [1, 2, 3]
+    assert specified(engine, [timer], CALLS)[timer.id].emissions
+    assert engine.run(Pack((timed,)), PROGRAMS | CALLS).traces[timed.id].emissions == ()
     engine.close()
 
 

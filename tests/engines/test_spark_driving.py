@@ -211,6 +211,12 @@ def test_a_plan_answers_as_the_plain_query_does(spark, plan):
     ]
 
 
+def test_the_jvm_refuses_event_time_in_a_batch_query(spark):
+    """Finding 50."""
+    planned = replace(COUNTED, schedule=renumbered([Plan(0, "batch"), *COUNTED.schedule.steps]))
+    assert "INTERNAL_ERROR_TWS" in spark.run(Pack((planned,)), PROGRAMS).traces[planned.id].error
+
+
 def test_a_query_of_a_plan_that_fails_is_an_answer(spark, monkeypatch):
     def refuse(frame):
         raise ValueError("no such plan")

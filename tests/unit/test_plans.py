@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import re
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -83,6 +84,17 @@ def test_a_plan_for_elements_on_time_has_no_twin_of_a_case_with_a_late_one():
     plan = PlanTwin("x", "another", on_time=True).perturbation
     assert plan.twin(DRAWN, 0) is None
     assert plan.twin(CROWDED, 0)
+
+
+def test_a_plan_that_leaves_no_state_has_no_twin_of_a_program_whose_state_is_read():
+    inspected = copy(PROGRAMS[program_ref(DEDUP.id, "dedup")])
+    inspected.inspected = True
+    found = []
+    for leaves_state, programs in ((False, PROGRAMS), (False, {DEDUP.id + "/dedup": inspected})):
+        plan = PlanTwin("x", "another", leaves_state=leaves_state)
+        can = replace(load_engine("reference").capabilities, plans=(plan,))
+        found.append(len(plan_twins([Pack((DRAWN,))], can, programs, every=True)))
+    assert found == [1, 0]
 
 
 def test_plans_come_before_everything_else():

@@ -124,8 +124,8 @@ class Group:
         return back(self._type, self._told)
 
     def getCurrentWatermarkMs(self) -> int:
-        now: int = self._watermark
-        return now
+        """-1 in a batch query, as transformWithState says there (Spark 4.3.0)."""
+        return -1 if self._watermark is None else int(self._watermark)
 
     def getCurrentProcessingTimeMs(self) -> int:
         now: int = self._now
