@@ -38,7 +38,11 @@ SAMPLE = mutant_ids()[::32]
 
 @pytest.fixture(scope="module")
 def found():
-    return selftest(SCENARIOS, SAMPLE, wanted=5, seeds=1, whole=False, likely=earlier(), others=1, teeth=False)
+    """Of one scenario that catches it, for each of these mutants: to draw the cases of all takes longer than the rest."""
+    likely = earlier()
+    enough = {min(likely[mutant])[0] for mutant in SAMPLE}
+    mine = [scenario for scenario in SCENARIOS if scenario.id in enough]
+    return selftest(mine, SAMPLE, wanted=5, seeds=1, whole=False, likely=likely, others=1, teeth=False)
 
 
 def test_every_guarantee_holds_on_the_reference():
@@ -58,7 +62,6 @@ def test_every_guarantee_holds_on_the_reference():
 
 
 def test_the_reference_is_never_accused(found):
-    """Whatever the seed."""
     assert found.accusations == ()
 
 

@@ -11,8 +11,8 @@ from conformance.results.store import Digest, read_cases
 
 FOLDER = Path(__file__).parents[2] / "baselines"
 RELEASES = {
-    "pyspark": ["3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"],
-    "apache-beam": ["2.65.0", "2.70.0", "2.77.0"],
+    "pyspark": ["3.4.4", "3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"],
+    "apache-beam": ["2.60.0", "2.65.0", "2.67.0", "2.70.0", "2.75.0", "2.77.0"],
 }
 
 
