@@ -62,7 +62,7 @@ class Confirmer:
         scenarios = list(scenarios)
         self._info, self._specified = info, specified
         self._pack_of = pack_of
-        self._targets = Targets(scenarios, reference)
+        self._targets = Targets(scenarios, reference, info.capabilities.plans)
         self._rerun = Rerun(info.capabilities, programs_of(scenarios), start)
         self._once = alone == 1
         self._alone = Alone(info, scenarios, self._targets, self._rerun, reference, specified, alone)

@@ -15,6 +15,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.engine import schedule_needs
 from conformance.model.feature import Feature
 from conformance.model.perturbation import RARE
+from conformance.model.plan import PlanTwin
 from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.model.trace import Trace
@@ -50,11 +51,15 @@ class Targets:
 
     Args:
         reference: the reference engine, reading lateness as the engine under judgement does.
+        plans: those of the engine under judgement.
     """
 
-    def __init__(self, scenarios: Iterable[Scenario], reference: ReferenceTraces) -> None:
+    def __init__(
+        self, scenarios: Iterable[Scenario], reference: ReferenceTraces, plans: Iterable[PlanTwin] = ()
+    ) -> None:
         scenarios = list(scenarios)
         self._reference = reference
+        self._plans = {plan.id: plan for plan in plans}
         self._programs: Mapping[str, Program] = programs_of(scenarios)
         self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
 
@@ -74,10 +79,16 @@ class Targets:
 
     def within(self, begun: Subject) -> Callable[[Subject], bool]:
         """Whether a simplified subject stays in the domain of the original subject: a case whose elements are all on
-        time must not turn into a case with late elements."""
+        time must not turn into a case with late elements. Nor may a plan be asked of a case that it has no twin of."""
         domain = self._domains[program_ref(begun.case.scenario, begun.case.program)]
         inside = all(case in domain for case in begun.cases)
-        return lambda subject: not inside or all(case in domain for case in subject.cases)
+        plan = self._plans.get(begun.case.schedule.plan)
+
+        def stays(subject: Subject) -> bool:
+            planned = plan is None or subject.base is None or plan.takes(subject.base.schedule)
+            return planned and (not inside or all(case in domain for case in subject.cases))
+
+        return stays
 
     def _target(self, guarantee: Guarantee, subjects: list[Subject]) -> Target:
         case = subjects[0].case

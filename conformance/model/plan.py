@@ -56,6 +56,11 @@ class PlanTwin:
         apply = partial(_planned, self)
         return Perturbation(PREFIX + self.id, f"plan: {self.title}", apply, needs, keeps_timeline=False)
 
+    def takes(self, schedule: Schedule) -> bool:
+        """Whether the plan has a twin of a case with this schedule, which has no plan."""
+        late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
+        return not late and not (self.scrambles and _crowded(schedule))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """The two queries as text, for the cells of this plan."""
@@ -63,8 +68,7 @@ class PlanTwin:
 
 
 def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | None:
-    late = plan.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
-    if schedule.plan or late or (plan.scrambles and _crowded(schedule)):
+    if schedule.plan or not plan.takes(schedule):
         return None
     changed = timeline_changes.restart(schedule, random) if plan.restarts else schedule
     return renumbered([Plan(0, plan.id), *changed.steps])

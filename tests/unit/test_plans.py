@@ -11,7 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import run_of
+from conformance.confirmation.targets import Targets
 from conformance.execution.host import EngineDown
 from conformance.generation.cases import draw_cases
 from conformance.generation.plans import MOST_GIVEN, given_out, plan_bases, plan_twins
@@ -19,13 +21,24 @@ from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import Verdict
 from conformance.judgement.evidence import pair_differs
+from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo
 from conformance.model.plan import PlanTwin, is_plan, titled
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
-from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Partitions, Plan, Restart, Schedule
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    InvalidSchedule,
+    Partitions,
+    Plan,
+    Restart,
+    Schedule,
+    renumbered,
+)
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.store import Store
@@ -95,6 +108,16 @@ def test_a_plan_that_leaves_no_state_has_no_twin_of_a_program_whose_state_is_rea
         can = replace(load_engine("reference").capabilities, plans=(plan,))
         found.append(len(plan_twins([Pack((DRAWN,))], can, programs, every=True)))
     assert found == [1, 0]
+
+
+def test_a_witness_of_a_plan_is_reduced_within_what_the_plan_takes():
+    plan = PlanTwin("x", "another", on_time=True)
+    targets = Targets([DEDUP], reference_traces(PROGRAMS), [plan])
+    twin = plan.perturbation.twin(CROWDED, 0)
+    late = replace(twin, schedule=renumbered([Plan(0, "x"), *DRAWN.schedule.steps]))
+    stays = targets.within(Subject(twin, CROWDED))
+    assert stays(Subject(twin, CROWDED))
+    assert not stays(Subject(late, DRAWN))
 
 
 def test_plans_come_before_everything_else():
