@@ -162,10 +162,10 @@ def _tests(run: Mapping[str, EngineRecord], cells: Cells) -> Iterator[tuple[str,
 
 
 def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
-    """What changed between the runs of a page, of several versions: an upgrade."""
+    """What changed between the runs of a page, of several versions: an upgrade. What both runs decided comes first."""
     for number, between in grid.changes:
         found = []
-        for change in between:
+        for change in sorted(between, key=lambda change: Verdict.UNKNOWN.value in (change.before, change.after)):
             row = (change.scenario, change.about)
             there = [n for n in range(number + 1) if (row, change.engine) in grid.folded[n]]
             if not change.of_program and there:

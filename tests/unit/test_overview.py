@@ -84,6 +84,13 @@ def test_several_versions_side_by_side_are_an_upgrade():
     assert [d.cause for d in doing.differences] == ["claim 0"]
 
 
+def test_what_both_versions_decided_comes_first():
+    old, new = run({"spark-tws": [V, V]}), run({"spark-tws": [Verdict.UNKNOWN, H]})
+    environment = {"spark-tws": replace(old.environment["spark-tws"], versions={"spark": "5.0"})}
+    (doing,) = doings(Grid([old, replace(new, environment=environment)]), ())
+    assert [d.cause for d in doing.differences] == ["claim 1", "claim 0"]
+
+
 def test_no_more_than_ten_are_told_and_the_rest_is_counted():
     results = run({"beam-direct": [H] * 12 + [V] * 3, "spark-tws": [V] * 12 + [H] * 3})
     found = doings(Grid([results]), ())
