@@ -56,17 +56,25 @@ def run(job: Job, ends: str) -> PackRun:
 
 
 def new(answers: Iterable[Rows]) -> Iterator[Rows]:
-    """What is new in each answer, as against the one before."""
+    """What is new in each answer, as against the one before. Of the rows that a program received, those that are new are told in one of its
+    new rows."""
     before: Counter[tuple[Any, ...]] = Counter()
+    counted: Counter[str] = Counter()
     for rows in answers:
         told = [tuple(value for name, value in row.items() if name not in OWN) for row in rows]
         left, found = before.copy(), []
+        received = Counter[str]()
+        for row in rows:
+            received[row.get("program", "")] += row.get("received") or 0
+        more = {program: number - counted[program] for program, number in received.items()}
         for row, mine in zip(rows, told, strict=True):
             left[mine] -= 1
             if left[mine] < 0:
-                found.append(row)
+                found.append(
+                    row if row.get("received") is None else {**row, "received": more.pop(row["program"], None)}
+                )
         yield found
-        before = Counter(told)
+        before, counted = Counter(told), received
 
 
 def _answers(job: Job, ends: str) -> Iterator[Rows]:

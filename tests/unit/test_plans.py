@@ -267,6 +267,17 @@ def test_what_a_batch_query_gives_is_told_once():
     assert list(new([[one], [again], [more], [more, again, again]])) == [[one], [], [more], [again, again]]
 
 
+def test_what_a_batch_query_received_before_is_not_received_again():
+    def receipts(step, *numbers):
+        return [
+            {"program": "p", "key": key, "step": step, "received": number}
+            for key, number in zip("ab", numbers, strict=True)
+        ]
+
+    found = list(new([receipts(1, 2, 1), receipts(3, 4, 2), receipts(3, 4, 2)]))
+    assert [sum(row["received"] or 0 for row in rows) for rows in found] == [3, 3, 0]
+
+
 def test_a_batch_query_reads_all_rows_so_far_and_leaves_out_what_has_not_ended(monkeypatch):
     asked, batches = [], driving.plan(DRAWN.schedule.timeline)
 
