@@ -10,6 +10,7 @@ from common import smallest_run
 
 from conformance.comparison.bisect import CannotBisect, released
 from conformance.judgement.cell import Verdict
+from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 from conformance.results.store import write_cases
 
@@ -31,8 +32,6 @@ OLDEST = "3.4.1"
 
 OLDEST_BEAM = "2.60.0"
 """The oldest release of Beam that docs/upgrade.md names."""
-
-DEDUP = "spark-native:drop-duplicates-within-watermark"
 
 
 def run(folder, *engines, scenario="per-key-counting"):
@@ -69,7 +68,7 @@ def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
 
 def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
     """Its own fault is seen: the JVM's API puts out a null that the API of pandas loses."""
-    lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-jvm", "spark-tws-tester", DEDUP)]
+    lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-jvm", "spark-tws-tester")]
     there = {f"spark-fmgws-jvm@{OLDEST}": Verdict.HOLDS, f"spark-fmgws-pandas@{OLDEST}": Verdict.VIOLATED}
     done = run(tmp_path, *lacking, *there, scenario="null-output")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -81,7 +80,14 @@ def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
         lacking, Verdict.UNSUPPORTED
     )
     assert f"PySpark {OLDEST} has no transformWithState" in done.stdout
-    assert f"PySpark {OLDEST} has no dropDuplicatesWithinWatermark" in done.stdout
+
+
+def test_an_operator_that_a_release_lacks_is_named(monkeypatch):
+    """PySpark 3.4 has none of that name."""
+    engine = load_engine("spark-native:drop-duplicates-within-watermark")
+    assert engine.lacks() == ""
+    monkeypatch.delattr("pyspark.sql.DataFrame.dropDuplicatesWithinWatermark")
+    assert engine.lacks() == f"PySpark {version('pyspark')} has no dropDuplicatesWithinWatermark"
 
 
 def test_an_upgrade_of_spark(tmp_path):
