@@ -7,7 +7,6 @@ import itertools
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +168,7 @@ class SparkEngine:
         try:
             with self._job(pack, programs, folder) as job:
                 job.begin()
-                return job.rest()
+                return self._rest(job)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -183,12 +182,24 @@ class SparkEngine:
         """Run the rest of a pack that was begun in ``folder``."""
         with self._job(pack, programs, folder) as job:
             job.take_over()
-            return job.rest()
+            return self._rest(job)
+
+    def _rest(self, job: Job) -> PackRun:
+        """The run of a job that was begun. A plan that Spark refuses, or fails in, has answered."""
+        from engines.spark import batch_plan
+        from engines.spark.job import QueryFailed
+
+        try:
+            return batch_plan.run(job, self.ends(job.programs)) if job.plan.batch else job.rest()
+        except QueryFailed as error:
+            if session.gone():
+                raise
+            return job.unanswered(error)
 
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
-        from engines.spark import batch_plan, driving
+        from engines.spark import driving
         from engines.spark.job import Job
 
         spark = None
@@ -198,7 +209,7 @@ class SparkEngine:
                 settings |= NO_EMPTY_BATCHES
             plan = self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
             spark = self._session({**settings, **plan.settings})
-            job = Job(
+            yield Job(
                 spark,
                 folder,
                 pack,
@@ -210,9 +221,6 @@ class SparkEngine:
                 plan,
                 self.sides,
             )
-            if plan.batch:
-                job.rest = partial(batch_plan.run, job, self.ends(programs))  # type: ignore[method-assign]
-            yield job
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None

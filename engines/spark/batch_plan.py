@@ -42,13 +42,15 @@ def end_of_window(program: Program) -> str:
 
 def run(job: Job, ends: str) -> PackRun:
     """The run of a job's pack as batch queries, in the job's session and folder. If ``ends`` (ms, in SQL) is given, a row comes out when
-    the watermark has reached it. Nothing in a batch query is late."""
+    the watermark has reached it. Nothing in a batch query is late.
+
+    Raises:
+        QueryFailed: Spark refused a query, or it failed.
+    """
     try:
         answers = list(_answers(job, ends))
     except Exception as error:
-        if session.gone():
-            raise
-        return job.unanswered(QueryFailed(session.cause(error)))
+        raise QueryFailed(session.cause(error)) from error
     rows = dict(enumerate(answers if job.mode == "complete" else new(answers)))
     unreported = [{"batchId": number, "stateOperators": []} for number in rows]
     traces, counts = traces_of(job.pack, job.batches, rows, unreported, ())

@@ -101,15 +101,11 @@ class Job:
 
         Raises:
             NotDriven: the engine's own progress does not match the schedule.
-            RuntimeError: a query failed that was not to.
+            QueryFailed: the engine refused the query of a plan, or the query failed.
+            RuntimeError: a plain query failed that was not to.
         """
-        try:
-            for query in range(self._handover, self.batches[-1].query + 1):
-                self._run_query(query)
-        except QueryFailed as error:
-            if session.gone():
-                raise
-            return self.unanswered(error)
+        for query in range(self._handover, self.batches[-1].query + 1):
+            self._run_query(query)
         layout = self._layout
         driving.prove(
             self.pack,

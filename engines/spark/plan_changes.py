@@ -83,32 +83,18 @@ def one_partition(frame: DataFrame) -> DataFrame:
     return frame.coalesce(1)
 
 
-def joined(frame: DataFrame) -> DataFrame:
+def joined(frame: DataFrame, how: str = "inner") -> DataFrame:
     from pyspark.sql import functions as f
 
     one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
-    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one").drop("one")
+    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one", how).drop("one")
 
 
-def joined_with_none(frame: DataFrame) -> DataFrame:
+def joined_with_none(frame: DataFrame, how: str = "left_outer") -> DataFrame:
     from pyspark.sql import functions as f
 
     none = frame.sparkSession.range(1).select(f.lit(1).alias("one"), f.lit(1).alias("more")).where("false")
-    return frame.withColumn("one", f.lit(1)).join(none, "one", "left_outer").drop("one", "more")
-
-
-def semi_joined(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
-    return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one", "left_semi").drop("one")
-
-
-def anti_joined_with_none(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    none = frame.sparkSession.range(1).select(f.lit(1).alias("one")).where("false")
-    return frame.withColumn("one", f.lit(1)).join(none, "one", "left_anti").drop("one")
+    return frame.withColumn("one", f.lit(1)).join(none, "one", how).drop("one", "more")
 
 
 def aliased(frame: DataFrame) -> DataFrame:

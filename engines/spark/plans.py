@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from conformance.model.plan import PlanTwin
@@ -101,9 +102,10 @@ def _before(title: str, code: str, change: Change, *, evaluations: int = 1) -> S
     return SparkPlan(title, f"operator({WATERMARKED}{code})", before=change, evaluations=evaluations)
 
 
-def _early(title: str, code: str, change: Change, *, rows: str = "rows", evaluations: int = 1) -> SparkPlan:
-    text = f"operator({rows}{code}.withWatermark('event_time', delay))"
-    return SparkPlan(title, text, early=change, evaluations=evaluations)
+def _early(title: str, rows: str, change: Change, *, evaluations: int = 1) -> SparkPlan:
+    return SparkPlan(
+        title, f"operator({rows}.withWatermark('event_time', delay))", early=change, evaluations=evaluations
+    )
 
 
 def _behind(title: str, code: str, change: Change) -> SparkPlan:
@@ -168,7 +170,7 @@ PLANS: Mapping[str, SparkPlan] = {
     ),
     "time-derived": _early(
         "the event time computed",
-        ".selectExpr(…, 'timestamp_micros(unix_micros(event_time)) AS event_time')",
+        "rows.selectExpr(…, 'timestamp_micros(unix_micros(event_time)) AS event_time')",
         changes.derived,
     ),
     "time-nested": _before(
@@ -209,12 +211,12 @@ PLANS: Mapping[str, SparkPlan] = {
     "static-semi-join": _before(
         "a semi join with a static table of one row",
         ".join(broadcast(one row), 'one', 'left_semi')",
-        changes.semi_joined,
+        partial(changes.joined, how="left_semi"),
     ),
     "static-anti-join-empty": _before(
         "an anti join with a static table that a filter empties",
         ".join(one row.where('false'), 'one', 'left_anti')",
-        changes.anti_joined_with_none,
+        partial(changes.joined_with_none, how="left_anti"),
     ),
     "sql-cte": SparkPlan(
         "a common table expression in SQL text",
@@ -223,15 +225,13 @@ PLANS: Mapping[str, SparkPlan] = {
     ),
     "sql-cte-early": _early(
         "a common table expression in SQL text before the watermark",
-        "",
+        "spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine')",
         changes.in_sql,
-        rows="spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine')",
     ),
     "sql-cte-twice": _early(
         "a union of two halves of a common table expression in SQL text",
-        "",
+        "spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine WHERE half UNION ALL SELECT * FROM mine WHERE other half')",
         changes.halves_in_sql,
-        rows="spark.sql('WITH mine AS (SELECT * FROM rows) SELECT * FROM mine WHERE half UNION ALL SELECT * FROM mine WHERE other half')",
         evaluations=2,
     ),
     "aliased": _before("all columns of an alias", ".alias('mine').select('mine.*')", changes.aliased),

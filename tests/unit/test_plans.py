@@ -102,12 +102,13 @@ def test_a_plan_for_elements_on_time_has_no_twin_of_a_case_with_a_late_one():
 def test_a_plan_that_leaves_no_state_has_no_twin_of_a_program_whose_state_is_read():
     inspected = copy(PROGRAMS[program_ref(DEDUP.id, "dedup")])
     inspected.inspected = True
+    read = {program_ref(DEDUP.id, "dedup"): inspected}
     found = []
-    for leaves_state, programs in ((False, PROGRAMS), (False, {DEDUP.id + "/dedup": inspected})):
+    for leaves_state, programs in ((False, PROGRAMS), (False, read), (True, read)):
         plan = PlanTwin("x", "another", leaves_state=leaves_state)
         can = replace(load_engine("reference").capabilities, plans=(plan,))
         found.append(len(plan_twins([Pack((DRAWN,))], can, programs, every=True)))
-    assert found == [1, 0]
+    assert found == [1, 0, 1]
 
 
 def test_a_witness_of_a_plan_is_reduced_within_what_the_plan_takes():
