@@ -26,6 +26,9 @@ from reports.leads import Leads
 from reports.pages import Parts, framed
 from reports.words import OTHER_CASES, STANDINGS, STRENGTH_LEGEND
 
+MANY = 6
+"""The scenarios of a page are folded at first if there are more than these."""
+
 
 def render(
     runs: Sequence[Results], kills: SelfTest | None = None, powers: Sequence[Power] = (), plain: bool = False
@@ -49,6 +52,7 @@ def render(
         map=overview.squares(grid),
         columns=grid.columns,
         scenarios=scenarios,
+        many=MANY,
         leads=leads,
         notes=list(cells.notes),
         lacks=list(cells.lacks),

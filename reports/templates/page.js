@@ -77,7 +77,7 @@
 
   for (const square of document.querySelectorAll(".map td a")) square.title = square.getAttribute("aria-label");
   form.hidden = false;
-  const foldedFirst = bodies.length > 6;  // then a link of the overview opens a scenario
+  const foldedFirst = bodies.some(({ body }) => body.classList.contains("folded"));  // then a link of the overview opens a scenario
   for (const { body } of bodies) {
     const title = body.rows[0].querySelector("span");
     const made = button(title.textContent, () => {
