@@ -307,7 +307,12 @@ class Configurable(Protocol):
 
 
 ACCEPTED = "accepted"
-"""The answer to a question that was not refused."""
+"""The answer to a question that was not refused. ``ACCEPTED: `` and a text tells what the engine did as well."""
+
+
+def is_accepted(answer: str) -> bool:
+    """Whether a question with this answer was not refused."""
+    return answer.partition(": ")[0] == ACCEPTED
 
 
 @runtime_checkable
@@ -321,8 +326,8 @@ class Questioned(Protocol):
     questions: Mapping[str, str]
 
     def answers(self) -> Mapping[str, str]:
-        """Name -> ACCEPTED, or "refused: " and the engine's own class or condition of the error. ``answers`` is called after
-        ``open``."""
+        """Name -> ACCEPTED, ACCEPTED with what the engine did, or "refused: " and the engine's own class or condition of the error.
+        ``answers`` is called after ``open``."""
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.verdict import fold
-from conformance.model.engine import ACCEPTED, bare
+from conformance.model.engine import bare, is_accepted
 from conformance.model.scenario import opposite_of
 from conformance.results.catalogue import Claim, Condition, Document, catalogue
 from conformance.results.results import Results
@@ -168,7 +168,7 @@ def _refused(claim: Claim, engine: str, results: Results) -> OnEngine:
     told = {name: said[name] for name in claim.refused if name in said}
     if not told:
         return OnEngine(engine, Answer.NOT_ASKED)
-    contradicted = [name for name, answer in told.items() if answer == ACCEPTED]
+    contradicted = [name for name, answer in told.items() if is_accepted(answer)]
     answer = Answer.CONTRADICTED if contradicted else Answer.CONFIRMED
     return OnEngine(engine, answer, answers=tuple(f"{name}: {told[name]}" for name in contradicted or told))
 

@@ -20,7 +20,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, refusals, session, state_reader, typed_keys
+from engines.spark import driving, refusals, running, session, state_reader, typed_keys
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
 from engines.spark.plans import PLAIN, SparkPlan
@@ -164,7 +164,7 @@ class Job:
         try:
             output = self._query(failure)
             feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
-            found, progress, error = driving.run_query(
+            found, progress, error = running.run_query(
                 output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed
             )
         except Exception as refused:

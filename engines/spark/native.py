@@ -153,7 +153,7 @@ QUERIES = {
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
-        asks=("duplicates-complete",),
+        asks=("duplicates-complete", "rate-available-now"),
     ),
     "drop-duplicates-for-good": NativeQuery(
         NativeOperator(

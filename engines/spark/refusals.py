@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engines import answering
-from engines.spark import driving
+from engines.spark import driving, running
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+
+BETWEEN = 2
+"""How many seconds pass between two runs of a query. A rate source gives rows for each whole second."""
 
 PATIENCE = 60
 """How many seconds a query may take. One that does not end is refused, too."""
@@ -24,13 +28,15 @@ PATIENCE = 60
 @dataclass(frozen=True)
 class Refusal:
     """A query that may be refused: in words, as a function from a stream, and in an output mode. ``each`` is called with each
-    micro-batch."""
+    micro-batch. A query that ``runs`` several times, one run after the other on one checkpoint, tells how many
+    micro-batches the last run had."""
 
     words: str
     query: Callable[[DataFrame], DataFrame]
     mode: str = "append"
     settings: Mapping[str, str] | None = None
     each: Callable[[DataFrame, int], None] | None = None
+    runs: int = 1
 
 
 def _late(stream: DataFrame) -> DataFrame:
@@ -59,6 +65,11 @@ def _session(stream: DataFrame) -> DataFrame:
 
 def _counts(stream: DataFrame) -> DataFrame:
     return stream.groupBy("key").count()
+
+
+def _rate(stream: DataFrame) -> DataFrame:
+    rows = stream.sparkSession.readStream.format("rate").load()
+    return rows.withWatermark("timestamp", "1 second").dropDuplicates(["timestamp", "value"])
 
 
 def _unread(frame: DataFrame, batch: int) -> None:
@@ -103,6 +114,9 @@ REFUSALS: Mapping[str, Refusal] = {
     "duplicates-complete": Refusal(
         "dropDuplicates() in complete mode", lambda s: s.dropDuplicates(["key"]).select("key"), "complete"
     ),
+    "rate-available-now": Refusal(
+        "dropDuplicates() of a rate source, which has no support for availableNow, under availableNow", _rate, runs=2
+    ),
     "watermark-nested": Refusal("withWatermark() on a field of a struct", _nested),
     "session-window-update": Refusal("session_window() in update mode", _session, "update"),
     "event-time-no-watermark": Refusal("transformWithState by event time without a watermark", _processed("EventTime")),
@@ -126,15 +140,19 @@ REFUSALS: Mapping[str, Refusal] = {
 def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSession]) -> dict[str, str]:
     """What Spark says to these queries. ``session`` gives a session with some settings."""
 
-    def ask(name: str) -> None:
+    def ask(name: str) -> str | None:
         refusal = REFUSALS[name]
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            _run(refusal, session(refusal.settings or {}), Path(folder))
+            spark = session(refusal.settings or {})
+            batches = [_run(refusal, spark, Path(folder), number) for number in range(refusal.runs)]
+        return f"micro-batches in run {refusal.runs}: {batches[-1]}" if refusal.runs > 1 else None
 
     return answering.answers(names, ask, condition)
 
 
-def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
+def _run(refusal: Refusal, spark: SparkSession, folder: Path, number: int) -> int:
+    """The number of micro-batches of one of the runs of a query."""
+    time.sleep(BETWEEN if number else 0)
     driving.write_rows(folder / "input" / "0.parquet", [("", "", "a", 0, 0, "e1", "null", 1_000)])
     stream = spark.readStream.schema(driving.DDL).parquet(str(folder / "input"))
     output = refusal.query(stream)
@@ -144,6 +162,7 @@ def _run(refusal: Refusal, spark: SparkSession, folder: Path) -> None:
     try:
         if not query.awaitTermination(PATIENCE):
             raise TimeoutError(f"the query did not end within {PATIENCE} s")
+        return len(running.reports(query))
     finally:
         query.stop()
 

@@ -23,7 +23,7 @@ from conformance.model.schedule import (
     renumbered,
 )
 from conformance.testing import CALLS, T, calls_case
-from engines.spark import driving, session
+from engines.spark import driving, running, session
 from engines.spark.layouts import Layout
 from engines.spark.plans import SparkPlan
 
@@ -84,13 +84,13 @@ def test_rows_of_a_step_in_two_partitions_are_an_error(spark, monkeypatch):
 
 def test_output_that_comes_out_twice_does_so_in_the_trace_and_counts_once_as_received(spark, monkeypatch):
     right = spark.run(Pack((COUNTED,)), PROGRAMS)
-    true = driving.run_query
+    true = running.run_query
 
     def sabotage(*args):
         rows, progress, failure = true(*args)
         return {number: found * 2 for number, found in rows.items()}, progress, failure
 
-    monkeypatch.setattr(driving, "run_query", sabotage)
+    monkeypatch.setattr(running, "run_query", sabotage)
     doubled = spark.run(Pack((COUNTED,)), PROGRAMS)
     assert sorted(doubled.traces[COUNTED.id].emissions, key=repr) == sorted(
         right.traces[COUNTED.id].emissions * 2, key=repr
@@ -156,13 +156,13 @@ def test_two_packs_at_a_time_give_what_one_gives(spark):
 
 def _shifted(monkeypatch, by):
     """What comes out of a query, so many micro-batches later."""
-    true = driving.run_query
+    true = running.run_query
 
     def sabotage(*args):
         rows, progress, failure = true(*args)
         return {number + by: found for number, found in rows.items()}, progress, failure
 
-    monkeypatch.setattr(driving, "run_query", sabotage)
+    monkeypatch.setattr(running, "run_query", sabotage)
 
 
 def test_output_in_an_earlier_batch_is_an_error(spark, monkeypatch):

@@ -6,9 +6,10 @@ import pytest
 
 from conformance.comparison.gate import Outcome
 from conformance.comparison.refusals import refusals_changed
-from conformance.model.engine import ACCEPTED, EngineInfo, Questioned
+from conformance.model.engine import ACCEPTED, EngineInfo, Questioned, is_accepted
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
+from engines import answering
 from engines.beam import refusals as beam
 from engines.spark.native import QUERIES
 from engines.spark.refusals import REFUSALS, condition, innermost
@@ -30,11 +31,25 @@ def test_what_is_refused_now_blocks_and_other_changes_are_told():
     assert ruled(ACCEPTED, ACCEPTED) == []
     assert ruled(ACCEPTED, "refused: A") == [("x", Outcome.BLOCKS, "q: accepted → refused: A")]
     assert ruled("refused: A", ACCEPTED) == [("x", Outcome.TOLD, "q: refused: A → accepted")]
+    two, one = (f"{ACCEPTED}: {number} micro-batches" for number in (2, 1))
+    assert ruled(two, one) == [("x", Outcome.TOLD, "q: accepted: 2 micro-batches → accepted: 1 micro-batches")]
+    assert ruled(two, "refused: A") == [("x", Outcome.BLOCKS, "q: accepted: 2 micro-batches → refused: A")]
     assert ruled("refused: A", "refused: B") == [("x", Outcome.TOLD, "q: refused: A → refused: B")]
 
 
 def test_a_question_that_one_side_was_not_asked_is_no_change():
     assert list(refusals_changed(Side("x@1", q=ACCEPTED), Side("x@2"))) == []
+
+
+def test_an_answer_has_what_the_engine_did():
+    def ask(name):
+        if name == "no":
+            raise KeyError
+        return "twice" if name == "told" else None
+
+    told = answering.answers(["yes", "told", "no"], ask, lambda error: type(error).__name__)
+    assert told == {"yes": ACCEPTED, "told": "accepted: twice", "no": "refused: KeyError"}
+    assert [is_accepted(answer) for answer in told.values()] == [True, True, False]
 
 
 def test_answers_are_kept_in_results():
