@@ -153,7 +153,7 @@ def _embedded(folder: Path) -> Any:
     from pyspark.sql import SparkSession
 
     if os.environ.get("SPARK_HOME", "") in ("", _made):
-        _made = os.environ["SPARK_HOME"] = str(_home(folder))
+        _made = os.environ["SPARK_HOME"] = str(home(folder))
     builder = SparkSession.builder.master(master()).appName("conformance")
     settings = {
         "spark.driver.extraJavaOptions": JVM.format(folder),
@@ -176,17 +176,17 @@ def _embedded(folder: Path) -> Any:
     return spark
 
 
-def _home(folder: Path) -> Path:
+def home(folder: Path) -> Path:
     """PySpark's folder without its Python part. Spark would put that, an archive, on the path of its Python processes, which then compile
     PySpark anew: 0.5 s of the 0.8 s of the process that each query of transformWithState starts (Spark 4.3.0)."""
     import pyspark
 
-    home = folder / "spark"
-    home.mkdir(exist_ok=True)
+    place = folder / "spark"
+    place.mkdir(exist_ok=True)
     for part in Path(pyspark.__file__).parent.iterdir():
-        if part.name in HOME and not (home / part.name).exists():
-            (home / part.name).symlink_to(part)
-    return home
+        if part.name in HOME and not (place / part.name).exists():
+            (place / part.name).symlink_to(part)
+    return place
 
 
 def own(spark: Any, settings: Mapping[str, str]) -> Any:

@@ -3,9 +3,9 @@
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from common import SCENARIOS, drawn, run
@@ -28,8 +28,8 @@ FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-coun
 @pytest.fixture(scope="module")
 def connect_server(tmp_path_factory):
     """The address of a Spark Connect server that this test starts."""
-    pyspark = pytest.importorskip("pyspark")
-    home = Path(pyspark.__file__).parent
+    pytest.importorskip("pyspark")
+    home = session.home(tmp_path_factory.mktemp("spark"))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -38,11 +38,16 @@ def connect_server(tmp_path_factory):
         "spark.ui.enabled": "false",
         "spark.python.authenticate.socketTimeout": "120s",  # as embedded: a busy machine starts workers slowly
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.python.daemon.module": "engines.spark.daemon",  # faster: see there
     }
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2,4]"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-    environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = os.environ | {
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
     log = tmp_path_factory.mktemp("connect") / "server.log"
     with log.open("wb") as out:
         server = subprocess.Popen([*command, "spark-internal"], stdout=out, stderr=out, env=environment)
