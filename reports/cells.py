@@ -21,7 +21,7 @@ from reports.leads import Leads
 from reports.panels import panels
 from reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
 from reports.witnesses import alone_lines, witness_lines
-from reports.words import BARS, STANDINGS, reason_of, replay_command, standing
+from reports.words import BARS, STANDINGS, amount, reason_of, replay_command, some, standing
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -74,6 +74,8 @@ class Entry:
         findings: the numbers of the findings that it shows.
         age: how old its evidence is, "" where this run asked the engine.
         flips: what changed since the run before, in words.
+        since: since which release it stands as it does, by the measured releases; "" where fewer than two were measured.
+        beside: the engines of the run that break the guarantee as well, and how many do not, in words; "" where it does not break it.
         under: (verdict, number of cases) under each perturbation of the row; () where the engine cannot be asked at all.
         parts: the perturbations that are not decided, with the reasons.
         lack: the number of what an engine lacks that cannot be asked at all, see ``Cells.lacks``; else None.
@@ -101,6 +103,8 @@ class Entry:
     findings: tuple[int, ...]
     age: str
     flips: tuple[str, ...]
+    since: str
+    beside: str
     counts: str
     under: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
@@ -188,6 +192,11 @@ class Cells:
         self.letters: dict[str, int] = {}
         """The verdicts under each perturbation of the cells that were made (see ``LETTERS``) -> their place on the page."""
         self._stability = [_by_program(run) for run in grid.runs]
+        self._decided: list[dict[Row, dict[str, Verdict]]] = [{} for _ in grid.runs]
+        for found, folded in zip(self._decided, grid.folded, strict=True):
+            for (row, engine), cell in folded.items():
+                if cell.verdict in (Verdict.HOLDS, Verdict.VIOLATED):
+                    found.setdefault(row, {})[engine] = cell.verdict
 
     def scenarios(self) -> list[ScenarioRows]:
         """Every scenario with its rows."""
@@ -209,6 +218,15 @@ class Cells:
         under = tuple(name for name in grid.perturbations if name in asked)
         columns = [[self._entry(c.run, row, e, under) for e in c.engines if (c.run, e) in there] for c in grid.columns]
         return GuaranteeRow(texts, grid.row_anchor(row), _each_witness_once(columns), under, _had(columns))
+
+    def _beside(self, run: int, row: Row, engine: str) -> str:
+        """Whether an engine stands alone in breaking a guarantee."""
+        decided = self._decided[run][row]
+        others = [name for name, verdict in decided.items() if verdict is Verdict.VIOLATED and name != engine]
+        hold = amount(len(decided) - len(others) - 1, "engine")
+        if not others:
+            return f"No other engine of this run breaks it; it holds on {hold}"
+        return f"Broken as well on {some(others)}; it holds on {hold}"
 
     def _entry(self, run: int, row: Row, engine: str, under: tuple[str, ...]) -> Entry:
         grid = self._grid
@@ -242,6 +260,8 @@ class Cells:
             age=record[engine].age,
             before=standing(before) if before and standing(before) != standing(cell) else "",
             flips=tuple(flips),
+            since=self._leads.since(row, engine),
+            beside=self._beside(run, row, engine) if cell.verdict is Verdict.VIOLATED else "",
             counts=counts(cell),
             under=tuple(found_under.get(name, ("", "")) for name in under)
             if cell.verdict is not Verdict.UNSUPPORTED

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.judgement.cell import Verdict
+from conformance.results.baseline import Baseline
+from conformance.results.changes import Kind, changes
 from conformance.results.results import Results
 from reports.likeness import compared_ports
 from reports.notable import new_witnesses, sentence, surprising
@@ -16,9 +18,23 @@ from reports.words import amount, claim, not_run, replay_command, standings
 NEW, SURPRISING, FAILED = 6, 3, 6
 """How many of each are told; the files have all."""
 
+TOLD = (Kind.REGRESSION, Kind.FIX, Kind.OTHER_WITNESS)
+"""The changes since the last run that are told. What one of the two runs did not ask or decide is none."""
 
-def ending(results: Results, console: Console) -> None:
-    """A few lines on a run. ``terminal.summary`` has the whole matrix."""
+
+def since_the_last(before: Baseline, now: Baseline) -> str:
+    """What changed since the last run, by the number of rows, "" if no row that both runs asked can be compared."""
+    found = changes(before, now)
+    if not found.unchanged and not any(found.found.get(kind) for kind in TOLD):
+        return ""
+    rows = {kind: {(c.engine, c.scenario, c.about) for c in found.found.get(kind, ())} for kind in TOLD}
+    told = [f"{kind.value}: {amount(len(rows[kind]), 'row')}" for kind in TOLD if rows[kind]]
+    same = "" if found.same_cases else "; the cases are others"
+    return f"Since the last run here: {', '.join(told) or 'nothing changed'}{same}"
+
+
+def ending(results: Results, console: Console, before: Baseline | None = None) -> None:
+    """A few lines on a run, and on what changed since the run ``before``. ``terminal.summary`` has the whole matrix."""
 
     def say(text: str, style: str | None = None) -> None:
         console.print(escape(text), style=style, highlight=False, soft_wrap=True)
@@ -40,6 +56,8 @@ def ending(results: Results, console: Console) -> None:
             say(f"  {cell.engine}: {claim(results, cell.row)}: {cell.reason} [{cell.witness}]")
         if len(new) > NEW:
             say(f"  and {len(new) - NEW} more")
+    if before and (told := since_the_last(before, Baseline.of(results))):
+        say(told)
     if found := surprising(results)[:SURPRISING]:
         say("Most surprising:")
         for row in found:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from conformance.comparison.history import History, history, sources
 from conformance.judgement.cell import Verdict
+from conformance.model.engine import bare
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.results.catalogue import catalogue
 from reports.advice import Advice, known_advice
 from reports.excerpts import source_of
 from reports.grid import Grid, Row
+from reports.site.places import since
 
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
 FINDING = re.compile(r"findings\.md#finding-(\d+)")
@@ -50,6 +53,9 @@ class Leads:
     def __init__(self, grid: Grid) -> None:
         self._known = known_advice()
         self._findings = known_findings()
+        self._history = (
+            known_history() if any(r.framework for run in grid.runs for r in run.environment.values()) else None
+        )
         violated = {
             (row, engine)
             for folded in grid.folded
@@ -80,6 +86,13 @@ class Leads:
         found = {*(self._linked(advice) if advice else ()), *self._claimed.get((row, engine), ())}
         return tuple(sorted(number for number in found if number in self._findings))
 
+    def since(self, row: Row, engine: str) -> str:
+        """Since which release a guarantee stands on an engine as it does, by the measured releases; "" if fewer than two have it."""
+        course = self._history.courses.get((bare(engine), *row)) if self._history else None
+        if course is None or len(course.points) < 2:
+            return ""
+        return f"{since(course)}; measured from {course.points[0].version} to {course.now.version}"
+
     def advice_on(self, row: Row, engine: str) -> int | None:
         """The number of the advice on a violated cell, in ``advice``."""
         found = self._advised.get((row, engine))
@@ -108,6 +121,15 @@ def _paragraphs(text: str) -> list[str]:
 
 def _plain(text: str) -> str:
     return LINK.sub(r"\1", text).replace("`", "").replace("*", "")
+
+
+@cache
+def known_history() -> History | None:
+    """The history of the measured releases: of the folder beside this module where it is installed, of the checkout's baselines in a
+    checkout; none elsewhere."""
+    places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
+    place = next((place for place in places if any(place.glob("*.jsonl"))), None)
+    return history(sources([place])) if place else None
 
 
 @cache

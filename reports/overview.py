@@ -162,10 +162,13 @@ def _tests(run: Mapping[str, EngineRecord], cells: Cells) -> Iterator[tuple[str,
 
 
 def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
-    """What changed between the runs of a page, of several versions: an upgrade. What both runs decided comes first."""
+    """What changed between the runs of a page, of several versions: an upgrade. What one of the runs did not decide is no change that a
+    user meets, nor is one of an engine without a framework."""
     for number, between in grid.changes:
         found = []
-        for change in sorted(between, key=lambda change: Verdict.UNKNOWN.value in (change.before, change.after)):
+        for change in between:
+            if Verdict.UNKNOWN.value in (change.before, change.after) or not _has_framework(grid, change.engine):
+                continue
             row = (change.scenario, change.about)
             there = [n for n in range(number + 1) if (row, change.engine) in grid.folded[n]]
             if not change.of_program and there:
@@ -173,6 +176,12 @@ def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
                 claim = Link(change_in_words(change), link.anchor)
                 found.append(Difference(changed_claim(grid.runs, change), (link,), claim, "", (1, 1)))
         yield f"Upgrade {grid.labels[number - 1]} → {grid.labels[number]}", found
+
+
+def _has_framework(grid: Grid, engine: str) -> bool:
+    return any(
+        bare(name) == bare(engine) and record.framework for run in grid.runs for name, record in run.environment.items()
+    )
 
 
 def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells) -> list[Difference]:
@@ -189,17 +198,17 @@ def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells) -> list[Diff
 def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]]) -> Difference:
     last = len(grid.runs) - 1
     first: dict[str, Link] = {}
-    most: dict[Row, int] = {}
+    most: dict[Row, Folded] = {}
     for row, cell in found:
         first.setdefault(cell.engine, Link(cell.engine, grid.anchor(last, row, cell.engine)))
-        most[row] = max(most.get(row, 0), cell.violations)
-    row = max(most, key=lambda row: most[row])
+        most[row] = max(most.get(row, cell), cell, key=lambda cell: cell.violations)
+    row = max(most, key=lambda row: most[row].violations)
     claim = grid.texts[row[0]].guarantees[row[1]].claim
     rest = f" and {amount(len(most) - 1, 'other')}" if len(most) > 1 else ""
     return Difference(
         cause if cause != claim else f"not so: {claim}",
         tuple(first.values()),
-        Link(grid.texts[row[0]].name if cause == claim else claim, grid.row_anchor(row)),
+        Link(grid.texts[row[0]].name if cause == claim else claim, grid.anchor(last, row, most[row].engine)),
         rest,
         (len(first), len(most)),
     )

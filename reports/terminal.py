@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from conformance.judgement.cell import Folded, Verdict
+from conformance.model.engine import bare
 from conformance.results.results import Results
 from conformance.run.events import (
     BatchBegun,
@@ -50,8 +51,9 @@ COLOURS = {
 class Live:
     """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events.
 
-    It says one line for each engine, and with ``verbose`` what an engine begins, each witness that is not replayed and
-    each cell in error.
+    It says one line for each engine, one for all variants of an engine together, and with ``verbose`` what an engine begins, each
+    witness that is not replayed and each cell in error. The bars go away at the end. On a terminal they stand for the lines, unless
+    ``verbose``.
     """
 
     def __init__(self, console: Console, verbose: bool = True) -> None:
@@ -65,7 +67,9 @@ class Live:
             TimeElapsedColumn(),
             console=console,
             disable=not console.is_terminal,
+            transient=True,
         )
+        self._variants: dict[str, list[float]] = {}
         self._bars: dict[str, TaskID] = {}
 
     def __enter__(self) -> Live:
@@ -76,6 +80,8 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        for name, seconds in self._variants.items():
+            self._say(f"{name}: {amount(len(seconds), 'variant')} done in {sum(seconds):.0f} s")
         if self._unknown and not self._verbose:
             self._say(f"{amount(self._unknown, 'stored witness', 'es')} not replayed: no such guarantee is known")
 
@@ -101,10 +107,23 @@ class Live:
         elif isinstance(event, Confirming) and event.cells:
             self._detail(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
         elif isinstance(event, EngineDone):
-            how = f"done in {event.seconds:.0f} s" if not event.failure else f"failed: {event.failure}"
-            self._say(f"{event.engine}: {how}" if event.available else f"{event.engine}: cannot run: {event.failure}")
+            self._done(event)
         elif isinstance(event, CellDone) and event.cell.verdict is Verdict.ERROR:
             self._detail(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
+
+    def _done(self, event: EngineDone) -> None:
+        if not event.available:
+            self._say(f"{event.engine}: cannot run: {event.failure}")
+        elif event.failure:
+            self._say(f"{event.engine}: failed: {event.failure}")
+        elif self._verbose:
+            self._say(f"{event.engine}: done in {event.seconds:.0f} s")
+        elif not self._console.is_terminal:
+            name, _, variant = bare(event.engine).partition(":")
+            if variant:
+                self._variants.setdefault(name, []).append(event.seconds)
+            else:
+                self._say(f"{event.engine}: done in {event.seconds:.0f} s")
 
     def _detail(self, text: str) -> None:
         if self._verbose:

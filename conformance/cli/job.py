@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
+from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
 from conformance.results.report import run_reports
 from conformance.results.results import Results
@@ -22,16 +23,29 @@ from conformance.results.witness import CONFIRMATIONS, write_witnesses
 if TYPE_CHECKING:
     from conformance.run.options import Options
 
+RESULTS = "results.json"
+"""The file of a run's results, in its folder."""
+
 
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
 
 
 def execute(options: Options, console: Console, verbose: bool = False) -> Results:
-    """Runs the requested job, and writes all its results. Parameters and errors are those of ``perform``."""
+    """Runs the requested job, and writes all its results. The end of the run tells what changed since the last run whose results are in
+    the same folder. Parameters and errors are those of ``perform``."""
+    before = last_run(options.out)
     results = perform(options, console, verbose)
-    write(results, options.out, console, verbose)
+    write(results, options.out, console, verbose, before)
     return results
+
+
+def last_run(out: Path) -> Baseline | None:
+    """The results that a folder has; None if it has none, or none that can be compared."""
+    try:
+        return Baseline.read(out / RESULTS)
+    except UnreadableBaseline:
+        return None
 
 
 def perform(options: Options, console: Console, verbose: bool = True) -> Results:
@@ -80,11 +94,11 @@ def failed(results: Results) -> bool:
 
 def keep(results: Results, out: Path) -> None:
     """Writes the results and their witnesses."""
-    results.write(out / "results.json")
+    results.write(out / RESULTS)
     write_witnesses(out / "witnesses", results.witnesses.values())
 
 
-def write(results: Results, out: Path, console: Console, verbose: bool = False) -> None:
+def write(results: Results, out: Path, console: Console, verbose: bool = False, before: Baseline | None = None) -> None:
     """Writes the results and all their reports, and prints the end of the run, with ``verbose`` the whole matrix."""
     from reports.ending import ending
     from reports.terminal import summary
@@ -93,7 +107,10 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False) 
     reports = run_reports()
     for report in reports:
         (out / report.file).write_text(report.render([results]), encoding="utf-8")
-    (summary if verbose else ending)(results, console)
+    if verbose:
+        summary(results, console)
+    else:
+        ending(results, console, before)
     console.print(
         f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, results.json, witnesses/",
         highlight=False,

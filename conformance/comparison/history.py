@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -118,7 +118,9 @@ class Stage:
     """Successive releases of a framework with the same results, oldest first.
 
     Attributes:
-        turns: what changed from the release before, on engines that could be asked something in both.
+        previous: the release before, "" for none.
+        turns: what changed, on engines that could be asked something in both; since an earlier release where a row was not asked for
+            in the one before.
         added: engines that could be asked nothing in the release before.
         gone: engines that could be asked something in it, and no longer.
     """
@@ -128,6 +130,7 @@ class Stage:
     turns: tuple[Turn, ...] = ()
     added: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    previous: str = ""
 
     @property
     def name(self) -> str:
@@ -166,6 +169,14 @@ class History:
 
     def releases(self, framework: str) -> list[Measured]:
         return [release for stage in self.stages[framework] for release in stage.releases]
+
+    def asked_alike(self, framework: str) -> bool:
+        """Whether all releases were asked about the same guarantees."""
+        asked: dict[str, set[tuple[str, str]]] = {}
+        for course in self.courses.values():
+            for point in course.points if course.framework == framework else ():
+                asked.setdefault(point.version, set()).add((course.scenario, course.guarantee))
+        return len({frozenset(rows) for rows in asked.values()}) < 2
 
     def scores(self, engine: str) -> dict[str, Counter[Verdict]]:
         """Release -> number of the engine's rows by verdict."""
@@ -295,7 +306,7 @@ def _stages(framework: str, releases: Sequence[Measured], courses: Sequence[Cour
         gone = tuple(name for name in before.engines if name not in release.engines)
         if mine or added or gone:
             yield stage
-            stage = Stage(framework, (release,), mine, added, gone)
+            stage = Stage(framework, (release,), mine, added, gone, before.number)
         else:
-            stage = Stage(framework, (*stage.releases, release), stage.turns, stage.added, stage.gone)
+            stage = replace(stage, releases=(*stage.releases, release))
     yield stage

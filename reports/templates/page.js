@@ -343,7 +343,11 @@
   }
 
   function show(anchor) {
-    const target = anchor && element(anchor);
+    let target = anchor && element(anchor);
+    if (target && target.matches("section.row")) {  // the first cell of a guarantee
+      unpack(target);
+      target = target.querySelector("article") || target;
+    }
     const back = opened && opened !== target ? matching(opened) : null;
     close();
     if (!target) return back && back.focus();

@@ -30,6 +30,9 @@ def test_the_page_opens_with_what_differs_and_leads_to_it(open_page, ran, result
     expect(overview.locator("li a").first).to_be_in_viewport()
     assert 1 <= overview.locator("li:not(.faint)").count() <= 10
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    overview.locator("li > a").first.click()  # the headline leads to evidence, too
+    expect(page.locator("section.row.open article.open")).to_have_count(1)
+    page.keyboard.press("Escape")
     overview.locator("li .where a").first.click()
     expect(page.locator("section.row.open")).to_be_visible()
     page.keyboard.press("Escape")

@@ -62,8 +62,8 @@ def test_the_tests_that_ask_something_of_every_scenario_pass(checkout):
     about = [path for path in sorted((checkout / "tests" / "unit").glob("test_*.py")) if _asks_all(path.read_text())]
     assert len(about) > 10
     others = " or ".join(scenario.id for scenario in load_scenarios())
-    # What is asked of each scenario is asked of the others by these very tests.
-    mine = ["-k", f"my-first or (every or each or all or structure) and not ({others})"]
+    # What is asked of each scenario is asked of the others by these very tests, and a bug of certain programs is no question to all.
+    mine = ["-k", f"my-first or (every or each or all or structure) and not (bug or {others})"]
     done = python(checkout, "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *mine, *about)
     assert done.returncode == 0, done.stdout
 

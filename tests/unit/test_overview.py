@@ -84,11 +84,14 @@ def test_several_versions_side_by_side_are_an_upgrade():
     assert [d.cause for d in doing.differences] == ["claim 0"]
 
 
-def test_what_both_versions_decided_comes_first():
-    old, new = run({"spark-tws": [V, V]}), run({"spark-tws": [Verdict.UNKNOWN, H]})
-    environment = {"spark-tws": replace(old.environment["spark-tws"], versions={"spark": "5.0"})}
+def test_what_a_version_did_not_decide_is_no_change_and_neither_is_one_of_the_reference():
+    old, new = (
+        run({"spark-tws": [V, V], "reference": [H, H]}),
+        run({"spark-tws": [Verdict.UNKNOWN, H], "reference": [H, V]}),
+    )
+    environment = old.environment | {"spark-tws": replace(old.environment["spark-tws"], versions={"spark": "5.0"})}
     (doing,) = doings(Grid([old, replace(new, environment=environment)]), ())
-    assert [d.cause for d in doing.differences] == ["claim 1", "claim 0"]
+    assert [d.cause for d in doing.differences] == ["claim 1"]
 
 
 def test_no_more_than_ten_are_told_and_the_rest_is_counted():

@@ -15,9 +15,12 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.stability import Stability, StabilityGrade
 from conformance.model.equivalence import Equivalence
 from conformance.model.values import canonical, spelled
+from conformance.results.baseline import Baseline
 from conformance.results.record import ReplayRecord
 from conformance.results.witness import Confirmation, Flip
+from conformance.run.events import BatchBegun, EngineDone
 from reports import badge, csv, ctrf, ending, html, junit, markdown, terminal
+from reports.ending import since_the_last
 from reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
 from reports.notable import surprising
 from reports.perturbations import told
@@ -179,6 +182,30 @@ def ended(results):
     console = Console(record=True, width=300, file=io.StringIO())
     ending.ending(results, console)
     return console.export_text()
+
+
+def test_a_run_says_what_changed_since_the_last_one(results):
+    now = replace(results, cells=[c for c in results.cells if c.verdict in (Verdict.VIOLATED, Verdict.HOLDS)])
+    assert since_the_last(Baseline.of(now), Baseline.of(now)) == "Since the last run here: nothing changed"
+    before = replace(now, cells=[replace(c, verdict=Verdict.HOLDS, reason="", witness="") for c in now.cells])
+    told = since_the_last(Baseline.of(before), Baseline.of(now))
+    assert told == "Since the last run here: no longer holds: 1 row"
+    assert since_the_last(Baseline.of(now), Baseline.of(before)) == "Since the last run here: holds now: 1 row"
+
+
+def test_forty_engines_are_told_on_a_screen(results):
+    """A line for each engine, and one for all variants of an engine together; the bars of a terminal leave nothing."""
+    names = [*(f"engine-{number}" for number in range(12)), *(f"native:{number}" for number in range(28))]
+    for terminal_ in (False, True):
+        console = Console(record=True, width=160, file=io.StringIO(), force_terminal=terminal_)
+        with terminal.Live(console, verbose=False) as live:
+            for name in names:
+                live(BatchBegun(name, 0, 1, 3, 3))
+                live(EngineDone(name, 1.0, "", available=True))
+        said = [line for line in console.export_text().splitlines() if "done in" in line]
+        assert said == (
+            [] if terminal_ else [*(f"{name}: done in 1 s" for name in names[:12]), "native: 28 variants done in 28 s"]
+        )
 
 
 def test_a_run_ends_on_a_screen_whatever_its_size(results):
