@@ -211,33 +211,49 @@
     return numbers.includes(-1) || numbers[0] === numbers[1] ? null : numbers;
   }
 
-  // What differs between the two columns of a move, why, and what to do.
+  // What differs between the two columns of a move, why, and what to do: first what breaks, then what holds there, then the rest.
   function tellMove(move, rows) {
     const place = document.getElementById("move");
     place.hidden = !move;
     if (!move) return place.replaceChildren();
     const title = document.createElement("h3");
-    title.textContent = `From ${columns[move[0]].key} to ${columns[move[1]].key}: ${rows.length} guarantees stand otherwise`;
-    const list = document.createElement("ul");
-    for (const row of rows) {
-      const line = document.createElement("li");
-      line.append(`${row.row.cells[0].textContent}: `);
-      row.links.filter((all, n) => move.includes(n)).flat().forEach((link, number) => {
-        const lead = document.createElement("a");
-        lead.href = link.getAttribute("href");
-        lead.textContent = `${link.dataset.e} ${link.now || "not asked"}`;
-        line.append(number ? ", " : "", lead);
+    title.textContent = `From ${columns[move[0]].key} to ${columns[move[1]].key}: ${rows.length} guarantees differ`;
+    const violated = (row, n) => row.links[move[n]].some((link) => link.now === "violated");
+    const breaks = rows.filter((row) => violated(row, 1) && !violated(row, 0));
+    const mended = rows.filter((row) => violated(row, 0) && row.links[move[1]].length && row.links[move[1]].every((link) => ["holds", "in-part"].includes(link.now)));
+    const rest = rows.filter((row) => !breaks.includes(row) && !mended.includes(row));
+    const parts = [["These break", breaks], ["These hold there", mended], ["These differ otherwise: in part, or not asked or not possible on one of the two", rest]]
+      .filter(([, found]) => found.length)
+      .map(([words, found]) => {
+        const part = document.createElement("details");
+        const summary = document.createElement("summary");
+        summary.textContent = `${words}: ${found.length}`;
+        const list = document.createElement("ul");
+        list.append(...found.map((row) => moveLine(move, row)));
+        part.append(summary, list);
+        part.open = found !== rest;
+        return part;
       });
-      const advised = row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
-      if (advised) {
-        const text = document.getElementById(`advice-${advised.dataset.a}`);
-        const why = document.createElement("b");
-        why.textContent = `. Why: ${text.dataset.cause}. What to do: `;
-        line.append(why, text.querySelector("span").textContent);
-      }
-      list.append(line);
+    return place.replaceChildren(title, ...parts);
+  }
+
+  function moveLine(move, row) {
+    const line = document.createElement("li");
+    line.append(`${row.row.closest("tbody").rows[0].querySelector("span").textContent}: ${row.row.cells[0].textContent}: `);
+    row.links.filter((all, n) => move.includes(n)).flat().forEach((link, number) => {
+      const lead = document.createElement("a");
+      lead.href = link.getAttribute("href");
+      lead.textContent = `${link.dataset.e} ${(link.now || "not asked").replace("-", " ")}`;
+      line.append(number ? ", " : "", lead);
+    });
+    const advised = row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
+    if (advised) {
+      const text = document.getElementById(`advice-${advised.dataset.a}`);
+      const why = document.createElement("b");
+      why.textContent = `. Why: ${text.dataset.cause}. What to do: `;
+      line.append(why, text.querySelector("span").textContent);
     }
-    return place.replaceChildren(title, list);
+    return line;
   }
 
   function apply() {

@@ -80,10 +80,12 @@ def test_what_changes_if_i_move_from_beam_to_spark(page, with_spark):
     expect(line).to_contain_text(f"{ENGINE} violated")
     expect(line).to_contain_text("Why: late by row, not by window")
     expect(line).to_contain_text("What to do: ")
+    expect(page.locator("#move details").first.locator("summary")).to_contain_text("These break")
+    expect(page.locator("#move details").first).to_contain_text(WITNESS.sentence)
     page.get_by_label("Scenario").select_option("index-assignment")
     there = [cells for (scenario, _), cells in with_spark.folded().items() if scenario == "index-assignment"]
     differ = sum(standing(cells["beam-direct"]) != standing(cells[ENGINE]) for cells in there)
-    expect(page.locator("#move h3")).to_have_text(f"From beam-direct to {ENGINE}: {differ} guarantees stand otherwise")
+    expect(page.locator("#move h3")).to_have_text(f"From beam-direct to {ENGINE}: {differ} guarantees differ")
     page.reload()
     expect(page.get_by_label("and want to move to")).to_have_value(ENGINE)
     expect(page.locator("#matrix thead th[data-column]:visible")).to_have_count(2)
