@@ -57,6 +57,7 @@ def plan_twins(
     """The plan twins of a run, whose bases are in ``packs``, the packs that the engine runs.
 
     Args:
+        programs: those that are asked for their plans.
         every: ask every plan of the engine. Otherwise ask those that each run asks, and a choice of the others, which depends on the
             cases.
         share: fraction of the engine's budget. With less than all of it, the bases lie on one timeline.
@@ -90,8 +91,8 @@ def plan_bases(packs: Iterable[Pack], programs: Mapping[str, Program], timelines
     by_timeline: dict[object, list[Case]] = {}
     for pack in packs:
         for case in pack.cases:
-            program = programs[_ref(case)]
-            if not (case.perturbation or program.waits or program.initial):
+            program = programs.get(_ref(case))
+            if program and not (case.perturbation or program.waits or program.initial):
                 by_timeline.setdefault(case.schedule.timeline, []).append(case)
 
     def worth(cases: list[Case]) -> tuple[int, int, int, int]:

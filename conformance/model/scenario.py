@@ -328,6 +328,13 @@ def programs_of(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     return {program_ref(s.id, name): program for s in scenarios for name, program in s.programs.items()}
 
 
+def planned(scenarios: Iterable[Scenario]) -> dict[str, Program]:
+    """Those of ``programs_of`` that are asked whether the query around them changes their output."""
+    scenarios = list(scenarios)
+    asked = {program_ref(s.id, g.program) for s in scenarios for g in s.guarantees if g.about_plans}
+    return {ref: program for ref, program in programs_of(scenarios).items() if ref in asked}
+
+
 def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
     """What is to be put to the test, each given as the (scenario, program, perturbation) of its cases: a relation under each of its
     perturbations by itself, another guarantee on cases as drawn, which have the perturbation "". Promises take what the others bring."""

@@ -23,7 +23,7 @@ from conformance.model.engine import CannotRun, Capabilities, NotDriven, program
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from conformance.model.scenario import Scenario, programs_of
+from conformance.model.scenario import Scenario, planned, programs_of
 from conformance.plugins.registry import engine_ids, load_engine
 
 
@@ -60,9 +60,9 @@ def choice_of(
     ``selected`` gives, if that is known."""
     packs, drawn = known or selected(cases, can, scenarios, share, all_packs)
     programs = programs_of(scenarios)
-    own = plan_twins(tuple(packs), can, programs, every=all_packs, share=share, given=plans)
-    planned = [p for group in _by_kind(own, programs) for p in packs_of(group, can.largest_pack, broad=can.heavy)]
-    return Choice((*packs, *planned), drawn + len(planned), tuple(own))
+    own = plan_twins(tuple(packs), can, planned(scenarios), every=all_packs, share=share, given=plans)
+    more = [p for group in _by_kind(own, programs) for p in packs_of(group, can.largest_pack, broad=can.heavy)]
+    return Choice((*packs, *more), drawn + len(more), tuple(own))
 
 
 def selected(

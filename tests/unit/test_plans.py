@@ -368,6 +368,16 @@ def test_a_plain_query_that_fails_is_lost():
         run_of(Failing(), Pack((DRAWN,)))
 
 
+def test_only_what_is_asked_about_plans_has_twins():
+    """A twin that no guarantee looks at would cost an engine a pack, and show nothing."""
+    scenarios = tuple(s for s in load_scenarios() if s.id in ("typed-keys", "per-key-counting"))
+    can = replace(load_engine("reference").capabilities, plans=(PlanTwin("x", "another"),))
+    cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))
+    choice = choice_of(cases, can, scenarios, 1.0, all_packs=True)
+    assert {case.scenario for case in choice.cases} == {"typed-keys", "per-key-counting"}
+    assert {case.scenario for case in choice.own} == {"per-key-counting"}
+
+
 def test_typed_programs_share_no_pack_of_a_plan_with_others():
     scenarios = tuple(s for s in load_scenarios() if s.id in ("typed-state", "per-key-counting"))
     can = replace(load_engine("reference").capabilities, plans=(PlanTwin("x", "another"),))
