@@ -55,7 +55,10 @@ def answers(names: Iterable[str], finish: Callable[[Build], Any]) -> dict[str, s
     """What Beam says to these pipelines. ``finish`` runs a pipeline to its end on the engine's runner."""
     from engines.beam import refused_pipelines
 
-    return answering.answers(names, lambda name: finish(getattr(refused_pipelines, REFUSALS[name].build)), kind)
+    def ask(name: str) -> None:
+        finish(getattr(refused_pipelines, REFUSALS[name].build))
+
+    return answering.answers(names, ask, kind)
 
 
 def kind(error: Exception) -> str:
