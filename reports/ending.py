@@ -29,6 +29,8 @@ def since_the_last(before: Baseline, now: Baseline) -> str:
         return ""
     rows = {kind: {(c.engine, c.scenario, c.about) for c in found.found.get(kind, ())} for kind in TOLD}
     told = [f"{kind.value}: {amount(len(rows[kind]), 'row')}" for kind in TOLD if rows[kind]]
+    if not told and any(True for _ in found):  # of another kind
+        return ""
     same = "" if found.same_cases else "; the cases are others"
     return f"Since the last run here: {', '.join(told) or 'nothing changed'}{same}"
 

@@ -164,10 +164,11 @@ def _tests(run: Mapping[str, EngineRecord], cells: Cells) -> Iterator[tuple[str,
 def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
     """What changed between the runs of a page, of several versions: an upgrade. What one of the runs did not decide is no change that a
     user meets, nor is one of an engine without a framework."""
+    real = {bare(name) for run in grid.runs for name, record in run.environment.items() if record.framework}
     for number, between in grid.changes:
         found = []
         for change in between:
-            if Verdict.UNKNOWN.value in (change.before, change.after) or not _has_framework(grid, change.engine):
+            if Verdict.UNKNOWN.value in (change.before, change.after) or bare(change.engine) not in real:
                 continue
             row = (change.scenario, change.about)
             there = [n for n in range(number + 1) if (row, change.engine) in grid.folded[n]]
@@ -176,12 +177,6 @@ def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
                 claim = Link(change_in_words(change), link.anchor)
                 found.append(Difference(changed_claim(grid.runs, change), (link,), claim, "", (1, 1)))
         yield f"Upgrade {grid.labels[number - 1]} → {grid.labels[number]}", found
-
-
-def _has_framework(grid: Grid, engine: str) -> bool:
-    return any(
-        bare(name) == bare(engine) and record.framework for run in grid.runs for name, record in run.environment.items()
-    )
 
 
 def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells) -> list[Difference]:

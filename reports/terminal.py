@@ -116,11 +116,9 @@ class Live:
             self._say(f"{event.engine}: cannot run: {event.failure}")
         elif event.failure:
             self._say(f"{event.engine}: failed: {event.failure}")
-        elif self._verbose:
-            self._say(f"{event.engine}: done in {event.seconds:.0f} s")
-        elif not self._console.is_terminal:
+        elif self._verbose or not self._console.is_terminal:
             name, _, variant = bare(event.engine).partition(":")
-            if variant:
+            if variant and not self._verbose:
                 self._variants.setdefault(name, []).append(event.seconds)
             else:
                 self._say(f"{event.engine}: done in {event.seconds:.0f} s")

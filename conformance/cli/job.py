@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
+from conformance.comparison.history import RESULTS
 from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Baseline, UnreadableBaseline
@@ -23,9 +24,6 @@ from conformance.results.witness import CONFIRMATIONS, write_witnesses
 if TYPE_CHECKING:
     from conformance.run.options import Options
 
-RESULTS = "results.json"
-"""The file of a run's results, in its folder."""
-
 
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
@@ -34,7 +32,7 @@ def console() -> Console:
 def execute(options: Options, console: Console, verbose: bool = False) -> Results:
     """Runs the requested job, and writes all its results. The end of the run tells what changed since the last run whose results are in
     the same folder. Parameters and errors are those of ``perform``."""
-    before = last_run(options.out)
+    before = None if verbose else last_run(options.out)  # the whole matrix says nothing of it
     results = perform(options, console, verbose)
     write(results, options.out, console, verbose, before)
     return results

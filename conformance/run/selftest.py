@@ -19,7 +19,7 @@ from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo
 from conformance.model.reading import text_of
-from conformance.model.scenario import Scenario, programs_of
+from conformance.model.scenario import Scenario, planned, programs_of
 from conformance.model.values import digest
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.bench import Bench, Row
@@ -232,7 +232,7 @@ def _can_be(pair: str) -> bool:
 
 def _planned(scenarios: list[Scenario], cases: list[Case]) -> list[Case]:
     """The plan twins of the reference, of a few cases of each program."""
-    programs = programs_of(scenarios)
+    programs = planned(scenarios)
     found: list[Case] = []
     for ref in programs:
         mine = [case for case in cases if program_ref(case.scenario, case.program) == ref and not case.perturbation]
