@@ -142,7 +142,12 @@ class Capabilities:
         needs = set(needs)
         offers = [self.features[f] for f in Feature if f in needs]
         prefixes = {"emulated": "emulated: ", "native": ""}
-        return [prefixes[s.how] + s.note for s in offers if s.how == "emulated" or (s.how == "native" and s.note)]
+        notes = [prefixes[s.how] + s.note for s in offers if s.how == "emulated" or (s.how == "native" and s.note)]
+        return list(dict.fromkeys(notes))
+
+
+OF_VALUES = (Cell.VALUE, Cell.BAG, Cell.MAP)
+"""Cells whose values are any JSON, where a program declares no type of them."""
 
 
 def program_needs(program: Program) -> frozenset[Feature]:
@@ -152,6 +157,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.PROCESSING_TIMERS if program.processing_time else Feature.EVENT_TIMERS)
     if program.ttl:
         needs.add(Feature.TTL)
+    if any(cell in OF_VALUES and name not in program.types for name, cell in program.cells.items()):
+        needs.add(Feature.UNTYPED)
     if program.types:
         needs.add(Feature.TYPED)
     if any(program.cells[name] is Cell.BAG or has_container(kind) for name, kind in program.types.items()):

@@ -26,6 +26,7 @@ class Feature(Enum):
     INSPECTION = "stored state read from outside the job"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
+    UNTYPED = "values of state without a type"
     NULL = "a null as a value of state"
     BAG = "bag state"
     MAP = "map state"

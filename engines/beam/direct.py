@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 STATE = {
     Feature.VALUE: NATIVE,
+    Feature.UNTYPED: NATIVE,
     Feature.NULL: emulated("a value in a tuple of one, since read() gives None for an empty cell, too"),
     Feature.BAG: NATIVE,
     Feature.SET: NATIVE,

@@ -29,6 +29,7 @@ FEATURES = {
         (
             *(Feature[cell.name] for cell in Cell),
             *(
+                Feature.UNTYPED,
                 Feature.NULL,
                 Feature.NULL_KEYS,
                 Feature.TYPED,

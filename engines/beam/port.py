@@ -25,7 +25,7 @@ SIDE = "beam"
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
 
-OWN = dict.fromkeys((Feature.MAP, Feature.SET, Feature.BAG, Feature.VALUE, Feature.COMBINING), NATIVE)
+OWN = dict.fromkeys((Feature.MAP, Feature.SET, Feature.BAG, Feature.VALUE, Feature.UNTYPED, Feature.COMBINING), NATIVE)
 """What a DoFn does without the adapter's help."""
 
 

@@ -24,7 +24,10 @@ STATE = {
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,
     **KEYS,
-    **dict.fromkeys((Feature.VALUE, Feature.NULL, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING), ONE_STATE),
+    **dict.fromkeys(
+        (Feature.VALUE, Feature.UNTYPED, Feature.NULL, Feature.BAG, Feature.MAP, Feature.SET, Feature.COMBINING),
+        ONE_STATE,
+    ),
 }
 
 VARIANTS = {

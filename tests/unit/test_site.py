@@ -5,12 +5,15 @@ import inspect
 import posixpath
 import re
 import shutil
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hostile import EVIL, SCHEDULE, TRACE
+from site_pages.measured import Measured, baselines_in, measured_by, measured_in
+from site_pages.pages import pages as generated
+from site_pages.pages import places as placed
+from site_pages.source import excerpt
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.case import Case
@@ -20,18 +23,9 @@ from conformance.plugins.registry import load_scenarios
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
+from reports.advice import Advice, UnusableAdvice, read_advice
 
 REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "docs"))
-try:
-    from site_pages.measured import Measured, baselines_in, measured_by, measured_in
-    from site_pages.pages import pages as generated
-    from site_pages.pages import places as placed
-    from site_pages.source import excerpt
-
-    from reports.advice import Advice, UnusableAdvice, read_advice
-finally:
-    sys.path.remove(str(REPOSITORY / "docs"))
 
 SCENARIOS = load_scenarios()
 ADVICE = read_advice(REPOSITORY / "docs/advice.toml")

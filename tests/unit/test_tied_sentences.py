@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+import check_findings
 import pytest
 
 from conformance.plugins.registry import engine_ids, load_scenarios, variant_ids
@@ -140,3 +141,26 @@ def test_every_script_of_the_docs_is_linked_from_a_page_or_decides_a_claim():
 )
 def test_a_block_of_an_engine_without_a_tie_is_listed(text, found):
     assert [number for number, _ in untied(text, DOCS / "porting.md")] == found
+
+
+def test_every_script_of_a_finding_is_recorded_with_what_it_says():
+    """``docs/check_findings.py`` runs the scripts again. Another text of a script, or another release, may say something else."""
+    said = check_findings.record()
+    assert list(said) == sorted(check_findings.name_of(*run) for run in check_findings.runs())
+    for script, arguments in check_findings.runs():
+        found = said[check_findings.name_of(script, arguments)]
+        assert found["script"] == check_findings.text_of(script), script
+        assert found["lines"] or found["failed"] or "AssertionError" in check_findings.scripts()[script].read_text()
+        assert set(found["versions"].items()) <= {("pyspark", "4.3.0"), ("apache-beam", "2.77.0")}
+
+
+def test_what_a_script_says_otherwise_is_told():
+    before = {"lines": ["a", "b"], "failed": False}
+    assert check_findings.difference(before, dict(before)) == ""
+    assert "+c" in check_findings.difference(before, {"lines": ["a", "c"], "failed": False})
+    assert "ended with an error" in check_findings.difference(before, {"lines": ["a"], "failed": True})
+
+
+def test_a_script_that_there_is_not_is_one_line(capsys):
+    assert check_findings.main(["no_such_script.py"]) == 2
+    assert "no script is called no_such_script" in capsys.readouterr().err

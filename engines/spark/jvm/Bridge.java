@@ -78,6 +78,7 @@ public final class Bridge implements java.io.Serializable {
     final DataInputStream in;
     final DataOutputStream out;
     volatile boolean late;
+    boolean lost;
 
     Child(String python) throws IOException {
       ProcessBuilder builder = new ProcessBuilder(new String[] {python, "-m", "engines.spark.jvm.child"});
@@ -114,11 +115,11 @@ public final class Bridge implements java.io.Serializable {
     }
   }
 
-  /** Gives a task's process back when the task has ended. */
+  /** Gives a task's process back when the task has ended. One that is lost may be alive still, since a process closes its pipes first. */
   static final class Release implements TaskCompletionListener {
     public void onTaskCompletion(TaskContext task) {
       Child child = (Child) BUSY.remove(Long.valueOf(task.taskAttemptId()));
-      if (child != null && child.process.isAlive()) {
+      if (child != null && !child.lost && child.process.isAlive()) {
         IDLE.addFirst(child);
       }
     }
@@ -164,6 +165,7 @@ public final class Bridge implements java.io.Serializable {
         answer = child.receive();
       }
     } catch (IOException gone) {
+      child.lost = true;
       String what = child.late ? "gave no answer within " + patience + " ms" : "ended in the middle of a call";
       throw new RuntimeException("\nEngineFault: " + caseOf(key) + "the program's process " + what);
     } finally {
