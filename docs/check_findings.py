@@ -40,9 +40,15 @@ ARGUMENTS = {
 }
 """Script -> the lists of arguments that it is run with; the others have none."""
 
+ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): ", re.MULTILINE)
+"""How a line begins that names an error."""
+
+PACKAGES = {"pyspark": "pyspark", "apache_beam": "apache-beam"}
+"""Module -> the package that it comes with."""
+
 Said = dict[str, Any]
 """``script``: the digest of its text; ``versions``: of the frameworks that it imports; ``lines``: what it printed; ``failed``: whether it
-ended with an error."""
+ended with an error, and then the ``errors`` that it ended with, by their names."""
 
 
 def scripts() -> dict[str, Path]:
@@ -70,17 +76,17 @@ def said(script: str, arguments: list[str]) -> Said:
     given = [f"{PRISM}={prism_binary.obtain()}" if argument == PRISM else argument for argument in arguments]
     command = [sys.executable, str(path), *given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    packages = {name: package for name, package in (("pyspark", "pyspark"), ("apache_beam", "apache-beam"))}
-    imported = [
-        package
-        for name, package in packages.items()
-        if f"import {name}" in path.read_text() or f"from {name}" in path.read_text()
-    ]
+    imported = {
+        PACKAGES[name]
+        for name in re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
+        if name in PACKAGES
+    }
     return {
         "script": text_of(script),
-        "versions": {package: version(package) for package in imported},
+        "versions": {package: version(package) for package in sorted(imported)},
         "lines": [re.sub(r" at 0x[0-9a-f]+", "", line) for line in done.stdout.splitlines()],
         "failed": done.returncode != 0,
+        "errors": sorted(set(ERROR.findall(done.stderr))) if done.returncode else [],
     }
 
 
@@ -92,6 +98,8 @@ def difference(before: Said, now: Said) -> str:
             if now["failed"]
             else "it ended without an error, unlike before"
         )
+    if before["errors"] != now["errors"]:
+        return f"it ended with {', '.join(now['errors'])}, not with {', '.join(before['errors'])}"
     return "\n".join(difflib.unified_diff(before["lines"], now["lines"], "before", "now", lineterm="", n=1))
 
 
@@ -118,7 +126,7 @@ def main(asked: list[str]) -> int:
             continue
         differs = difference(before, now) if before else "nothing was recorded"
         otherwise += bool(differs)
-        print(f"{name}: {'as recorded' if not differs else differs}", flush=True)
+        print(f"{name}: {differs or 'as recorded'}", flush=True)
         if recording:
             known[name] = now
             keep(known)

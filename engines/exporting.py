@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.model.export import CannotExport, Exportable, rows
-from conformance.model.schedule import Advance, Deliver
+from conformance.model.schedule import Advance, Deliver, Restart, Step
 from conformance.plugins.inlined import Inlined
 
 WIDTH = 110
 
 NOTES = {
-    "STEPS": "\n# The watermark moves to a time (ms since the epoch), or rows arrive: (id, key, value, event time in ms).\n",
+    "STEPS": "\n# The watermark moves to a time (ms since the epoch), rows arrive: (id, key, value, event time in ms), or the job restarts.\n",
     "EXPECTED": "\n# What comes out, as rows: key, value.\n",
 }
 
@@ -63,17 +63,26 @@ if __name__ == "__main__":
 
 
 def steps(asked: Exportable) -> list[tuple[str, Any]]:
-    """The schedule as rows: ("watermark", ms), or ("rows", [(id, key, value, event time in ms)])."""
+    """The schedule as rows: ("watermark", ms), ("rows", [(id, key, value, event time in ms)]), or ("restart", None)."""
     found: list[tuple[str, Any]] = []
     for step in asked.case.schedule.steps:
         if isinstance(step, Advance):
             found.append(("watermark", step.watermark))
         elif isinstance(step, Deliver):
             found.append(("rows", [(e.id, e.key, e.value, e.event_time) for e in step.events]))
+        elif isinstance(step, Restart):
+            found.append(("restart", None))
     return found
 
 
-def file_of(asked: Exportable, needs: str, imports: Iterable[str], used: Iterable[Any], operator: str) -> str:
+def file_of(
+    asked: Exportable,
+    needs: str,
+    imports: Iterable[str],
+    used: Iterable[Any],
+    operator: str,
+    others: tuple[type[Step], ...] = (),
+) -> str:
     """The text of an export.
 
     Args:
@@ -81,11 +90,12 @@ def file_of(asked: Exportable, needs: str, imports: Iterable[str], used: Iterabl
         imports: lines that ``operator`` needs.
         used: classes and functions whose source ``operator`` needs.
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and ``SHARED``.
+        others: the steps that it takes beside bundles and advances.
 
     Raises:
         CannotExport: the witness does not fit.
     """
-    asked.check_steps()
+    asked.check_steps(others)
     program, idiom = Inlined(), Inlined()
     in_order = asked.compared_in_order
     program.add(type(asked.program))
@@ -98,7 +108,9 @@ def file_of(asked: Exportable, needs: str, imports: Iterable[str], used: Iterabl
     versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items())
     head = textwrap.fill(
         f"What this file shows: {asked.message}. Found on {asked.engine} ({versions}) by the scenario {asked.scenario!r} of the project "
-        f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification puts out.",
+        f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification puts out."
+        + " The claim is about two schedules; this is the one on which the output is not the expected one."
+        * asked.one_of_two,
         WIDTH,
     )
     lines = {"import json", "from collections import namedtuple", *imports, *program.imports, *idiom.imports}

@@ -6,7 +6,12 @@ from conformance.model.export import CannotExport, Exportable
 from engines.beam import export as beam
 from engines.spark import export as spark
 
-OF_ENGINE = {beam.ENGINE: beam.teststream, spark.TESTER: spark.twstester, spark.SPARK: spark.spark}
+OF_ENGINE = {
+    **dict.fromkeys(beam.STREAMED, beam.teststream),
+    **dict.fromkeys(beam.BATCHED, beam.bounded),
+    spark.TESTER: spark.twstester,
+    spark.SPARK: spark.spark,
+}
 
 
 def pytest(asked: Exportable) -> str:

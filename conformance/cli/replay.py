@@ -14,11 +14,12 @@ from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
 from conformance.comparison.upgrade import asked_alone, asked_of
 from conformance.confirmation.replay import ERROR, STILL_FAILS
+from conformance.judgement.reference import reference_traces
 from conformance.model.engine import CannotRun
-from conformance.model.export import CannotExport, Exportable
-from conformance.model.scenario import Guarantee, Scenario
+from conformance.model.export import CannotExport, Exportable, rows
+from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.model.trace import Trace
-from conformance.plugins.registry import export_names, load_export, load_scenarios
+from conformance.plugins.registry import export_names, load_engine, load_export, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
 
@@ -97,21 +98,27 @@ def replay_(
 
 
 def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Exportable:
-    """A witness for an export. Raises CannotExport where the witness is more than one case."""
-    if found.base or found.neighbours or found.packed_seen:
-        what = "a case and its twin" if found.base else "a case among its neighbours"
-        raise CannotExport(f"witness {found.id} is {what}, and an export is one case alone")
+    """A witness for an export: its case. Of a case and its twin it is the one on which the engine puts out something else than the
+    reference. Raises CannotExport where the case needs neighbours."""
+    if found.neighbours or found.packed_seen:
+        raise CannotExport(f"witness {found.id} is a case among its neighbours, and an export is one case alone")
+    case, seen, specified = found.case, found.seen, found.specified
+    if found.base and found.base_seen and rows(seen) == rows(specified):
+        case, seen = found.base, found.base_seen
+        reference = reference_traces(programs_of([scenario]), load_engine(found.engine).capabilities.lateness)
+        specified = reference([case])[case.id]
     return Exportable(
         witness=found.id,
         scenario=scenario.name,
         claim=guarantee.claim,
         message=found.message,
         program=scenario.programs[found.case.program],
-        case=found.case,
+        case=case,
         engine=found.engine,
         versions=found.versions,
-        seen=found.seen,
-        specified=found.specified,
+        seen=seen,
+        specified=specified,
+        one_of_two=found.base is not None,
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from conformance.model.case import Case
 from conformance.model.program import Program
-from conformance.model.steps import Advance, Deliver
+from conformance.model.steps import Advance, Deliver, Step
 from conformance.model.trace import Trace
 from conformance.model.values import Json, canonical
 
@@ -32,6 +32,7 @@ class Exportable:
         program: the program of ``case``.
         engine, versions: where it was found.
         seen, specified: what the engine put out, and what the reference put out.
+        one_of_two: the claim is that two schedules give the same, and ``case`` is one of the two.
     """
 
     witness: str
@@ -44,6 +45,7 @@ class Exportable:
     versions: Mapping[str, str]
     seen: Trace
     specified: Trace
+    one_of_two: bool = False
 
     @property
     def test_name(self) -> str:
@@ -66,17 +68,19 @@ class Exportable:
             f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can show them differ"
         )
 
-    def check_steps(self) -> None:
-        """Raises CannotExport for a schedule with other steps than bundles and advances that settle, and for a program that an export
-        has no cells or no clock for."""
+    def check_steps(self, others: tuple[type[Step], ...] = ()) -> None:
+        """Raises CannotExport for a schedule with other steps than bundles, advances that settle and ``others``, and for a program that
+        an export has no cells or no clock for."""
         for step in self.case.schedule.steps:
             plain = isinstance(step, Deliver) and not step.initial
-            if not plain and not (isinstance(step, Advance) and not step.coalesced):
+            settles = isinstance(step, Advance) and not step.coalesced
+            if not (plain or settles or isinstance(step, others)):
                 raise CannotExport(
                     f"witness {self.witness} needs a step that exports do not have: {type(step).__name__}, step {step.id}"
                 )
         lacks = {
             "typed cells": self.program.types,
+            "typed keys": self.program.keys,
             "processing time": self.program.waits,
             "initial state": self.program.initial,
             "reading stored state": self.program.inspected,

@@ -1,12 +1,24 @@
-"""The export "teststream": a witness as a Beam pipeline with TestStream on the bundle-based DirectRunner."""
+"""The exports "teststream" and "bounded": a witness as a Beam pipeline, with TestStream on the bundle-based DirectRunner or on Prism, or with
+bounded input on FnApiRunner or on plain DirectRunner."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows
 from engines import exporting
 
-ENGINE = "beam-direct"
+
+class Runner(NamedTuple):
+    """A runner: its class, the lines that import what its pipelines need, the source of ``elements``, its options, and how it is run."""
+
+    name: str
+    imports: tuple[str, ...]
+    source: str
+    options: str = "OPTIONS"
+    how: str = ""
+
 
 SPECS = {
     Cell.VALUE: ("ValueCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
@@ -25,8 +37,6 @@ IMPORTS = (
     "import apache_beam as beam",
     "from apache_beam.coders import FastPrimitivesCoder, StrUtf8Coder",
     "from apache_beam.options.pipeline_options import PipelineOptions",
-    "from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner",
-    "from apache_beam.testing.test_stream import TestStream",
     "from apache_beam.transforms import trigger, window",
     "from apache_beam.transforms.timeutil import TimeDomain",
     "from apache_beam.transforms.userstate import BagStateSpec, CombiningValueStateSpec, ReadModifyWriteStateSpec",
@@ -76,16 +86,11 @@ class Write(beam.DoFn):
             file.write(json.dumps(row) + "\\n")
 
 
-def stream():
-    made = TestStream(coder=FastPrimitivesCoder())
-    for kind, given in STEPS:
-        if kind == "watermark":
-            made.advance_watermark_to(Timestamp(micros=given * 1000))
-        else:
-            made.add_elements(
-                [window.TimestampedValue((key, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in given]
-            )
-    return made
+def timed(rows):
+    return [window.TimestampedValue((key, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows]
+
+
+{source}
 
 
 def run():
@@ -93,13 +98,113 @@ def run():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows")
         path.touch()
-        pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=PipelineOptions(["--streaming"]))
-        rows = pipeline | stream() | beam.Map(lambda element: element).with_output_types(Tuple[str, Any])
+        pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions({options}))
+        rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[str, Any])
         rows = rows | {windowing} | beam.ParDo(Operator()).with_output_types(Any)
         rows | "write" >> beam.ParDo(Write(str(path)))
-        pipeline.run(test_runner_api=False).wait_until_finish()
+        pipeline.run({how}).wait_until_finish()
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 '''
+
+STREAM = """
+def elements(pipeline):
+    made = TestStream(coder=FastPrimitivesCoder())
+    for kind, given in STEPS:
+        if kind == "watermark":
+            made.advance_watermark_to(Timestamp(micros=given * 1000))
+        else:
+            made.add_elements(timed(given))
+    return pipeline | made
+"""
+
+ON_PRISM = '''
+class Offsets(RestrictionProvider):
+    def initial_restriction(self, element):
+        return OffsetRange(0, 2)
+
+    def create_tracker(self, restriction):
+        return OffsetRestrictionTracker(restriction)
+
+    def restriction_size(self, element, restriction):
+        return restriction.size()
+
+
+class ChecksItselfIn(beam.DoFn):
+    """Puts out nothing, and is called again. Without such a DoFn, Prism keeps elements until the watermark moves on."""
+
+    @beam.DoFn.unbounded_per_element()
+    def process(self, element, tracker=beam.DoFn.RestrictionParam(Offsets())):
+        if tracker.try_claim(tracker.current_restriction().start):
+            tracker.defer_remainder()
+        return ()
+
+
+def elements(pipeline):
+    """Each event of the TestStream has one element, a whole bundle: Prism keeps those of one event in no order."""
+    pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())
+    made, watermark = TestStream(coder=FastPrimitivesCoder()), 0
+    for kind, given in STEPS:
+        if kind == "watermark":
+            watermark = given
+            made.advance_watermark_to(Timestamp(micros=given * 1000))
+        else:
+            made.add_elements([window.TimestampedValue(("", given), Timestamp(micros=watermark * 1000))])
+    return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: timed(bundle[1]))
+
+
+OPTIONS = ["--streaming", "--environment_type=LOOPBACK", "--experiments=prism_disable_sdf_split"]
+if "PRISM" in os.environ:  # where its binary is; else Beam downloads it
+    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
+'''
+
+BOUNDED = '''
+def elements(pipeline):
+    """The input is bounded: the watermark goes from its least to its greatest value."""
+    rows = [row for kind, given in STEPS if kind == "rows" for row in given]
+    created = pipeline | beam.Create([((key, (id, value)), time) for id, key, value, time in rows], reshuffle=False)
+    return created | beam.MapTuple(lambda element, ms: window.TimestampedValue(element, Timestamp(micros=ms * 1000)))
+
+
+OPTIONS = []
+if "PRISM" in os.environ:  # where its binary is; else Beam downloads it where it needs it
+    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
+'''
+
+IN_FLIGHT = "from apache_beam.testing.test_stream import TestStream"
+
+RUNNERS = {
+    "beam-direct": Runner(
+        "BundleBasedDirectRunner",
+        ("from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner", IN_FLIGHT),
+        STREAM,
+        options='["--streaming"]',
+        how="test_runner_api=False",
+    ),
+    "beam-prism": Runner(
+        "PrismRunner",
+        (
+            "import os",
+            "from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker",
+            "from apache_beam.runners.portability.prism_runner import PrismRunner",
+            "from apache_beam.transforms.core import RestrictionProvider",
+            IN_FLIGHT,
+        ),
+        ON_PRISM,
+    ),
+    "beam-fnapi": Runner(
+        "FnApiRunner",
+        ("import os", "from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner"),
+        BOUNDED,
+    ),
+    "beam-auto": Runner(
+        "DirectRunner",
+        ("import os", "from apache_beam.runners.direct.direct_runner import DirectRunner"),
+        BOUNDED,
+    ),
+}
+"""Engine -> what its pipelines run on."""
+
+STREAMED, BATCHED = ("beam-direct", "beam-prism"), ("beam-fnapi", "beam-auto")
 
 WINDOWS = """beam.WindowInto(
             window.FixedWindows({size}),
@@ -111,19 +216,44 @@ WINDOWS = """beam.WindowInto(
 
 def teststream(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    return _file("teststream", STREAMED, asked)
+
+
+def bounded(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    return _file("bounded", BATCHED, asked)
+
+
+def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     from engines.beam import export_cells as cells
 
-    if asked.engine != ENGINE:
-        raise CannotExport(f"teststream exports witnesses of {ENGINE}; witness {asked.witness} is of {asked.engine}")
+    if asked.engine not in engines:
+        there = " and ".join(engines)
+        raise CannotExport(f"{name} exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
+    runner = RUNNERS[asked.engine]
     kinds = [SPECS[kind][0] for kind in asked.program.cells.values()]
     kinds += ["NamedTimers"] if asked.program.timers else []
     return exporting.file_of(
         asked,
         f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
-        IMPORTS,
+        (*IMPORTS, *runner.imports),
         [getattr(cells, name) for name in dict.fromkeys(kinds)],
-        _operator(asked) + "\n\n" + RUN.replace("{windowing}", _windowing(asked)),
+        _operator(asked) + "\n\n" + _run(asked, runner),
     )
+
+
+def _run(asked: Exportable, runner: Runner) -> str:
+    words = {
+        "{source}": runner.source.strip(),
+        "{runner}": runner.name,
+        "{options}": runner.options,
+        "{how}": runner.how,
+        "{windowing}": _windowing(asked),
+    }
+    text = RUN
+    for name, word in words.items():
+        text = text.replace(name, word)
+    return text
 
 
 def _windowing(asked: Exportable) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows
+from conformance.model.schedule import Restart, Step
 from engines import exporting
 from engines.spark import export_cells
 
@@ -117,15 +118,19 @@ def run():
         def keep(batch, number):
             found.extend(json.loads(row.row) for row in batch.collect())
 
-        query = out.writeStream.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint").start()
-        batches = []
-        for kind, given in STEPS:  # the second micro-batch of a watermark sees what the first one has set
-            batches += [[("", "", None, given + DELAY)]] * 2 if kind == "watermark" else [given]
-        for number, given in enumerate(batches):
-            lines = [json.dumps(dict(id=id, key=key, value=json.dumps(value), ms=time)) for id, key, value, time in given]
-            Path(folder, "next").write_text("\\n".join(lines), encoding="utf-8")
-            Path(folder, "next").rename(Path(folder, "in", f"{number}.json"))
-            query.processAllAvailable()
+        sink = out.writeStream.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint")
+        query = sink.start()
+        for number, (kind, given) in enumerate(STEPS):
+            if kind == "restart":
+                query.stop()
+                query = sink.start()
+                continue
+            # The second micro-batch of a watermark sees what the first one has set.
+            for part, rows in enumerate([[("", "", None, given + DELAY)]] * 2 if kind == "watermark" else [given]):
+                lines = [json.dumps(dict(id=id, key=key, value=json.dumps(value), ms=time)) for id, key, value, time in rows]
+                Path(folder, "next").write_text("\\n".join(lines), encoding="utf-8")
+                Path(folder, "next").rename(Path(folder, "in", f"{number}-{part}.json"))
+                query.processAllAvailable()
         query.stop()
     return found
 '''
@@ -151,7 +156,7 @@ def spark(asked: Exportable) -> str:
     size = _window(asked)
     window = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
     run = SPARK_RUN.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
-    return _file(asked, SPARK_IMPORTS, _processor(asked, "key[0]") + run)
+    return _file(asked, SPARK_IMPORTS, _processor(asked, "key[0]") + run, (Restart,))
 
 
 def _window(asked: Exportable) -> int:
@@ -170,8 +175,8 @@ def _processor(asked: Exportable, key: str) -> str:
     )
 
 
-def _file(asked: Exportable, imports: tuple[str, ...], operator: str) -> str:
+def _file(asked: Exportable, imports: tuple[str, ...], operator: str, others: tuple[type[Step], ...] = ()) -> str:
     used: list[type] = [CELLS[kind] for kind in asked.program.cells.values()]
     used += [export_cells.NamedTimers] if asked.program.timers else []
     needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
-    return exporting.file_of(asked, needs, (*IMPORTS, *imports), dict.fromkeys(used), operator)
+    return exporting.file_of(asked, needs, (*IMPORTS, *imports), dict.fromkeys(used), operator, others)

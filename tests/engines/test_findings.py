@@ -7,7 +7,12 @@ from conformance.model.engine import CannotRun
 
 pytestmark = pytest.mark.engine
 
-QUICK = {"beam_values_are_shared direct", "beam_state_left_behind", "pyspark_lacks", "spark_state_misfits tester"}
+QUICK = {
+    "beam_values_are_shared direct",
+    "direct_runner_keeps_the_order",
+    "pyspark_lacks",
+    "spark_state_misfits tester",
+}
 """Runs that start no JVM and no Prism; the others are marked ``slow``: they take some minutes together."""
 
 RUNS = {check_findings.name_of(*run): run for run in check_findings.runs()}

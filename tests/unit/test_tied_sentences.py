@@ -150,15 +150,16 @@ def test_every_script_of_a_finding_is_recorded_with_what_it_says():
     for script, arguments in check_findings.runs():
         found = said[check_findings.name_of(script, arguments)]
         assert found["script"] == check_findings.text_of(script), script
-        assert found["lines"] or found["failed"] or "AssertionError" in check_findings.scripts()[script].read_text()
+        assert found["lines"] or found["errors"] or "AssertionError" in check_findings.scripts()[script].read_text()
         assert set(found["versions"].items()) <= {("pyspark", "4.3.0"), ("apache-beam", "2.77.0")}
 
 
 def test_what_a_script_says_otherwise_is_told():
-    before = {"lines": ["a", "b"], "failed": False}
+    before = {"lines": ["a", "b"], "failed": False, "errors": []}
     assert check_findings.difference(before, dict(before)) == ""
-    assert "+c" in check_findings.difference(before, {"lines": ["a", "c"], "failed": False})
-    assert "ended with an error" in check_findings.difference(before, {"lines": ["a"], "failed": True})
+    assert "+c" in check_findings.difference(before, before | {"lines": ["a", "c"]})
+    assert "ended with an error" in check_findings.difference(before, before | {"failed": True})
+    assert "ended with KeyError" in check_findings.difference(before, before | {"errors": ["KeyError"]})
 
 
 def test_a_script_that_there_is_not_is_one_line(capsys):
