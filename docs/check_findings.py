@@ -31,6 +31,7 @@ ARGUMENTS = {
     "beam_timer_moved_by_a_timer": [[PRISM]],
     "beam_values_are_shared": [[], ["direct"], ["prism", PRISM]],
     "direct_runner_switches": [[PRISM]],
+    "prism_flatten_reorders": [[PRISM]],
     "prism_order_of_event_time": [[PRISM], ["direct"]],
     "prism_splits_a_key": [[PRISM], [PRISM, "--experiments=prism_disable_sdf_split"]],
     "prism_state_gone_at_window_end": [[PRISM], ["direct"]],

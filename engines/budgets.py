@@ -24,6 +24,9 @@ BEAM_NATIVE = Budget(seconds=6, pack=0.2, step=0.01, case=0.008, cases=30, each=
 
 BEAM_PLANS = 3
 
+BEAM_AUTO_PLANS = 1
+"""Each program has a pipeline of its own."""
+
 BEAM_PRISM = Budget(seconds=45, pack=0.5, step=0.1, case=0.008, cases=30, each=5)
 """A pack takes 7 s, three times as long as on beam-direct (Beam 2.77.0)."""
 

@@ -10,7 +10,7 @@ was.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,9 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import environment, prism_binary, prism_server, refusals
+from engines.beam import environment, plans, prism_binary, prism_server, refusals
 from engines.beam.direct import STATE
+from engines.budgets import BEAM_AUTO_PLANS
 
 if TYPE_CHECKING:
     from engines.beam.refusals import Build
@@ -36,6 +37,8 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
+    plans=plans.twins(plans.OF_AUTO),
+    plans_of_a_run=BEAM_AUTO_PLANS,
 )
 
 NO_PRISM = "no-binary-of-prism"
@@ -83,14 +86,15 @@ class BeamAuto(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         mine = shared.programs_of(pack, programs)
-        return bounded.run(pack, [{name: program} for name, program in mine.items()], self.finish)
+        groups = [{name: program} for name, program in mine.items()]
+        return bounded.run(pack, groups, self.finish, plan=plans.of(pack, plans.OF_AUTO))
 
-    def finish(self, build: Build) -> str:
+    def finish(self, build: Build, options: Sequence[str] = ()) -> str:
         import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.direct.direct_runner import DirectRunner
 
-        pipeline = beam.Pipeline(runner=DirectRunner(), options=PipelineOptions(self._options()))
+        pipeline = beam.Pipeline(runner=DirectRunner(), options=PipelineOptions([*self._options(), *options]))
         build(pipeline)
         results: list[Any] = []
 

@@ -8,10 +8,10 @@ input.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import apache_beam as beam
 from apache_beam.transforms.window import TimestampedValue
@@ -22,14 +22,19 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission
 from engines.beam import pipeline as shared
-from engines.beam import sink
+from engines.beam import plans, sink
 from engines.beam.collecting import collected
+from engines.beam.plans import BeamPlan
 from engines.beam.sink import Kind
 from engines.beam.typed_keys import Typed
 from engines.typed_keys import types_in_use
 
-Finish = Callable[[Callable[[beam.Pipeline], None]], str]
-"""Is given what builds a pipeline, runs it to its end, and returns a note on how it ran (none: "")."""
+
+class Finish(Protocol):
+    """Is given what builds a pipeline, and options beside its own, runs the pipeline to its end, and returns a note on how it ran (none:
+    "")."""
+
+    def __call__(self, build: Callable[[beam.Pipeline], None], options: Sequence[str] = ()) -> str: ...
 
 
 Apply = Callable[[shared.Branch], Any]
@@ -41,15 +46,16 @@ def run(
     groups: Iterable[Mapping[str, Program]],
     finish: Finish,
     apply: Apply = shared.Branch.run_programs,
+    plan: BeamPlan = plans.PLAIN,
 ) -> PackRun:
-    """Run a pack in a pipeline for each group of programs, which are of one windowing.
+    """Run a pack in a pipeline for each group of programs, which are of one windowing, with a plan around the transform.
 
     Raises:
         NotDriven: the schedule is not of one bundle, or its elements did not come in as it has them.
     """
-    if len(pack.timeline) != 3:
+    if len(plans.driven(pack)) != 3:
         raise NotDriven(
-            f"a schedule of {len(pack.timeline)} steps cannot be driven on bounded input; it takes one bundle"
+            f"a schedule of {len(plans.driven(pack))} steps cannot be driven on bounded input; it takes one bundle"
         )
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     groups = tuple(groups)
@@ -60,7 +66,12 @@ def run(
         rows = _rows(cases, typed)
         seen = sink.Collected()
         with sink.collecting(seen):
-            note = finish(partial(_build, rows, programs, typed, apply))
+            try:
+                note = finish(partial(_build, rows, programs, typed, apply, plan), plan.options)
+            except Exception as error:
+                if plan is plans.PLAIN:
+                    raise
+                return plans.failed(pack, error)
         notes |= dict.fromkeys(programs, note) if note else {}
         for case, emission in _emissions(cases, rows, seen):
             emissions[case].append(emission)
@@ -69,7 +80,7 @@ def run(
 
 def _rows(pack: Pack, typed: Typed | None) -> list[TimestampedValue]:
     """The elements of a pack; those with keys of one type, if ``typed`` has one."""
-    bundle = pack.timeline[1].id
+    bundle = plans.driven(pack)[1].id
     rows = [shared.element(case, event, bundle) for case, event in pack.bundle(bundle)]
     return [row for row in rows if typed is None or typed.has(row.value)]
 
@@ -79,19 +90,20 @@ def _build(
     programs: Mapping[str, Program],
     typed: Typed | None,
     apply: Apply,
+    plan: BeamPlan,
     pipeline: beam.Pipeline,
 ) -> None:
     (windowing,) = {program.windowing for program in programs.values()}
     created = pipeline | beam.Create([(row.value, row.timestamp) for row in rows], reshuffle=False)
     elements = created | beam.MapTuple(TimestampedValue) | shared.typed()
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    branch = shared.Branch(elements, windowing, programs, typed)
-    apply(branch) | "see outputs" >> beam.ParDo(sink.Outputs())
+    branch = shared.Branch(plan.before(elements), windowing, programs, typed)
+    plan.behind(apply(branch)) | "see outputs" >> beam.ParDo(sink.Outputs())
 
 
 def _emissions(pack: Pack, given: list[TimestampedValue], seen: sink.Collected) -> Iterator[tuple[str, Emission]]:
     """(case, emission) of everything that came out, in order."""
-    end = pack.timeline[2].id
+    end = plans.driven(pack)[2].id
     wanted = [(row.value[0][1], row.value[1][1]) for row in given]
     rows = [(element[0][1], element[1][1]) for element in seen.of(Kind.INPUT)]
     if rows != wanted:

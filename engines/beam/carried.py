@@ -17,7 +17,7 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance
 from engines.beam import pipeline as shared
-from engines.beam import sink
+from engines.beam import plans, sink
 from engines.beam.checkpointing import SelfCheckpointing
 from engines.beam.sink import Kind
 from engines.typed_keys import types_in_use
@@ -37,7 +37,7 @@ def stream(pack: Pack) -> TestStream:
     events = TestStream(coder=FastPrimitivesCoder())
     events.add_elements([_carrier(START, marks(pack), 0)])
     watermark = 0
-    for step in pack.timeline:
+    for step in plans.driven(pack):
         if isinstance(step, Advance):
             watermark = step.watermark
             events.advance_watermark_to(Timestamp(micros=watermark * 1000))
@@ -57,8 +57,9 @@ def build(
     pack: Pack,
     programs: Mapping[str, Program],
     apply: Callable[[shared.Branch], Any] = shared.Branch.run_programs,
+    plan: plans.BeamPlan = plans.PLAIN,
 ) -> None:
-    """``apply`` is given a branch, and returns what comes out of it."""
+    """``apply`` is given a branch, and returns what comes out of it. ``plan`` stands around the transform."""
     idle = pipeline | beam.Create([[(0, []), (0, [])]], reshuffle=False)
     idle | "checkpoints itself" >> beam.ParDo(SelfCheckpointing())
     steps = pipeline | "schedule" >> stream(pack)
@@ -66,8 +67,8 @@ def build(
     keyed | "show the watermark" >> beam.ParDo(ShowWatermark())
     elements = steps | "take apart" >> beam.ParDo(TakeApart()).with_output_types(shared.ELEMENT)
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    for branch in shared.branches(elements, programs, types_in_use(pack, programs)):
-        apply(branch) | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
+    for branch in shared.branches(plan.before(elements), programs, types_in_use(pack, programs)):
+        plan.behind(apply(branch)) | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
 
 
 def _same(element: Any) -> Any:

@@ -20,7 +20,7 @@ from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Plan, Step, Wait
+from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Wait
 from conformance.model.trace import DRAIN, Emission
 from engines.beam import environment, plans
 from engines.beam.collecting import collected
@@ -85,15 +85,10 @@ TICK = 1
 """Milliseconds of processing time before each step, which tell the steps apart."""
 
 
-def driven(pack: Pack) -> list[Step]:
-    """The steps that the TestStream makes: a plan is made before it."""
-    return [step for step in pack.timeline if not isinstance(step, Plan)]
-
-
 def moments(pack: Pack) -> dict[int, int]:
     """Step -> the processing time (ms) at which it is made."""
-    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in driven(pack))
-    return dict(zip((step.id for step in driven(pack)), itertools.accumulate(lasts), strict=True))
+    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in plans.driven(pack))
+    return dict(zip((step.id for step in plans.driven(pack)), itertools.accumulate(lasts), strict=True))
 
 
 class BeamDirect(environment.OfBeam):
@@ -141,7 +136,7 @@ class BeamDirect(environment.OfBeam):
         from engines.beam import dofn, sink
         from engines.beam import pipeline as shared
 
-        plan = self.plans.get(pack.cases[0].schedule.plan, plans.PLAIN)
+        plan = plans.of(pack, self.plans)
         dofn.attempts.failed.clear()
         dofn.moments.clear()
         dofn.moments.update(moments(pack))
@@ -184,7 +179,7 @@ def _stream(pack: Pack) -> Any:
     watermark, now, fails = 0, 0, False
     made = moments(pack)
     quiet = _without_heartbeat(pack)
-    for step in driven(pack):
+    for step in plans.driven(pack):
         stream.advance_processing_time((made[step.id] - now) / 1000)
         now = made[step.id]
         if isinstance(step, Advance):
@@ -233,7 +228,7 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
             raise NotDriven(f"an element came in at {moment} ms of processing time, which is no step's")
         timed[moment].append((element, timing.watermark.micros // 1000))
     watermark, quiet = None, _without_heartbeat(pack)
-    for moment, timeline_step in zip(steps, driven(pack), strict=True):
+    for moment, timeline_step in zip(steps, plans.driven(pack), strict=True):
         step = timeline_step.id
         watermark = timeline_step.watermark if isinstance(timeline_step, Advance) else watermark
         wanted = [(case.id, event.id) for case, event in pack.bundle(step)]

@@ -8,7 +8,7 @@ schedule that could be proved. So it is asked for one bundle.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,9 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import environment
+from engines.beam import environment, plans
 from engines.beam.direct import STATE
+from engines.budgets import BEAM_PLANS
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -37,6 +38,8 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
+    plans=plans.twins(plans.PLANS),
+    plans_of_a_run=BEAM_PLANS,
     quick=True,
 )
 
@@ -83,13 +86,14 @@ class BeamFnApi(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         groups = shared.by_windowing(shared.programs_of(pack, programs)).values()
-        return bounded.run(pack, groups, self.finish, self.apply)
+        return bounded.run(pack, groups, self.finish, self.apply, plans.of(pack, plans.PLANS))
 
-    def finish(self, build: Build) -> str:
+    def finish(self, build: Build, options: Sequence[str] = ()) -> str:
         import apache_beam as beam
+        from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 
-        pipeline = beam.Pipeline(runner=FnApiRunner())
+        pipeline = beam.Pipeline(runner=FnApiRunner(), options=PipelineOptions(list(options)))
         build(pipeline)
         pipeline.run().wait_until_finish()
         return ""

@@ -6,13 +6,14 @@ A plan that may hand out the elements of a bundle in another order serves only c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
 from conformance.model.case import Case
 from conformance.model.plan import PlanTwin
 from conformance.model.runs import Pack, PackRun
+from conformance.model.schedule import Plan, Step
 from conformance.model.trace import Emission, Trace
 
 Change = Callable[[Any], Any]
@@ -47,6 +48,16 @@ def twins(plans: Mapping[str, BeamPlan]) -> tuple[PlanTwin, ...]:
         PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, always=plan.always, scrambles=plan.scrambles)
         for name, plan in plans.items()
     )
+
+
+def driven(pack: Pack) -> list[Step]:
+    """The steps that a runner makes: a plan is made before them."""
+    return [step for step in pack.timeline if not isinstance(step, Plan)]
+
+
+def of(pack: Pack, plans: Mapping[str, BeamPlan]) -> BeamPlan:
+    """The plan of a pack, among those of its engine."""
+    return plans.get(pack.cases[0].schedule.plan, PLAIN)
 
 
 def failed(pack: Pack, error: Exception) -> PackRun:
@@ -250,4 +261,15 @@ PLANS: Mapping[str, BeamPlan] = {
         "types not checked", "elements | transform # --no_pipeline_type_check", options=("--no_pipeline_type_check",)
     ),
 }
-"""The plans of beam-direct, and of Beam's own transforms on the same runner."""
+"""The plans of beam-direct and beam-fnapi, and of Beam's own transforms on the bundle-based DirectRunner."""
+
+FLATTENS = ("flatten-empty", "flatten-false", "diamond", "partition")
+"""Prism hands out the elements of a key in another order behind a Flatten (Beam 2.77.0). Beam promises no order."""
+
+NOT_ON_PRISM = ("side-input", "runtime-types")
+"""Beside a side input the watermark of a TestStream runs ahead on Prism, so nothing can be driven; checked types do not take the DoFn that
+takes the bundles of such a stream apart (Beam 2.77.0)."""
+
+OF_AUTO = {name: replace(plan, scrambles=plan.scrambles or name in FLATTENS) for name, plan in PLANS.items()}
+
+OF_PRISM = {name: plan for name, plan in OF_AUTO.items() if name not in NOT_ON_PRISM}

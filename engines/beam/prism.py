@@ -28,10 +28,10 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Step
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import environment, prism_binary, prism_server, refusals
+from engines.beam import environment, plans, prism_binary, prism_server, refusals
 from engines.beam.collecting import collected
 from engines.beam.direct import STATE
-from engines.budgets import BEAM_PRISM
+from engines.budgets import BEAM_PLANS, BEAM_PRISM
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -48,6 +48,8 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     packs=BEAM_PRISM,
+    plans=plans.twins(plans.OF_PRISM),
+    plans_of_a_run=BEAM_PLANS,
 )
 
 
@@ -108,12 +110,17 @@ class BeamPrism(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         assert self._server
-        seen = sink.Collected()
+        seen, plan = sink.Collected(), plans.of(pack, plans.OF_PRISM)
         with sink.collecting(seen):
-            options = PipelineOptions(["--streaming", *self._server.options()])
+            options = PipelineOptions(["--streaming", *self._server.options(), *plan.options])
             pipeline = beam.Pipeline(runner=PrismRunner(), options=options)
-            carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply)
-            self._server.within(lambda: pipeline.run().wait_until_finish())
+            carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply, plan)
+            try:
+                self._server.within(lambda: pipeline.run().wait_until_finish())
+            except Exception as error:
+                if plan is plans.PLAIN:
+                    raise
+                return plans.failed(pack, error)
         return _proved(pack, seen)
 
     def finish(self, build: Build) -> None:
@@ -139,11 +146,11 @@ def _proved(pack: Pack, seen: Collected) -> PackRun:
     """
     from engines.beam.sink import Kind
 
-    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in pack.timeline]:
-        raise NotDriven(f"the schedule has {len(pack.timeline)} steps, the heartbeats were {beats}")
+    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in plans.driven(pack)]:
+        raise NotDriven(f"the schedule has {len(plans.driven(pack))} steps, the heartbeats were {beats}")
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     before = watermark = -1
-    for step, kinds in zip([*pack.timeline, None], _between_heartbeats(seen), strict=True):
+    for step, kinds in zip([*plans.driven(pack), None], _between_heartbeats(seen), strict=True):
         if step:
             before, watermark = watermark, step.watermark if isinstance(step, Advance) else watermark
             _prove(pack, step, before, watermark, kinds)
@@ -193,7 +200,7 @@ def _prove_handed(pack: Pack, seen: Collected) -> None:
     handed = Counter((element.key[1], element.event) for element in seen.of(Kind.HANDED))
     if missing := wanted - handed:
         raise NotDriven(f"programs were not handed {missing.total()} elements of the {wanted.total()} of the schedule")
-    steps, with_timers = iter([*(step.id for step in pack.timeline), DRAIN]), set()
+    steps, with_timers = iter([*(step.id for step in plans.driven(pack)), DRAIN]), set()
     now = next(steps)
     for kind, what in seen.seen:
         if kind is Kind.HEARTBEAT:
