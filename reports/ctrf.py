@@ -12,6 +12,7 @@ from conformance.model.values import Json
 from conformance.results.report import Report
 from conformance.results.results import Results
 from reports.perturbations import lacks, told
+from reports.times import per_case
 from reports.words import claim, not_run, reason_of, replay_command, standing
 
 VERSION = "0.1.0"
@@ -30,8 +31,8 @@ COUNTED = ("passed", "failed", "skipped", "pending", "other")
 
 
 def render(runs: Sequence[Results]) -> str:
-    """The tests of the last run, engine by engine, and one for each engine that did not run to its end. The format asks for times; a
-    row has none of its own, so they are 0."""
+    """The tests of the last run, engine by engine, and one for each engine that did not run to its end. The duration (ms) of a test is its
+    row's share of the engine's time."""
     results = runs[-1]
     groups: dict[tuple[str, str, str], list[MatrixCell]] = {}
     for engine in results.engines:
@@ -39,7 +40,12 @@ def render(runs: Sequence[Results]) -> str:
             if cell.engine == engine:
                 groups.setdefault((engine, *cell.row), []).append(cell)
     usual = {engine: lacks(cell for cell in results.cells if cell.engine == engine) for engine in results.engines}
-    tests = [_test(results, fold(cells), cells, usual[engine]) for (engine, *_), cells in groups.items()]
+    rows = {where: fold(cells) for where, cells in groups.items()}
+    each = {e: per_case(results, e, (r.cases for (of, *_), r in rows.items() if of == e)) for e in results.engines}
+    tests = [
+        _test(results, row, groups[where], usual[where[0]], round(1000 * row.cases * each[where[0]]))
+        for where, row in rows.items()
+    ]
     tests += [_not_run(engine, why) for engine, why in not_run(results)]
     found = Counter(str(test["status"]) for test in tests)
     summary = {
@@ -70,14 +76,14 @@ def render(runs: Sequence[Results]) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _test(results: Results, row: Folded, cells: Sequence[MatrixCell], usual: Mapping[str, str]) -> Json:
+def _test(results: Results, row: Folded, cells: Sequence[MatrixCell], usual: Mapping[str, str], ms: int) -> Json:
     """The test of a row. ``usual``: what its engine usually lacks, which the document says once. An intermittent row fails in only some of its runs alone: the test is flaky."""
     witnesses = list(dict.fromkeys(cell.witness for cell in cells if cell.witness))
     lines = [*map(replay_command, witnesses), *(part.line for part in told(cells, usual))]
     found: Json = {
         "name": claim(results, row.row) or "/".join(row.row),
         "status": STATUSES[row.verdict],
-        "duration": 0,
+        "duration": ms,
         "suite": [row.engine, row.scenario],
         "rawStatus": standing(row),
         "tags": [row.engine, row.scenario],

@@ -11,6 +11,7 @@ from conformance.judgement.verdict import fold
 from conformance.results.report import Report
 from conformance.results.results import Results
 from reports.perturbations import lacks, told
+from reports.times import seconds_of
 from reports.words import claim, legal, not_run, reason_of, replay_command
 
 TAGS = {
@@ -31,9 +32,17 @@ def render(runs: Sequence[Results]) -> str:
         groups[cell.engine].setdefault(cell.row, []).append(cell)
     folded = {engine: {row: fold(cells) for row, cells in rows.items()} for engine, rows in groups.items()}
     everything = [row for rows in folded.values() for row in rows.values()]
-    root = ElementTree.Element("testsuites", {"name": "conformance", **_numbers(everything, len(not_run(results)))})
+    root = ElementTree.Element(
+        "testsuites",
+        {
+            "name": "conformance",
+            **_numbers(everything, sum(seconds_of(results, e) for e in results.engines), len(not_run(results))),
+        },
+    )
     for engine, rows in folded.items():
-        suite = ElementTree.SubElement(root, "testsuite", {"name": legal(engine), **_numbers(list(rows.values()))})
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": legal(engine), **_numbers(list(rows.values()), seconds_of(results, engine))}
+        )
         usual = lacks(cell for cells in groups[engine].values() for cell in cells)
         _properties(suite, usual)
         for row, found in rows.items():
@@ -81,8 +90,8 @@ def _properties(suite: ElementTree.Element, usual: Mapping[str, str]) -> None:
             ElementTree.SubElement(properties, "property", name=legal(f"lacks {lacking}"), value=value)
 
 
-def _numbers(cells: Sequence[MatrixCell], failed: int = 0) -> dict[str, str]:
-    """The attributes of a suite: counts of its cells, and of failed engines. Viewers ask for times; a cell has none of its own."""
+def _numbers(cells: Sequence[MatrixCell], seconds: float, failed: int = 0) -> dict[str, str]:
+    """The attributes of a suite: counts of its cells, and of failed engines, and its time. A cell has no time of its own."""
     tags = Counter(TAGS.get(cell.verdict) for cell in cells)
     counts = {
         "tests": len(cells) + failed,
@@ -90,7 +99,7 @@ def _numbers(cells: Sequence[MatrixCell], failed: int = 0) -> dict[str, str]:
         "errors": tags["error"] + failed,
         "skipped": tags["skipped"],
     }
-    return {name: str(number) for name, number in counts.items()} | {"time": "0"}
+    return {name: str(number) for name, number in counts.items()} | {"time": f"{seconds:.1f}"}
 
 
 REPORT = Report(render, "junit.xml")

@@ -45,7 +45,7 @@ class Results:
         agreements: per program, the equivalences up to which two engines agree, and each engine and the reference.
         replays: the answers of the stored witnesses.
         witnesses: id -> witness.
-        timing: seconds and counts, for people. No report reads it, so it has no class. Two runs of one seed may differ in it.
+        timing: seconds and counts, for people. Two runs of one seed may differ in it.
     """
 
     run: RunRecord

@@ -146,6 +146,16 @@ def test_ctrf_has_a_test_for_each_guarantee_on_an_engine(results):
     assert ctrf_of(results)["summary"]["tests"] == 5
 
 
+def test_the_times_of_an_engine_are_shared_by_the_cases_of_its_rows(results):
+    results = replace(results, timing={"engines": {"spark-tws": {"all": 12.5}}})
+    tests = [test for test in ctrf_of(results)["tests"] if test["extra"]["engine"] == "spark-tws"]
+    asked = [test for test in tests if test["extra"].get("cases")]
+    assert abs(sum(test["duration"] for test in tests) - 12_500) <= len(tests)
+    assert len({round(test["duration"] / test["extra"]["cases"]) for test in asked}) == 1
+    suites = ElementTree.fromstring(junit.render([results])).findall("testsuite")
+    assert {suite.get("name"): suite.get("time") for suite in suites}["spark-tws"] == "12.5"
+
+
 def test_an_intermittent_violation_is_flaky_in_ctrf(results):
     results.cells[0] = replace(results.cells[0], intermittent="1/3")
     found = ctrf_of(results)
