@@ -17,7 +17,7 @@ from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.run.power import Power
 from conformance.run.selftest import SelfTest
-from reports import overview, picture, sections, types
+from reports import overview, picture, plans, sections, types
 from reports.advice import known_advice
 from reports.cells import Cells
 from reports.grid import Grid
@@ -63,6 +63,7 @@ def render(
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
         strengths=STRENGTH_LEGEND,
         types=list(types.tables(grid)),
+        plans=plans.view(grid),
         type_words=types.WORDS,
         changed=sections.changed(grid),
         other_cases=OTHER_CASES,

@@ -76,19 +76,20 @@ def elsewhere(request, monkeypatch, tmp_path):
 def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp_path):
     """Those that need most: several bundles, restarts, a failed attempt, a failed query, other partitions."""
     cases = [case for case in drawn(spark) if case.scenario in FIVE]
-    wanted, packs = set(NEEDED), []
+    address, host = elsewhere
+    wanted = NEEDED if address.startswith("sc://") else NEEDED | OF_EXECUTORS
+    needed, packs = wanted, []
     packed = packs_of(cases, 2_000)
     # Each step takes a micro-batch or two, and a server takes a second for one.
     shortest = sorted(packed, key=lambda pack: (-len({c.scenario for c in pack.cases}), len(pack.timeline)))
-    for pack in sorted(shortest, key=lambda pack: -len(wanted & _needed(pack))):
+    for pack in sorted(shortest, key=lambda pack: -len(needed & _needed(pack))):
         if wanted & _needed(pack):
             packs.append(_few(pack))
-            wanted -= _needed(pack)
+            wanted = wanted - _needed(pack)
     plain = [pack for pack in packed if not pack.cases[0].perturbation and len(Schedule(pack.timeline).bundles) > 1]
     packs.append(_few(max(plain, key=lambda pack: (len({c.scenario for c in pack.cases}), -len(pack.timeline)))))
     assert not wanted
     assert {case.scenario for pack in packs for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
-    address, host = elsewhere
     for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):
         embedded = load_engine(name)
         embedded.open(tmp_path)
@@ -101,16 +102,19 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
         embedded.close()
 
 
-NEEDED = {Restart, Partitions, "retry", "resume"}
+NEEDED = {Restart, "resume"}
 """What a cluster or a server could do otherwise, besides several bundles."""
+
+OF_EXECUTORS = {Partitions, "retry"}
+"""What a cluster could do otherwise, too: a server has the executors of an embedded Spark."""
 
 
 def _needed(pack):
-    """What of NEEDED a pack's timeline has."""
+    """What of NEEDED and OF_EXECUTORS a pack's timeline has."""
     kinds = {
         ("resume" if step.resume else "retry") if isinstance(step, FailOnce) else type(step) for step in pack.timeline
     }
-    return kinds & NEEDED
+    return kinds & (NEEDED | OF_EXECUTORS)
 
 
 def _few(pack):
