@@ -6,7 +6,7 @@ The cases are of all scenarios that the engine runs, on one timeline of several 
 timeline has one. Programs that go by processing time are left out: a query of theirs ends only where the schedule waits. "One by one"
 means a query or a pipeline per case, in the same warm session. Each case must emit the same, step by step, alone and in the pack. Order
 does not count: windows of Spark's native operators come out in no order (number 19 of docs/findings.md). An engine that takes longer
-than LIMIT seconds is given up with one line.
+than --limit seconds is given up with one line, and ends the benchmark with the exit code 3.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def measure(name: str, sizes: list[int], alone: int) -> str:
     return f"{name:52} {rate:9.1f} {one_by_one:11.3f} {rate / one_by_one:7.0f}   {growth}"
 
 
-def given_up(name: str) -> None:
+def given_up(name: str, limit: float) -> None:
     """End the benchmark: an engine's threads and processes cannot be stopped from within."""
-    print(f"{name}: no answer within {LIMIT} s; given up", file=sys.stderr, flush=True)
+    print(f"{name}: no answer within {limit:g} s; given up", file=sys.stderr, flush=True)
     os._exit(3)
 
 
@@ -120,12 +120,13 @@ def main() -> None:
     parser.add_argument("--engine", action="append", help="default: all that this machine can run")
     parser.add_argument("--alone", type=int, default=10, help="how many cases to run one by one")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="how many cases, packed: %(default)s")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that one engine may take: %(default)s")
     options = parser.parse_args()
     sizes = sorted(map(int, options.sizes.split(",")))
     logging.disable(logging.WARNING)
     print(f"{'engine':52} {'packed/s':>9} {'one by one/s':>11} {'ratio':>7}   seconds for so many cases, packed")
     for name in options.engine or engine_ids():
-        timer = threading.Timer(LIMIT, given_up, (name,))
+        timer = threading.Timer(options.limit, given_up, (name, options.limit))
         timer.daemon = True
         timer.start()
         try:
