@@ -21,9 +21,9 @@ def test_a_script_is_short():
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 30
 
 
-def test_the_observed_output_is_what_beam_prints():
+@pytest.mark.parametrize("name", [name for name in REPORTS if name.startswith("beam_")])
+def test_the_observed_output_is_what_beam_prints(name):
     pytest.importorskip("apache_beam")
-    name = "beam_moved_timer_fires_twice.py"
     done = subprocess.run([sys.executable, DOCS / "upstream" / name], capture_output=True, text=True, check=True)
     observed = REPORTS[name].partition("Observed")[2]
     assert done.stdout.splitlines() == re.findall(r"^    (.+)$", observed, re.MULTILINE)
