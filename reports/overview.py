@@ -85,22 +85,24 @@ class MapLine:
 
 
 def doings(grid: Grid, advice: Sequence[Advice]) -> list[Doing]:
-    """What differs in the last run, by what a reader does: port from one framework to another, upgrade, test. At most
-    ``SHOWN`` differences, from each group in turn; the weightiest of a group come first."""
-    last = len(grid.runs) - 1
-    run = grid.runs[last].environment
+    """What differs, by what a reader does: port from one framework to another, upgrade, test. Each engine is that of the last run that has
+    it. At most ``SHOWN`` differences, from each group in turn; the weightiest of a group come first."""
+    lasts = _lasts(grid)
+    run = {engine: grid.runs[number].environment[engine] for engine, number in lasts.items()}
     cells: dict[Row, dict[str, Folded]] = {}
-    for (row, engine), cell in grid.folded[last].items():
-        cells.setdefault(row, {})[engine] = cell
+    for number, folded in enumerate(grid.folded):
+        for (row, engine), cell in folded.items():
+            if lasts.get(engine) == number:
+                cells.setdefault(row, {})[engine] = cell
     groups = {
-        title: _differences(grid, advice, rows)
+        title: _differences(grid, advice, rows, lasts)
         for title, rows in itertools.chain(_ports(run, cells), _upgrades(run, cells), _tests(run, cells))
     }
     groups |= dict(_changes(grid))
     groups = {title: found for title, found in groups.items() if found}
     if not groups:
         alone = {row: {e: c for e, c in found.items() if c.verdict is Verdict.VIOLATED} for row, found in cells.items()}
-        groups = {"Use": found} if (found := _differences(grid, advice, alone)) else {}
+        groups = {"Use": found} if (found := _differences(grid, advice, alone, lasts)) else {}
     shown = dict.fromkeys(groups, 0)
     for _ in range(SHOWN):
         if left := [title for title in groups if shown[title] < len(groups[title])]:
@@ -110,6 +112,13 @@ def doings(grid: Grid, advice: Sequence[Advice]) -> list[Doing]:
         for title, found in groups.items()
         if shown[title]
     ]
+
+
+def _lasts(grid: Grid) -> dict[str, int]:
+    """Engine -> the number of the last run that has it, in whatever release; an engine that a later run has in another release is left
+    out."""
+    runs: dict[str, int] = {bare(engine): number for number, run in enumerate(grid.runs) for engine in run.engines}
+    return {e: n for n, run in enumerate(grid.runs) for e in run.engines if runs[bare(e)] == n}
 
 
 def _apis(run: Mapping[str, EngineRecord]) -> dict[str, list[str]]:
@@ -179,23 +188,22 @@ def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
         yield f"Upgrade {grid.labels[number - 1]} → {grid.labels[number]}", found
 
 
-def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells) -> list[Difference]:
+def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells, lasts: Mapping[str, int]) -> list[Difference]:
     """Violated rows by their cause, which the advice tells; what has no advice is a difference of its own."""
     groups: dict[str, list[tuple[Row, Folded]]] = {}
     for row, found in rows.items():
         for engine, cell in found.items():
             cause = next((a.cause for a in advice if a.about(row, engine)), grid.texts[row[0]].guarantees[row[1]].claim)
             groups.setdefault(cause, []).append((row, cell))
-    made = [_difference(grid, cause, found) for cause, found in groups.items()]
+    made = [_difference(grid, cause, found, lasts) for cause, found in groups.items()]
     return sorted(made, key=lambda difference: difference.weight, reverse=True)
 
 
-def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]]) -> Difference:
-    last = len(grid.runs) - 1
+def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]], lasts: Mapping[str, int]) -> Difference:
     first: dict[str, Link] = {}
     most: dict[Row, Folded] = {}
     for row, cell in found:
-        first.setdefault(cell.engine, Link(cell.engine, grid.anchor(last, row, cell.engine)))
+        first.setdefault(cell.engine, Link(cell.engine, grid.anchor(lasts[cell.engine], row, cell.engine)))
         most[row] = max(most.get(row, cell), cell, key=lambda cell: cell.violations)
     row = max(most, key=lambda row: most[row].violations)
     claim = grid.texts[row[0]].guarantees[row[1]].claim
@@ -203,7 +211,10 @@ def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]]) -> 
     return Difference(
         cause if cause != claim else f"not so: {claim}",
         tuple(first.values()),
-        Link(grid.texts[row[0]].name if cause == claim else claim, grid.anchor(last, row, most[row].engine)),
+        Link(
+            grid.texts[row[0]].name if cause == claim else claim,
+            grid.anchor(lasts[most[row].engine], row, most[row].engine),
+        ),
         rest,
         (len(first), len(most)),
     )

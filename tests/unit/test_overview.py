@@ -45,6 +45,16 @@ def test_what_holds_on_one_framework_and_not_on_the_other_matters_to_who_ports()
     }
 
 
+def test_a_framework_of_an_earlier_run_can_be_ported_from_and_to():
+    """Each engine is that of the last run that has it, and its cells are that run's."""
+    grid = Grid([run({"beam-direct": [H, V]}), run({"spark-tws": [H, V]}), run({"spark-tws": [V, H]})])
+    found = {d.title: d for d in doings(grid, ())}
+    assert [x.cause for x in found["Port Beam → Spark"].differences] == ["not so: claim 0"]
+    assert [x.cause for x in found["Port Spark → Beam"].differences] == ["not so: claim 1"]
+    (beam,) = found["Port Spark → Beam"].differences
+    assert beam.guarantee.anchor == grid.anchor(0, ("s", "g1"), "beam-direct")
+
+
 def test_a_native_operator_is_nobodys_port():
     results = run({"beam-direct": [H, H], "spark-tws": [H, V], "spark-native:x": [V, H]}, native=("spark-native:x",))
     assert told(results) == {"Port Beam → Spark": [("not so: claim 1", ["spark-tws"])]}
