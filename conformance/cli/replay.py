@@ -19,7 +19,7 @@ from conformance.model.engine import CannotRun
 from conformance.model.export import CannotExport, Exportable, rows
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.model.trace import Trace
-from conformance.plugins.registry import export_names, load_engine, load_export, load_scenarios
+from conformance.plugins.registry import export_names, load_export, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
 
@@ -105,8 +105,7 @@ def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Expo
     case, seen, specified = found.case, found.seen, found.specified
     if found.base and found.base_seen and rows(seen) == rows(specified):
         case, seen = found.base, found.base_seen
-        reference = reference_traces(programs_of([scenario]), load_engine(found.engine).capabilities.lateness)
-        specified = reference([case])[case.id]
+        specified = reference_traces(programs_of([scenario]))([case])[case.id]
     return Exportable(
         witness=found.id,
         scenario=scenario.name,

@@ -28,6 +28,8 @@ TESTER_IMPORTS = (
     "from pyspark.sql.streaming.tws_tester import TwsTester",
 )
 SPARK_IMPORTS = (
+    "import os",
+    "import sys",
     "import tempfile",
     "from pathlib import Path",
     "from pyspark.sql import SparkSession",
@@ -98,6 +100,7 @@ DELAY = 86400000
 
 def run():
     """The rows that come out, in order. Each file is a micro-batch. A row DELAY ahead moves the watermark, and no other."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     spark = (
         SparkSession.builder.master("local[2]")

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cli.replay import exportable
 from conformance.model.export import CannotExport
-from conformance.model.schedule import NoData, renumbered
+from conformance.model.schedule import NoData, Restart, renumbered
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.inlined import Inlined
 from conformance.plugins.registry import UnknownName, export_names, load_export, load_scenarios
@@ -56,8 +56,33 @@ def test_a_format_is_for_witnesses_of_its_engine():
     for form, name in (("teststream", TESTER), ("twstester", SPARK), ("spark", BEAM)):
         with pytest.raises(CannotExport, match=rf"{form} exports witnesses of .*; witness \w+ is of "):
             load_export(form)(asked(name))
-    with pytest.raises(CannotExport, match=r"pytest exports witnesses of beam-direct, .* is of beam-prism"):
-        load_export("pytest")(replace(asked(BEAM), engine="beam-prism"))
+    with pytest.raises(CannotExport, match=r"pytest exports witnesses of beam-direct, .* is of spark-mgws-jvm"):
+        load_export("pytest")(replace(asked(BEAM), engine="spark-mgws-jvm"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "form", "runner"),
+    [
+        ("beam-prism", "teststream", "PrismRunner"),
+        ("beam-fnapi", "bounded", "FnApiRunner"),
+        ("beam-auto", "bounded", "DirectRunner"),
+    ],
+)
+def test_a_file_of_beam_has_the_runner_of_its_engine(engine, form, runner):
+    text = load_export("pytest")(replace(asked(BEAM), engine=engine))
+    assert text == load_export(form)(replace(asked(BEAM), engine=engine))
+    assert f"beam.Pipeline(runner={runner}()" in text
+    assert ("TestStream" in text) is (form == "teststream")
+    ast.parse(text)
+
+
+def test_a_restart_is_a_step_of_sparks_files_alone():
+    found = asked(SPARK)
+    steps = renumbered([*found.case.schedule.steps[:-1], Restart(98), *found.case.schedule.steps[-1:]])
+    restarted = replace(found, case=replace(found.case, schedule=steps))
+    assert "('restart', None)" in load_export("spark")(restarted)
+    with pytest.raises(CannotExport, match="needs a step that exports do not have: Restart"):
+        load_export("twstester")(replace(restarted, engine="spark-tws-tester"))
 
 
 def test_what_a_file_cannot_hold_is_said():
@@ -71,23 +96,39 @@ def test_what_a_file_cannot_hold_is_said():
     stopped = Trace((Emission("a", None, 1, None, "ValueError: no"),))
     with pytest.raises(CannotExport, match="stops with an exception"):
         load_export("teststream")(replace(found, seen=stopped))
-    for name, lacks in (("typed-state", "typed cells"), ("state-ttl", "processing time"), ("stored-state", "stored")):
+    for name, lacks in (
+        ("typed-state", "typed cells"),
+        ("typed-keys", "typed keys"),
+        ("state-ttl", "processing time"),
+        ("stored-state", "stored"),
+    ):
         program = next(iter(SCENARIOS[name].programs.values()))
         with pytest.raises(CannotExport, match=f"its program needs .*{lacks}"):
             load_export("teststream")(replace(found, program=program))
+
+
+def test_of_a_case_and_its_twin_a_file_has_the_one_on_which_the_output_is_wrong():
+    found = Witness.read(ROOT / "witnesses" / f"{BEAM}.json")
+    scenario = SCENARIOS["late-data"]
+    guarantee = scenario.askable[found.guarantee]
+    twin_is_wrong = exportable(replace(found, base=found.case, base_seen=found.specified), scenario, guarantee)
+    assert (twin_is_wrong.seen, twin_is_wrong.one_of_two) == (found.seen, True)
+    base_is_wrong = replace(found, base=found.case, base_seen=found.seen, seen=found.specified)
+    base_is_wrong = exportable(base_is_wrong, scenario, guarantee)
+    assert (base_is_wrong.seen, base_is_wrong.specified) == (found.seen, found.specified)
+    said = " ".join(load_export("teststream")(base_is_wrong).split())
+    assert "this is the one on which the output is not the expected one" in said
 
 
 def test_a_case_that_needs_another_one_cannot_be_exported():
     found = Witness.read(ROOT / "witnesses" / f"{BEAM}.json")
     scenario = SCENARIOS["late-data"]
     guarantee = scenario.askable[found.guarantee]
-    with pytest.raises(CannotExport, match="is a case and its twin, and an export is one case alone"):
-        exportable(replace(found, base=found.case), scenario, guarantee)
     with pytest.raises(CannotExport, match="a case among its neighbours"):
         exportable(replace(found, neighbours=(found.case,)), scenario, guarantee)
 
 
 def test_an_unknown_format_names_the_nearest():
-    assert export_names() == ["pytest", "spark", "teststream", "twstester"]
+    assert export_names() == ["bounded", "pytest", "spark", "teststream", "twstester"]
     with pytest.raises(UnknownName, match="unknown format 'testream'; did you mean teststream"):
         load_export("testream")
