@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from conformance.judgement.cell import MatrixCell, Verdict
-from reports.words import SYMBOLS
+from conformance.model.plan import is_plan
+from reports.words import SYMBOLS, amount
 
 UNDECIDED = (Verdict.UNKNOWN, Verdict.ERROR)
 
@@ -71,13 +72,17 @@ def lacks(cells: Iterable[MatrixCell]) -> dict[str, str]:
 
 def told(cells: Iterable[MatrixCell], usual: Mapping[str, str] | None = None) -> list[Part]:
     """The cells of a row, in the order of ``Verdict``. Several that have no case and one reason are not named: they are all of the row's.
-    Those that lack what the engine usually lacks (see ``lacks``) are counted, if that is said elsewhere."""
+    Those that lack what the engine usually lacks (see ``lacks``) are counted, if that is said elsewhere, and so are plans that were not
+    exercised: a run gives an engine few of its plans."""
     cells = list(cells)
     lines: dict[tuple[str, str], list[str]] = {}
-    as_usual = 0
+    as_usual = plans = 0
     for cell in cells:
         if usual and cell.verdict is Verdict.UNSUPPORTED and usual.get(cell.perturbation) == lack(cell):
             as_usual += 1
+            continue
+        if not_exercised(cell) and is_plan(cell.perturbation):
+            plans += 1
             continue
         word, reason = cell.verdict.value, cell.reason if cell.verdict in UNDECIDED else ""
         if not_exercised(cell):
@@ -87,6 +92,8 @@ def told(cells: Iterable[MatrixCell], usual: Mapping[str, str] | None = None) ->
         numbers = f" {counts(cell)}" if cell.cases else ""
         numbers += f" ({cell.inapplicable} apart)" if cell.inapplicable else ""
         lines.setdefault((word, reason), []).append(cell.perturbation + numbers)
+    if plans:
+        lines.setdefault((NOT_EXERCISED, ""), []).append(amount(plans, "plan"))
     if len(lines) == 1 and len(cells) > 1 and not as_usual and not any(c.cases or c.inapplicable for c in cells):
         lines = {place: [f"all {len(cells)}"] for place in lines}
     if as_usual:

@@ -146,6 +146,15 @@ def test_ctrf_has_a_test_for_each_guarantee_on_an_engine(results):
     assert ctrf_of(results)["summary"]["tests"] == 5
 
 
+def test_plans_that_were_not_exercised_are_counted_and_not_named(results):
+    asked = replace(results.cells[0], verdict=Verdict.HOLDS, perturbation="plan:cast", cases=3)
+    left = [
+        replace(asked, verdict=Verdict.UNKNOWN, perturbation=f"plan:{n}", cases=0, reason="not exercised by any case")
+        for n in range(40)
+    ]
+    assert [part.line for part in told([asked, *left])] == ["not exercised: 40 plans", "holds: plan:cast 3"]
+
+
 def test_the_times_of_an_engine_are_shared_by_the_cases_of_its_rows(results):
     results = replace(results, timing={"engines": {"spark-tws": {"all": 12.5}}})
     tests = [test for test in ctrf_of(results)["tests"] if test["extra"]["engine"] == "spark-tws"]
