@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.plan import PREFIX, is_plan
-from reports.grid import Grid
-
-Place = tuple[int, str]
-"""(number of a run, engine)."""
+from reports.grid import Column, Grid
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the programs of an engine say of one plan: how many hold, how many are violated, how many are undecided, and the name of the
+    """What the programs of a column's engines say of one plan: how many hold, how many are violated, how many are undecided, and the name of the
     cell, in links, that shows the first of the violated ones, else of those that hold."""
 
     held: int
@@ -38,46 +35,49 @@ class Differing:
 
 @dataclass(frozen=True)
 class View:
-    """The plans that were asked, against the engines that were asked one.
+    """The plans that were asked, against the columns of the matrix with an engine that was asked one.
 
     Attributes:
-        columns: (place, engine, label of its run).
-        rows: (plan, place -> what came of it), those that change something first.
+        rows: (plan, column -> what came of it), those that change something first.
     """
 
-    columns: tuple[tuple[Place, str, str], ...]
-    rows: tuple[tuple[str, Mapping[Place, Asked]], ...]
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, Mapping[Column, Asked]], ...]
     differing: tuple[Differing, ...]
 
 
 def view(grid: Grid) -> View | None:
     """The view of all runs, None where no plan was asked."""
-    found: dict[str, dict[Place, list[tuple[MatrixCell, str]]]] = {}
-    for place, cell, anchor in _asked(grid):
-        found.setdefault(cell.perturbation.removeprefix(PREFIX), {}).setdefault(place, []).append((cell, anchor))
+    found: dict[str, dict[Column, list[tuple[MatrixCell, str]]]] = {}
+    for column, cell, anchor in _asked(grid):
+        found.setdefault(cell.perturbation.removeprefix(PREFIX), {}).setdefault(column, []).append((cell, anchor))
     if not found:
         return None
-    there = {place for of_plan in found.values() for place in of_plan}
-    places = ((number, engine) for number, run in enumerate(grid.runs) for engine in run.engines)
-    columns = tuple((place, place[1], grid.labels[place[0]]) for place in places if place in there)
-    rows = [(plan, {place: _counted(cells) for place, cells in of_plan.items()}) for plan, of_plan in found.items()]
+    columns = tuple(column for column in grid.columns if any(column in of_plan for of_plan in found.values()))
+    rows = [(plan, {column: _counted(cells) for column, cells in of_plan.items()}) for plan, of_plan in found.items()]
     rows.sort(key=lambda row: -sum(asked.violated > 0 for asked in row[1].values()))
     differing = [
-        _differing(plan, engine, label, cells)
+        _differing(plan, engine, column.label, cells)
         for plan, _ in rows
-        for place, engine, label in columns
-        if (cells := [(c, a) for c, a in found[plan].get(place, ()) if c.verdict is Verdict.VIOLATED])
+        for column in columns
+        for engine in column.engines
+        if (cells := [(c, a) for c, a in found[plan].get(column, ()) if _violates(c, engine)])
     ]
     return View(columns, tuple(rows), tuple(differing))
 
 
-def _asked(grid: Grid) -> Iterator[tuple[Place, MatrixCell, str]]:
+def _asked(grid: Grid) -> Iterator[tuple[Column, MatrixCell, str]]:
     """The cells about plans that were run, each with the name of its row's cell in links."""
+    columns = {(column.run, engine): column for column in grid.columns for engine in column.engines}
     for number, groups in enumerate(grid.cells):
         for (row, engine), cells in groups.items():
             for cell in cells:
                 if is_plan(cell.perturbation) and (cell.cases or cell.verdict in (Verdict.VIOLATED, Verdict.ERROR)):
-                    yield (number, engine), cell, grid.anchor(number, row, engine)
+                    yield columns[number, engine], cell, grid.anchor(number, row, engine)
+
+
+def _violates(cell: MatrixCell, engine: str) -> bool:
+    return cell.verdict is Verdict.VIOLATED and cell.engine == engine
 
 
 def _counted(cells: list[tuple[MatrixCell, str]]) -> Asked:

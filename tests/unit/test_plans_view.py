@@ -31,11 +31,12 @@ def test_a_plan_has_a_cell_for_each_engine_that_was_asked():
     asked = ("spark-x", "plan:cast", H), ("spark-x", "plan:union-empty", V), ("beam-y", "plan:union-empty", X)
     run, programs = results(*asked, ("beam-y", "plan:diamond", H))
     found = view(Grid([run]))
-    assert [engine for _, engine, _ in found.columns] == ["spark-x", "beam-y"]
+    assert [column.name for column in found.columns] == ["spark-x", "beam-y"]
+    spark, _ = found.columns
     assert [plan for plan, _ in found.rows] == ["union-empty", "cast", "diamond"]  # what changes something first
     rows = dict(found.rows)
-    assert rows["union-empty"].keys() == {(0, "spark-x")}  # what was not run says nothing
-    assert (rows["union-empty"][0, "spark-x"].violated, rows["cast"][0, "spark-x"].held) == (programs, programs)
+    assert rows["union-empty"].keys() == {spark}  # what was not run says nothing
+    assert (rows["union-empty"][spark].violated, rows["cast"][spark].held) == (programs, programs)
 
 
 def test_a_plan_that_changes_something_shows_both_queries():
