@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance.judgement.agreement import REFERENCE
-from conformance.judgement.cell import Folded, MatrixCell
+from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.judgement.verdict import fold
 from conformance.model.scenario import slug
 from conformance.model.values import digest
@@ -149,18 +149,31 @@ NATIVE = "native operators"
 
 def _columns(runs: Sequence[Results]) -> Iterator[Column]:
     """All columns: the engines of each framework, then native operators, then engines without a framework, the reference
-    last. The columns of an engine in several runs stand beside each other."""
+    last. Of a framework's engines, those that can be asked most come first. The columns of an engine in several runs stand beside each
+    other."""
+    expressed = _expressed(runs)
     found: dict[str, tuple[tuple[int, int], str]] = {}
     for run in runs:
         for name, engines in run.columns.items():
             found.setdefault(name, _placed(name, run.environment[engines[0]]))
-    for name in sorted(found, key=lambda name: (found[name][0], name == REFERENCE)):
+    for name in sorted(found, key=lambda name: (found[name][0], name == REFERENCE, -expressed[name])):
         there = [number for number, run in enumerate(runs) if name in run.columns]
         own = [(runs[n].environment[runs[n].columns[name][0]].framework or ("", ""))[1] for n in there]
         for number, mine in zip(there, own, strict=True):
             label = mine if mine and own.count(mine) == 1 else f"{mine} run {number + 1}".strip()
             within = tuple(runs[number].columns[name])
             yield Column(name, found[name][1], number, label if len(runs) > 1 else "", within)
+
+
+def _expressed(runs: Sequence[Results]) -> Counter[str]:
+    """Column -> how many guarantees its engines can express, in the run where they can express most."""
+    most: Counter[str] = Counter()
+    for run in runs:
+        asked = {(cell.row, cell.engine) for cell in run.cells if cell.verdict is not Verdict.UNSUPPORTED}
+        by_engine = Counter(engine for _, engine in asked)
+        for name, engines in run.columns.items():
+            most[name] = max(most[name], sum(by_engine[engine] for engine in engines))
+    return most
 
 
 def _placed(name: str, record: EngineRecord) -> tuple[tuple[int, int], str]:

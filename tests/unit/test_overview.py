@@ -126,6 +126,11 @@ def test_columns_are_in_the_order_of_frameworks_then_natives_then_the_reference(
     assert [family.versions for family in families(grid)][:2] == ["spark 4.3.0", "beam 2.77.0"]
 
 
+def test_of_a_framework_the_engines_that_can_be_asked_most_come_first():
+    grid = Grid([run({"spark-a": [H, U, U], "spark-tws": [H, V, H], "spark-c": [H, H, U]})])
+    assert [column.name for column in grid.columns] == ["spark-tws", "spark-c", "spark-a"]
+
+
 @pytest.mark.parametrize(
     ("verdicts", "shade", "violated", "words"),
     [

@@ -135,7 +135,7 @@ def test_a_cell_tells_the_script_its_verdict_under_each_perturbation(results):
     page = html.render([results])
     letters = re.search('<p id="letters" hidden>(.*?)</p>', page)[1].split(" ")
     found = [letters[int(value)] for name, value in Page(page).attributes if name == "data-p"]
-    assert found == ["vh", "h", "s", "e", "u"]
+    assert found == ["vh", "h", "e", "u", "s"]
 
 
 def test_a_violated_cell_has_a_picture_a_text_and_a_command(results):
