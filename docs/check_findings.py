@@ -74,16 +74,15 @@ def text_of(script: str) -> str:
 def said(script: str, arguments: list[str]) -> Said:
     """What a script says now."""
     path = scripts()[script]
+    text = path.read_text(encoding="utf-8")
     given = [f"{PRISM}={prism_binary.obtain()}" if argument == PRISM else argument for argument in arguments]
     command = [sys.executable, str(path), *given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     imported = {
-        PACKAGES[name]
-        for name in re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
-        if name in PACKAGES
+        PACKAGES[name] for name in re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE) if name in PACKAGES
     }
     return {
-        "script": text_of(script),
+        "script": digest(text),
         "versions": {package: version(package) for package in sorted(imported)},
         "lines": [re.sub(r" at 0x[0-9a-f]+", "", line) for line in done.stdout.splitlines()],
         "failed": done.returncode != 0,
@@ -135,6 +134,7 @@ def main(asked: list[str]) -> int:
 
 
 def keep(known: dict[str, Said]) -> None:
+    """Write down what is known of the runs that there are."""
     there = {name_of(*run) for run in runs()}
     kept = {name: known[name] for name in sorted(known) if name in there}
     SAID.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

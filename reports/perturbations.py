@@ -81,11 +81,11 @@ def told(cells: Iterable[MatrixCell], usual: Mapping[str, str] | None = None) ->
         if usual and cell.verdict is Verdict.UNSUPPORTED and usual.get(cell.perturbation) == lack(cell):
             as_usual += 1
             continue
-        if not_exercised(cell) and is_plan(cell.perturbation):
-            plans += 1
-            continue
         word, reason = cell.verdict.value, cell.reason if cell.verdict in UNDECIDED else ""
         if not_exercised(cell):
+            if is_plan(cell.perturbation):
+                plans += 1
+                continue
             word, reason = NOT_EXERCISED, ""
         elif cell.verdict is Verdict.UNSUPPORTED:
             reason = lack(cell)

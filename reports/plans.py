@@ -12,8 +12,8 @@ from reports.grid import Column, Grid
 
 @dataclass(frozen=True)
 class Asked:
-    """What the programs of a column's engines say of one plan: how many hold, how many are violated, how many are undecided, and the name of the
-    cell, in links, that shows the first of the violated ones, else of those that hold."""
+    """How many programs of a column's engines hold under one plan, are violated, and are undecided. ``anchor`` is the name in links of the
+    first violated cell, else of the first that holds."""
 
     held: int
     violated: int
@@ -83,9 +83,8 @@ def _violates(cell: MatrixCell, engine: str) -> bool:
 def _counted(cells: list[tuple[MatrixCell, str]]) -> Asked:
     verdicts = [cell.verdict for cell, _ in cells]
     held, violated = verdicts.count(Verdict.HOLDS), verdicts.count(Verdict.VIOLATED)
-    (_, anchor), *_ = sorted(
-        cells, key=lambda one: (one[0].verdict is not Verdict.VIOLATED, one[0].verdict is not Verdict.HOLDS)
-    )
+    shown = next((v for v in (Verdict.VIOLATED, Verdict.HOLDS) if v in verdicts), verdicts[0])
+    _, anchor = cells[verdicts.index(shown)]
     return Asked(held, violated, len(cells) - held - violated, anchor)
 
 

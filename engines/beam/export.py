@@ -11,12 +11,14 @@ from engines import exporting
 
 
 class Runner(NamedTuple):
-    """A runner: its class, the lines that import what its pipelines need, the source of ``elements``, its options, and how it is run."""
+    """A runner: its class, the lines that import what its pipelines need, the source of ``elements``, its options, whether it may need
+    Prism's binary, and how it is run."""
 
     name: str
     imports: tuple[str, ...]
     source: str
-    options: str = "OPTIONS"
+    options: tuple[str, ...] = ()
+    prism: bool = False
     how: str = ""
 
 
@@ -86,11 +88,10 @@ class Write(beam.DoFn):
             file.write(json.dumps(row) + "\\n")
 
 
-def timed(rows):
-    return [window.TimestampedValue((key, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows]
-
-
 {source}
+
+
+{options}
 
 
 def run():
@@ -98,13 +99,24 @@ def run():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows")
         path.touch()
-        pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions({options}))
+        pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
         rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[str, Any])
         rows = rows | {windowing} | beam.ParDo(Operator()).with_output_types(Any)
         rows | "write" >> beam.ParDo(Write(str(path)))
         pipeline.run({how}).wait_until_finish()
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 '''
+
+TIMED = """
+def timed(rows):
+    return [window.TimestampedValue((key, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows]
+
+"""
+
+LOCATED = """
+if "PRISM" in os.environ:  # where Prism's binary is; else Beam downloads it where it needs it
+    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
+"""
 
 STREAM = """
 def elements(pipeline):
@@ -150,11 +162,6 @@ def elements(pipeline):
         else:
             made.add_elements([window.TimestampedValue(("", given), Timestamp(micros=watermark * 1000))])
     return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: timed(bundle[1]))
-
-
-OPTIONS = ["--streaming", "--environment_type=LOOPBACK", "--experiments=prism_disable_sdf_split"]
-if "PRISM" in os.environ:  # where its binary is; else Beam downloads it
-    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
 '''
 
 BOUNDED = '''
@@ -163,43 +170,40 @@ def elements(pipeline):
     rows = [row for kind, given in STEPS if kind == "rows" for row in given]
     created = pipeline | beam.Create([((key, (id, value)), time) for id, key, value, time in rows], reshuffle=False)
     return created | beam.MapTuple(lambda element, ms: window.TimestampedValue(element, Timestamp(micros=ms * 1000)))
-
-
-OPTIONS = []
-if "PRISM" in os.environ:  # where its binary is; else Beam downloads it where it needs it
-    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
 '''
 
-IN_FLIGHT = "from apache_beam.testing.test_stream import TestStream"
+TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
 
 RUNNERS = {
     "beam-direct": Runner(
         "BundleBasedDirectRunner",
-        ("from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner", IN_FLIGHT),
-        STREAM,
-        options='["--streaming"]',
+        ("from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner", TEST_STREAM),
+        TIMED + STREAM,
+        ("--streaming",),
         how="test_runner_api=False",
     ),
     "beam-prism": Runner(
         "PrismRunner",
         (
-            "import os",
             "from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker",
             "from apache_beam.runners.portability.prism_runner import PrismRunner",
             "from apache_beam.transforms.core import RestrictionProvider",
-            IN_FLIGHT,
+            TEST_STREAM,
         ),
-        ON_PRISM,
+        TIMED + ON_PRISM,
+        ("--streaming", "--environment_type=LOOPBACK", "--experiments=prism_disable_sdf_split"),
+        prism=True,
     ),
     "beam-fnapi": Runner(
         "FnApiRunner",
-        ("import os", "from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner"),
+        ("from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner",),
         BOUNDED,
     ),
     "beam-auto": Runner(
         "DirectRunner",
-        ("import os", "from apache_beam.runners.direct.direct_runner import DirectRunner"),
+        ("from apache_beam.runners.direct.direct_runner import DirectRunner",),
         BOUNDED,
+        prism=True,
     ),
 }
 """Engine -> what its pipelines run on."""
@@ -236,7 +240,7 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     return exporting.file_of(
         asked,
         f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
-        (*IMPORTS, *runner.imports),
+        (*IMPORTS, *runner.imports, *["import os"] * runner.prism),
         [getattr(cells, name) for name in dict.fromkeys(kinds)],
         _operator(asked) + "\n\n" + _run(asked, runner),
     )
@@ -246,7 +250,7 @@ def _run(asked: Exportable, runner: Runner) -> str:
     words = {
         "{source}": runner.source.strip(),
         "{runner}": runner.name,
-        "{options}": runner.options,
+        "{options}": f"OPTIONS = {list(runner.options)}{LOCATED.rstrip() * runner.prism}",
         "{how}": runner.how,
         "{windowing}": _windowing(asked),
     }
