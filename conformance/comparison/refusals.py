@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.comparison.gate import Outcome, Ruled, Ruling
-from conformance.model.engine import bare, is_accepted
+from conformance.model.engine import bare, is_accepted, same_answer
 from conformance.results.results import Results
 
 
@@ -15,6 +15,6 @@ def refusals_changed(old: Results, new: Results) -> Iterator[Ruled]:
     for engine, record in old.environment.items():
         for question, answer in record.answers.items():
             now = after.get(bare(engine), {}).get(question, answer)
-            if now != answer:
+            if not same_answer(now, answer):
                 outcome = Outcome.BLOCKS if is_accepted(answer) and not is_accepted(now) else Outcome.TOLD
                 yield Ruled(Ruling(outcome, f"{question}: {answer} → {now}"), bare(engine), "", "", ())

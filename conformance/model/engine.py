@@ -322,6 +322,17 @@ def is_accepted(answer: str) -> bool:
     return answer.partition(": ")[0] == ACCEPTED
 
 
+SQLSTATE = ", SQLSTATE "
+"""What stands before the SQLSTATE of an error in an answer."""
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Whether two answers tell no difference. A release whose errors do not tell their SQLSTATE says nothing of it."""
+    if SQLSTATE in one and SQLSTATE in other:
+        return one == other
+    return one.partition(SQLSTATE)[0] == other.partition(SQLSTATE)[0]
+
+
 @runtime_checkable
 class Questioned(Protocol):
     """An engine that is asked whether it takes certain queries or calls.

@@ -69,9 +69,7 @@ def run(
             try:
                 note = finish(partial(_build, rows, programs, typed, apply, plan), plan.options)
             except Exception as error:
-                if plan is plans.PLAIN:
-                    raise
-                return plans.failed(pack, error)
+                return plans.failed(pack, plan, error)
         notes |= dict.fromkeys(programs, note) if note else {}
         for case, emission in _emissions(cases, rows, seen):
             emissions[case].append(emission)

@@ -154,9 +154,7 @@ class BeamDirect(environment.OfBeam):
             try:
                 pipeline.run(test_runner_api=False).wait_until_finish()
             except Exception as error:
-                if plan is plans.PLAIN:
-                    raise
-                return plans.failed(pack, error)
+                return plans.failed(pack, plan, error)
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
         found = _collect(pack, seen.of(sink.Kind.OUTPUT), steps)
         return replace(found, untouched=untouched(pack, dofn.attempts.failed.values()))

@@ -38,7 +38,7 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    plans=plans.twins(plans.PLANS),
+    plans=plans.twins(plans.OF_FNAPI),
     plans_of_a_run=BEAM_PLANS,
     quick=True,
 )
@@ -86,7 +86,7 @@ class BeamFnApi(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         groups = shared.by_windowing(shared.programs_of(pack, programs)).values()
-        return bounded.run(pack, groups, self.finish, self.apply, plans.of(pack, plans.PLANS))
+        return bounded.run(pack, groups, self.finish, self.apply, plans.of(pack, plans.OF_FNAPI))
 
     def finish(self, build: Build, options: Sequence[str] = ()) -> str:
         import apache_beam as beam

@@ -60,8 +60,11 @@ def of(pack: Pack, plans: Mapping[str, BeamPlan]) -> BeamPlan:
     return plans.get(pack.cases[0].schedule.plan, PLAIN)
 
 
-def failed(pack: Pack, error: Exception) -> PackRun:
-    """The run of a pack whose pipeline the runner refused, or could not finish: each case ends with that."""
+def failed(pack: Pack, plan: BeamPlan, error: Exception) -> PackRun:
+    """The run of a pack whose pipeline the runner refused, or could not finish: each case ends with that. The error of the plain
+    pipeline, which must not fail, is raised."""
+    if plan is PLAIN:
+        raise error
     said = (
         f"the pipeline failed: {type(error).__name__}: {str(error).strip().splitlines()[0][:300] if str(error) else ''}"
     )
@@ -193,6 +196,33 @@ def _grouped_beside(outputs: Any) -> Any:
     return outputs
 
 
+def _of_case(output: Any) -> tuple[str, Any]:
+    program, case, key, *_ = output
+    return f"{program}/{case}/{key}", output
+
+
+def _stateful_behind(outputs: Any) -> Any:
+    import apache_beam as beam
+    from apache_beam.transforms import window
+
+    from engines.beam.plan_dofns import Passing
+
+    of = outputs.producer.full_label
+    # Nothing is late in the global window.
+    everywhere = outputs | f"windowed globally {of}" >> beam.WindowInto(window.GlobalWindows())
+    keyed = everywhere | f"keyed {of}" >> beam.Map(_of_case).with_output_types(tuple[str, Any])
+    return keyed | f"passed on {of}" >> beam.ParDo(Passing())
+
+
+def _splittable(elements: Any) -> Any:
+    import apache_beam as beam
+
+    from engines.beam.pipeline import typed
+    from engines.beam.plan_dofns import Splittable
+
+    return elements | "splittable" >> beam.ParDo(Splittable()) | "typed again" >> typed()
+
+
 def _counted(collection: Any) -> None:
     """A second consumer, which groups all that it gets."""
     import apache_beam as beam
@@ -254,6 +284,12 @@ PLANS: Mapping[str, BeamPlan] = {
         "out = elements | transform; out | GroupByKey()",
         behind=_grouped_beside,
     ),
+    "stateful-behind": BeamPlan(
+        "a stateful DoFn behind, in the global window",
+        "elements | transform | WindowInto(GlobalWindows()) | Map(with its key) | ParDo(stateful)",
+        behind=_stateful_behind,
+        scrambles=True,
+    ),
     "runtime-types": BeamPlan(
         "types checked at run time", "elements | transform # --runtime_type_check", options=("--runtime_type_check",)
     ),
@@ -261,7 +297,26 @@ PLANS: Mapping[str, BeamPlan] = {
         "types not checked", "elements | transform # --no_pipeline_type_check", options=("--no_pipeline_type_check",)
     ),
 }
-"""The plans of beam-direct and beam-fnapi, and of Beam's own transforms on the bundle-based DirectRunner."""
+"""The plans of each runner, and of Beam's own transforms on the bundle-based DirectRunner."""
+
+SPLITTABLE: Mapping[str, BeamPlan] = {
+    "splittable": BeamPlan(
+        "a splittable DoFn before", "elements | ParDo(splittable) | transform", _splittable, scrambles=True
+    ),
+}
+"""Of all but the bundle-based DirectRunner, which refuses such a DoFn in a streaming pipeline (Beam 2.77.0)."""
+
+OF_FNAPI: Mapping[str, BeamPlan] = {
+    **PLANS,
+    **SPLITTABLE,
+    "two-workers": BeamPlan(
+        "two workers, each a thread",
+        "elements | transform # --direct_running_mode=multi_threading --direct_num_workers=2",
+        options=("--direct_running_mode=multi_threading", "--direct_num_workers=2"),
+        scrambles=True,
+    ),
+}
+"""FnApiRunner runs bundles side by side, if it is told to."""
 
 FLATTENS = ("flatten-empty", "flatten-false", "diamond", "partition")
 """Prism hands out the elements of a key in another order behind a Flatten (Beam 2.77.0). Beam promises no order."""
@@ -270,6 +325,8 @@ NOT_ON_PRISM = ("side-input", "runtime-types")
 """Beside a side input the watermark of a TestStream runs ahead on Prism, so nothing can be driven; checked types do not take the DoFn that
 takes the bundles of such a stream apart (Beam 2.77.0)."""
 
-OF_AUTO = {name: replace(plan, scrambles=plan.scrambles or name in FLATTENS) for name, plan in PLANS.items()}
+OF_AUTO = {
+    name: replace(plan, scrambles=plan.scrambles or name in FLATTENS) for name, plan in {**PLANS, **SPLITTABLE}.items()
+}
 
 OF_PRISM = {name: plan for name, plan in OF_AUTO.items() if name not in NOT_ON_PRISM}

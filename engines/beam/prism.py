@@ -118,9 +118,7 @@ class BeamPrism(environment.OfBeam):
             try:
                 self._server.within(lambda: pipeline.run().wait_until_finish())
             except Exception as error:
-                if plan is plans.PLAIN:
-                    raise
-                return plans.failed(pack, error)
+                return plans.failed(pack, plan, error)
         return _proved(pack, seen)
 
     def finish(self, build: Build) -> None:

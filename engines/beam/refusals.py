@@ -41,6 +41,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "group-without-end": Refusal(
         "GroupByKey on an unbounded input, in the global window, with the default trigger", "group_without_end"
     ),
+    "splittable-dofn": Refusal("a splittable DoFn; in a streaming pipeline, where the runner has those", "splittable"),
     "windows-that-differ": Refusal("GroupByKey behind a Flatten of two windowings", "windows_that_differ"),
     "types-that-differ": Refusal("a transform of integers on texts, by their type hints", "types_that_differ"),
     "singleton-of-two": Refusal("AsSingleton() of a collection of two elements", "singleton_of_two"),

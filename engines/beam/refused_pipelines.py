@@ -15,6 +15,8 @@ from apache_beam.transforms.window import FixedWindows, Sessions
 from apache_beam.typehints import Tuple
 from apache_beam.utils.timestamp import Timestamp
 
+from engines.beam.plan_dofns import Splittable
+
 PAIR = ("a", 1)
 
 
@@ -123,6 +125,10 @@ def trigger_that_finishes(pipeline: beam.Pipeline) -> Any:
 
 def group_without_end(pipeline: beam.Pipeline) -> Any:
     return pipeline | TestStream().add_elements([PAIR]).advance_watermark_to_infinity() | beam.GroupByKey()
+
+
+def splittable(pipeline: beam.Pipeline) -> Any:
+    return pipeline | beam.Create([PAIR]) | beam.ParDo(Splittable())
 
 
 def windows_that_differ(pipeline: beam.Pipeline) -> Any:

@@ -151,18 +151,19 @@ def rows_of(batch: MicroBatch, events: list[Row], delay: int = DELAY) -> list[Ro
     return [*events, *sentinels(batch, delay), *beat]
 
 
-def write_file(folder: Path, number: int, rows: list[Row], typed: Columns = NONE) -> None:
-    """A Parquet file; a source reads its files in order of modification time. One row group each, so that its rows stay in one
-    input partition and in order."""
+def write_file(folder: Path, number: int, rows: list[Row], typed: Columns = NONE, group: int = 0) -> None:
+    """A Parquet file; a source reads its files in order of modification time. A file as small as these stays in one input partition and
+    in order."""
     path = folder / f"{number:05d}.parquet"
     hidden = path.with_name(f".{path.name}")
-    write_rows(hidden, rows, typed)
+    write_rows(hidden, rows, typed, group)
     os.utime(hidden, (1_600_000_000 + number,) * 2)
     hidden.rename(path)  # a running query must not see half a file
 
 
-def write_rows(path: Path, rows: list[Row], typed: Columns = NONE) -> None:
-    """A Parquet file of one row group, or of none where there are no rows. Rows without typed keys have fillers in their columns."""
+def write_rows(path: Path, rows: list[Row], typed: Columns = NONE, group: int = 0) -> None:
+    """A Parquet file of row groups of ``group`` rows, by default of one, or of none where there are no rows. Rows without typed keys have
+    fillers in their columns."""
     path.parent.mkdir(exist_ok=True)
     schema = COLUMNS
     for name, kind in typed.items():
@@ -173,7 +174,7 @@ def write_rows(path: Path, rows: list[Row], typed: Columns = NONE) -> None:
     time = COLUMNS.get_field_index("event_time")
     columns[time] = tuple(ms * 1000 for ms in columns[time])
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, row_group_size=len(rows) or 1)
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, row_group_size=group or len(rows) or 1)
 
 
 def read_initial(spark: SparkSession, path: Path) -> DataFrame:

@@ -47,6 +47,11 @@ def keeps_an_array(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
     yield from frames(())
 
 
+def keeps_nothing(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
+    """A function for ``refusals``: puts out nothing."""
+    yield from frames(())
+
+
 def state_function(programs: Mapping[str, Program], failure: Failure | None, typed: Columns = NONE) -> Any:
     """The function for ``applyInPandasWithState``. Each task has a copy of it."""
     operator = GroupsOperator(programs, failure, task_attempt)

@@ -20,7 +20,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, refusals, running, session, state_reader, typed_keys
+from engines.spark import driving, plan_changes, refusals, running, session, state_reader, typed_keys
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
 from engines.spark.plans import PLAIN, SparkPlan
@@ -165,7 +165,7 @@ class Job:
             output = self._query(failure)
             feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
             found, progress, error = running.run_query(
-                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed
+                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed, self.plan.to_files
             )
         except Exception as refused:
             if self.plan is PLAIN:
@@ -198,8 +198,11 @@ class Job:
         else:
             rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
             stream = self.plan.early(rows).withWatermark("event_time", delay)
-        given = OperatorInput(self.plan.before(stream), self.programs, failure, self._initial(), self.typed)
-        return self.plan.behind(self.apply(given))
+        stream = self.plan.before(stream)
+        parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
+        initial = self._initial()
+        first, *rest = [self.apply(OperatorInput(p, self.programs, failure, initial, self.typed)) for p in parts]
+        return self.plan.behind(first.union(rest[0]) if rest else first)
 
     def unanswered(self, error: QueryFailed) -> PackRun:
         """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""

@@ -34,6 +34,7 @@ class Layout:
 
     Attributes:
         files: the number of files of a micro-batch.
+        group: the number of rows in a row group; 0 for all of a file.
         sources: the number of sources.
         fed: the query is fed micro-batch by micro-batch.
         settles_without_data: a micro-batch that only lets an advance act has no rows: it is the engine's own empty one.
@@ -43,6 +44,7 @@ class Layout:
     """
 
     files: int = 1
+    group: int = 0
     sources: int = 1
     fed: bool = False
     settles_without_data: bool = False
@@ -67,7 +69,7 @@ class Layout:
         if self.sources == 1:
             for part in range(self.files):
                 mine = [row for row in rows if part_of(row, self.files) == part]
-                driving.write_file(folder / "input", number * self.files + part, mine, typed)
+                driving.write_file(folder / "input", number * self.files + part, mine, typed, self.group)
             return
         second = not self.idle and (not self.later or batch.query > 0)
         mine = [row for row in rows if second and part_of(row, 2)]

@@ -23,6 +23,7 @@ from engines.native import FORGETS_SILENTLY, NO_TIMERS
 from engines.spark import native_state
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.batch_plan import end_of_session, end_of_window
+from engines.spark.native_complete import COUNTED_WHOLE, WINDOWS_WHOLE
 from engines.spark.native_operators import (
     count,
     drop_duplicates,
@@ -35,7 +36,7 @@ from engines.spark.native_operators import (
     window,
 )
 from engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
-from engines.spark.plans import PLANS, SparkPlan, not_restarted, twins
+from engines.spark.plans import APPENDED, PLANS, SparkPlan, not_restarted, twins
 from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
 
 if TYPE_CHECKING:
@@ -99,37 +100,11 @@ class NativeQuery:
         return mine if self.ordered else {name: not_restarted(plan) for name, plan in mine.items()}
 
     def takes(self, plan: SparkPlan) -> bool:
-        """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read a file whose
-        statistics rule all rows out, so the files of a micro-batch stay one."""
-        one_file = plan.layout.files == 1 and (plan.layout.sources == 1 or plan.layout.idle)
-        return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
+        """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read a file, or a row
+        group, whose statistics rule all rows out, so those of a micro-batch stay one. Some modes refuse two aggregations side by side."""
+        one_file = plan.layout.files == 1 and not plan.layout.group and (plan.layout.sources == 1 or plan.layout.idle)
+        return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file) and not plan.side_by_side
 
-
-WHOLE_TABLE = "each micro-batch puts out the whole table"
-
-COUNTED_WHOLE, WINDOWS_WHOLE = (
-    dict.fromkeys(silent, WHOLE_TABLE)
-    for silent in (
-        (
-            "running-counts-rise-by-one-per-element",
-            "one-emission-per-element",
-            "counts-are-the-same-after-a-restart",
-            "the-output-is-stable-under-perturbations-identical",
-        ),
-        (
-            "a-window-comes-out-once",
-            "a-window-does-not-come-out-before-its-end",
-            "the-last-count-of-a-window-comes-out-in-the-first-advance-that-reaches-its-end",
-            "an-element-past-the-end-of-its-window-does-not-bring-it-out-again",
-            "windows-of-a-key-that-end-at-once-come-out-in-order",
-            "window-counts-ignore-order",
-            "window-counts-ignore-bundling",
-            "window-counts-are-the-same-after-a-restart",
-            "the-output-is-stable-under-perturbations-same-multiset-windows",
-        ),
-    )
-)
-"""A guarantee (id) -> why the output of a query in complete mode says nothing of it."""
 
 DEDUP, WINDOWS, JOIN = ("bounded-state/dedup",), ("bounded-state/windows",), ("bounded-state/join",)
 """Programs whose state is read in the end."""
@@ -144,7 +119,15 @@ QUERIES = {
         Lateness.NEVER,
         mode="update",
         plans=BY_TAG | BATCH,
-        asks=("count-append", "sink-unread", "watermark-nested"),
+        asks=(
+            "count-append",
+            "sink-unread",
+            "watermark-nested",
+            "distinct-count",
+            "limit-update",
+            "count-changed",
+            "key-changed",
+        ),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator(
@@ -153,7 +136,7 @@ QUERIES = {
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
-        asks=("duplicates-complete", "rate-available-now"),
+        asks=("duplicates-complete", "rate-available-now", "duplicates-changed"),
     ),
     "drop-duplicates-for-good": NativeQuery(
         NativeOperator(
@@ -191,6 +174,7 @@ QUERIES = {
         window,
         Lateness.WINDOW_EXPIRED,
         plans=BY_TURNS | BATCH_ENDED,
+        asks=("windows-of-windows-append", "windows-joined"),
         ordered=False,
         ends=end_of_window,
     ),
@@ -200,6 +184,7 @@ QUERIES = {
         Lateness.WINDOW_EXPIRED,
         mode="update",
         plans=BATCH_ON_TIME,
+        asks=("windows-of-windows-update",),
         ordered=False,
     ),
     "count-complete": NativeQuery(
@@ -208,6 +193,7 @@ QUERIES = {
         Lateness.NEVER,
         mode="complete",
         plans=BY_TURNS | BATCH,
+        asks=("sorted-append", "complete-without-count"),
         ordered=False,
     ),
     "window-complete": NativeQuery(
@@ -241,7 +227,7 @@ QUERIES = {
         partial(join, how="inner"),
         Lateness.AT_OR_BEHIND,
         plans={**OF_JOINS, **BATCH_ON_TIME},
-        asks=("inner-join-update", "inner-join-complete"),
+        asks=("inner-join-update", "inner-join-complete", "join-then-count"),
         sides=2,
     ),
     "left-outer-join": NativeQuery(
@@ -301,7 +287,8 @@ class SparkNative(SparkEngine):
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
         self.asks, self.sides, self.api = query.asks, query.sides, query.api
-        general = {name: plan for name, plan in {**PLANS, **query.stored}.items() if query.takes(plan)}
+        of_mode = APPENDED if query.mode == "append" else {}
+        general = {name: plan for name, plan in {**PLANS, **query.stored, **of_mode}.items() if query.takes(plan)}
         self.mode, self.plans = query.mode, {**query.plans, **general}
         self.capabilities = Capabilities(
             FEATURES | (COMPARES_KEYS if variant.endswith("typed-keys") else {}),

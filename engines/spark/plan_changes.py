@@ -4,9 +4,11 @@ frame to a reader."""
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
     from pyspark.sql import DataFrame
 
 
@@ -65,14 +67,41 @@ def with_false_branch(frame: DataFrame) -> DataFrame:
 HALF = "pmod(hash(program, `case`, `key`), 2)"
 
 
+def two_halves(frame: DataFrame) -> list[DataFrame]:
+    return [frame.where(f"{HALF} = {half}") for half in range(2)]
+
+
 def halves(frame: DataFrame) -> DataFrame:
-    return frame.where(f"{HALF} = 0").union(frame.where(f"{HALF} = 1"))
+    one, two = two_halves(frame)
+    return one.union(two)
 
 
 def exploded(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     return frame.withColumn("one", f.explode(f.array(f.lit(1)))).drop("one")
+
+
+def _same_text(text: str) -> str:
+    return text
+
+
+def in_python(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.withColumn("key", f.udf(_same_text, "string")("key"))
+
+
+def _same_batches(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    return batches
+
+
+def in_arrow(frame: DataFrame) -> DataFrame:
+    return frame.mapInArrow(_same_batches, frame.schema)
+
+
+def no_duplicates(frame: DataFrame) -> DataFrame:
+    return frame.dropDuplicates(["nonce"])
 
 
 def by_key(frame: DataFrame) -> DataFrame:

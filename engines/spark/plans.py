@@ -38,6 +38,9 @@ class SparkPlan:
         layout: where the rows lie.
         evaluations: how often a row is read.
         tagged: the rows of each source have a literal of their own in the column ``tag``.
+        side_by_side: the operator is there twice, each time for half of the keys.
+        to_files: the output goes to files by Spark's own sink, not to ``foreachBatch``.
+        several_operators: what the operator stored is not the only state of the query.
         settings: of the session.
         batch: there is no stream: batch queries answer, see ``batch_plan``.
         restarts, on_time, always: as ``PlanTwin`` says.
@@ -51,6 +54,9 @@ class SparkPlan:
     sink: Change = same
     layout: Layout = PLAIN_LAYOUT
     tagged: bool = False
+    side_by_side: bool = False
+    to_files: bool = False
+    several_operators: bool = False
     evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     batch: bool = False
@@ -77,7 +83,7 @@ def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
             plan.restarts,
             plan.always,
             on_time=plan.on_time,
-            leaves_state=not plan.batch,
+            leaves_state=not (plan.batch or plan.several_operators),
         )
         for name, plan in plans.items()
     )
@@ -258,6 +264,24 @@ PLANS: Mapping[str, SparkPlan] = {
         "rows = readStream.option('maxFilesPerTrigger', 3)…; " + PLAIN_TEXT,
         layout=Layout(files=3),
     ),
+    "row-groups": SparkPlan(
+        "several row groups in a file",
+        "rows = readStream of files with 3 rows in a row group; " + PLAIN_TEXT,
+        layout=Layout(group=3),
+    ),
+    "python-udf": _before(
+        "a key through a function in Python", ".withColumn('key', udf(same)(key))", changes.in_python
+    ),
+    "map-in-arrow-behind": _behind(
+        "the output through a function in Python", ".mapInArrow(same, schema)", changes.in_arrow
+    ),
+    "side-by-side": SparkPlan(
+        "the operator twice, each time for half of the keys",
+        f"operator({WATERMARKED}.where(half)).union(operator({WATERMARKED}.where(other half)))",
+        side_by_side=True,
+        evaluations=2,
+        several_operators=True,
+    ),
     "no-data-batch": SparkPlan(
         "an advance acts in a micro-batch without rows",
         f"{PLAIN_TEXT} # trigger(processingTime='0 seconds')",
@@ -274,3 +298,18 @@ PLANS: Mapping[str, SparkPlan] = {
     "rule-constant-folding": _without_rule("ConstantFolding"),
 }
 """The plans of every Spark engine; ``setting_plans`` has more for some."""
+
+APPENDED: Mapping[str, SparkPlan] = {
+    "sink-files": SparkPlan(
+        "the output goes to Parquet files", f"{PLAIN_TEXT}.writeStream.format('parquet')", to_files=True
+    ),
+}
+"""Of queries in append mode, the one that the file sink takes (Spark 4.3.0)."""
+
+IN_A_ROW: Mapping[str, SparkPlan] = {
+    "duplicates-behind": replace(
+        _behind("duplicates of output rows dropped behind", ".dropDuplicates(['nonce'])", changes.no_duplicates),
+        several_operators=True,
+    ),
+}
+"""Another stateful operator behind. A row of the output has a nonce that no other row has."""

@@ -1,5 +1,5 @@
 """Queries that Spark's documents say are refused, or that a release refuses and another one does not. Each is asked for with the
-smallest query, in a session of its own; the answer is the condition of Spark's own error, not its text."""
+smallest query, in a session of its own; the answer is the condition of Spark's own error and its SQLSTATE, not its text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.model.engine import SQLSTATE
 from engines import answering
 from engines.spark import driving, running
+from engines.spark import refused_queries as ask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +31,7 @@ PATIENCE = 60
 class Refusal:
     """A query that may be refused: in words, as a function from a stream, and in an output mode. ``each`` is called with each
     micro-batch. A query that ``runs`` several times, one run after the other on one checkpoint, tells how many
-    micro-batches the last run had."""
+    micro-batches the last run had. ``again`` is a query that goes on from the checkpoint of the first one, on new rows."""
 
     words: str
     query: Callable[[DataFrame], DataFrame]
@@ -37,76 +39,16 @@ class Refusal:
     settings: Mapping[str, str] | None = None
     each: Callable[[DataFrame, int], None] | None = None
     runs: int = 1
-
-
-def _late(stream: DataFrame) -> DataFrame:
-    return stream.withWatermark("event_time", "1 second")
-
-
-def _inner(stream: DataFrame) -> DataFrame:
-    return stream.alias("one").join(stream.alias("two"), "key").select("key", "one.id")
-
-
-def _outer(stream: DataFrame) -> DataFrame:
-    return stream.join(stream.withColumnRenamed("id", "other").select("key", "other"), "key", "left_outer")
-
-
-def _nested(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return stream.select(f.struct("event_time").alias("row")).withWatermark("row.event_time", "1 second")
-
-
-def _session(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return _late(stream).groupBy(f.session_window("event_time", "5 seconds"), "key").count()
-
-
-def _counts(stream: DataFrame) -> DataFrame:
-    return stream.groupBy("key").count()
-
-
-def _rate(stream: DataFrame) -> DataFrame:
-    rows = stream.sparkSession.readStream.format("rate").load()
-    return rows.withWatermark("timestamp", "1 second").dropDuplicates(["timestamp", "value"])
-
-
-def _unread(frame: DataFrame, batch: int) -> None:
-    """A function of ``foreachBatch`` that reads no row."""
-
-
-def _processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], DataFrame]:
-    def query(stream: DataFrame) -> DataFrame:
-        from engines.spark.refused_processor import SetsATimer
-
-        return stream.groupBy("key").transformWithState(SetsATimer(times), "key string", "Append", time_mode)
-
-    return query
-
-
-def _array_in_state(stream: DataFrame) -> DataFrame:
-    from engines.spark.frames import keeps_an_array
-
-    return stream.groupBy("key").applyInPandasWithState(
-        keeps_an_array, "key string", "v array<int>", "append", "NoTimeout"
-    )
-
-
-def _array_in_value_state(stream: DataFrame) -> DataFrame:
-    from engines.spark.refused_processor import KeepsAnArray
-
-    grouped = stream.groupBy("key")
-    return grouped.transformWithStateInPandas(KeepsAnArray(), "key string", "Append", "None")
+    again: Callable[[DataFrame], DataFrame] | None = None
 
 
 REFUSALS: Mapping[str, Refusal] = {
-    "inner-join-update": Refusal("an inner join of two streams, in update mode", _inner, "update"),
-    "inner-join-complete": Refusal("an inner join of two streams, in complete mode", _inner, "complete"),
-    "outer-join-no-watermark": Refusal("a left outer join of two streams without a watermark", _outer),
-    "count-append": Refusal("groupBy().count() without a watermark, in append mode", _counts),
+    "inner-join-update": Refusal("an inner join of two streams, in update mode", ask.inner_join, "update"),
+    "inner-join-complete": Refusal("an inner join of two streams, in complete mode", ask.inner_join, "complete"),
+    "outer-join-no-watermark": Refusal("a left outer join of two streams without a watermark", ask.outer_join),
+    "count-append": Refusal("groupBy().count() without a watermark, in append mode", ask.counts),
     "sink-unread": Refusal(
-        "foreachBatch that reads no row of groupBy().count(), in update mode", _counts, "update", each=_unread
+        "foreachBatch that reads no row of groupBy().count(), in update mode", ask.counts, "update", each=ask.unread
     ),
     "duplicates-no-watermark": Refusal(
         "dropDuplicatesWithinWatermark() without a watermark", lambda s: s.dropDuplicatesWithinWatermark(["key"])
@@ -115,19 +57,83 @@ REFUSALS: Mapping[str, Refusal] = {
         "dropDuplicates() in complete mode", lambda s: s.dropDuplicates(["key"]).select("key"), "complete"
     ),
     "rate-available-now": Refusal(
-        "dropDuplicates() of a rate source, which has no support for availableNow, under availableNow", _rate, runs=2
+        "dropDuplicates() of a rate source, which has no support for availableNow, under availableNow", ask.rate, runs=2
     ),
-    "watermark-nested": Refusal("withWatermark() on a field of a struct", _nested),
-    "session-window-update": Refusal("session_window() in update mode", _session, "update"),
-    "event-time-no-watermark": Refusal("transformWithState by event time without a watermark", _processed("EventTime")),
-    "array-in-state": Refusal("an array in the state of applyInPandasWithState", _array_in_state),
+    "watermark-nested": Refusal("withWatermark() on a field of a struct", ask.nested_time),
+    "session-window-update": Refusal("session_window() in update mode", ask.sessions, "update"),
+    "event-time-no-watermark": Refusal(
+        "transformWithState by event time without a watermark", ask.processed("EventTime")
+    ),
+    "array-in-state": Refusal("an array in the state of applyInPandasWithState", ask.array_in_state),
     "array-in-value-state": Refusal(
-        "an array in a ValueState of transformWithStateInPandas, written and read", _array_in_value_state
+        "an array in a ValueState of transformWithStateInPandas, written and read", ask.array_in_value_state
     ),
-    "timer-without-time": Refusal("a timer in transformWithState without a time mode", _processed("None", times=True)),
+    "timer-without-time": Refusal(
+        "a timer in transformWithState without a time mode", ask.processed("None", times=True)
+    ),
+    "windows-of-windows-append": Refusal("windows of windows, in append mode", ask.windows_of_windows),
+    "windows-of-windows-update": Refusal("windows of windows, in update mode", ask.windows_of_windows, "update"),
+    "windows-joined": Refusal("a join of two counts in windows, in append mode", ask.windows_joined),
+    "join-then-count": Refusal("windows counted behind a join of two streams, in append mode", ask.joined_then_counted),
+    "distinct-count": Refusal("count_distinct() of a stream, in update mode", ask.distinct, "update"),
+    "sorted-append": Refusal("orderBy() without an aggregation", lambda s: s.orderBy("id")),
+    "limit-update": Refusal("limit() in update mode", lambda s: s.limit(1), "update"),
+    "complete-without-count": Refusal("complete mode without an aggregation", lambda s: s.select("key"), "complete"),
+    "timeout-no-watermark": Refusal(
+        "applyInPandasWithState with a timeout in event time, without a watermark", ask.groups
+    ),
+    "count-behind-groups": Refusal(
+        "groupBy().count() behind applyInPandasWithState with a timeout in event time", ask.counted_behind_groups
+    ),
+    "count-changed": Refusal(
+        "groupBy().count() that goes on as a sum and a maximum", ask.counts, "update", again=ask.summed
+    ),
+    "key-changed": Refusal(
+        "groupBy().count() of a text that goes on as one of a number",
+        ask.counts,
+        "update",
+        again=lambda s: s.groupBy("step").count(),
+    ),
+    "duplicates-changed": Refusal(
+        "dropDuplicates() of one column that goes on as one of two",
+        lambda s: s.dropDuplicates(["key"]),
+        again=lambda s: s.dropDuplicates(["key", "id"]),
+    ),
+    "one-name-twice": Refusal(
+        "transformWithStateInPandas with two states of one name", ask.stored(("v", "v long"), ("v", "v long"))
+    ),
+    "ttl-in-event-time": Refusal(
+        "a time to live of state in transformWithStateInPandas by event time",
+        ask.stored(("v", "v long"), time_mode="EventTime", ttl=1_000),
+    ),
+    "state-type-changed": Refusal(
+        "a value state of a number that goes on as one of a text",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v string")),
+    ),
+    "state-column-added": Refusal(
+        "a value state that goes on with one column more",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v long, w string")),
+    ),
+    "state-added": Refusal(
+        "transformWithStateInPandas that goes on with one state more",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v long"), ("w", "v string")),
+    ),
+    "state-removed": Refusal(
+        "transformWithStateInPandas that goes on with one state less",
+        ask.stored(("v", "v long"), ("w", "v string")),
+        again=ask.stored(("v", "v long")),
+    ),
+    "time-mode-changed": Refusal(
+        "transformWithStateInPandas without a time mode that goes on in event time",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v long"), time_mode="EventTime"),
+    ),
     "state-in-hdfs-store": Refusal(
         "transformWithState in the HDFS-backed store",
-        _processed("None"),
+        ask.processed("None"),
         settings={
             "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
             "HDFSBackedStateStoreProvider"
@@ -140,22 +146,24 @@ REFUSALS: Mapping[str, Refusal] = {
 def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSession]) -> dict[str, str]:
     """What Spark says to these queries. ``session`` gives a session with some settings."""
 
-    def ask(name: str) -> str | None:
+    def answer(name: str) -> str | None:
         refusal = REFUSALS[name]
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             spark = session(refusal.settings or {})
-            batches = [_run(refusal, spark, Path(folder), number) for number in range(refusal.runs)]
+            runs = range(1 + bool(refusal.again) if refusal.runs == 1 else refusal.runs)
+            batches = [_run(refusal, spark, Path(folder), number) for number in runs]
         return f"micro-batches in run {refusal.runs}: {batches[-1]}" if refusal.runs > 1 else None
 
-    return answering.answers(names, ask, condition)
+    return answering.answers(names, answer, kind)
 
 
 def _run(refusal: Refusal, spark: SparkSession, folder: Path, number: int) -> int:
     """The number of micro-batches of one of the runs of a query."""
-    time.sleep(BETWEEN if number else 0)
-    driving.write_rows(folder / "input" / "0.parquet", [("", "", "a", 0, 0, "e1", "null", 1_000)])
+    time.sleep(BETWEEN if number and not refusal.again else 0)
+    if refusal.again or not number:
+        driving.write_rows(folder / "input" / f"{number}.parquet", [("", "", "a", 0, 0, f"e{number}", "null", 1_000)])
     stream = spark.readStream.schema(driving.DDL).parquet(str(folder / "input"))
-    output = refusal.query(stream)
+    output = refusal.again(stream) if refusal.again and number else refusal.query(stream)
     sink = output.writeStream.outputMode(refusal.mode).trigger(availableNow=True)
     sink = sink.foreachBatch(refusal.each) if refusal.each else sink.format("noop")
     query = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
@@ -172,6 +180,13 @@ def innermost(error: Exception) -> str:
     return re.sub(r"\bo\d+\.", "", str(error).rpartition("terminated with exception: ")[2])
 
 
+def kind(error: Any) -> str:
+    """The condition of Spark's error, with its SQLSTATE where the error's text has one."""
+    named = condition(error)
+    state = re.search(rf"\[{re.escape(named)}\].*?SQLSTATE: (\w{{5}})", str(error), re.DOTALL)
+    return named + (SQLSTATE + state[1] if state else "")
+
+
 def condition(error: Any) -> str:
     """The condition of Spark's error where it names one, else the class of the innermost error."""
     text = str(error)
@@ -179,8 +194,8 @@ def condition(error: Any) -> str:
     own = [name for name in named if name not in ("STREAM_FAILED", "PYTHON_EXCEPTION")]
     if own:
         return own[-1]
-    for ask in ("getCondition", "getErrorClass"):
-        if hasattr(error, ask) and (found := getattr(error, ask)()) and found != "STREAM_FAILED":
+    for asked in ("getCondition", "getErrorClass"):
+        if hasattr(error, asked) and (found := getattr(error, asked)()) and found != "STREAM_FAILED":
             return str(found)
     classes = re.findall(r"\b(\w+(?:Error|Exception))\b", text)
     return classes[-1] if classes else type(error).__name__

@@ -38,3 +38,22 @@ class KeepsAnArray(StatefulProcessor):
         yield from ()
 
     def close(self) -> None: ...
+
+
+class KeepsValues(StatefulProcessor):
+    """Writes nulls into value states of these names and schemas, and puts out nothing. Its frames are pandas'."""
+
+    def __init__(self, variables: tuple[tuple[str, str], ...], ttl: int) -> None:
+        self._variables, self._ttl = variables, ttl
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        ttl = (self._ttl,) if self._ttl else ()
+        self._states = [handle.getValueState(name, schema, *ttl) for name, schema in self._variables]
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        for state, (_, schema) in zip(self._states, self._variables, strict=True):
+            state.get()
+            state.update((None,) * len(schema.split(",")))
+        yield from ()
+
+    def close(self) -> None: ...

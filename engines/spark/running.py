@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 
@@ -15,6 +16,9 @@ from engines.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+FILES = "written"
+"""The folder, beside a checkpoint, of what the file sink writes."""
 
 
 def run_query(
@@ -24,11 +28,12 @@ def run_query(
     waits: Mapping[int, int],
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
     feed: Callable[[int], None] | None = None,
+    to_files: bool = False,
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
     (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id, waited at its end.
     ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with the id of a batch that has ended: it
-    writes the input of the next one.
+    writes the input of the next one. ``to_files``: Spark's own file sink takes the rows, and nothing is waited for.
 
     Rows of a batch that is run again replace those of its first run.
     """
@@ -53,7 +58,10 @@ def run_query(
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
     sink = output.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
-    sink = sink.foreachBatch(write if session.remote() else collect)
+    if to_files:
+        sink = sink.format("parquet").option("path", str(checkpoint.parent / FILES))
+    else:
+        sink = sink.foreachBatch(write if session.remote() else collect)
     query = (sink.trigger(processingTime="0 seconds") if feed else sink.trigger(availableNow=True)).start()
     failure = None
     try:
@@ -65,10 +73,26 @@ def run_query(
         failure = error
     finally:
         query.stop()
+    if to_files:
+        rows = written(checkpoint.parent / FILES)
     for batch in Path(out).glob("*"):
         files = sorted(batch.glob("*.parquet"))  # by partition
         rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
     return rows, reports(query), failure
+
+
+def written(folder: Path) -> dict[int, list[Any]]:
+    """Batch id -> the output rows that the file sink wrote into a folder, by its log: a line a file. Some batches have the lines of all
+    batches before them, too."""
+    rows: dict[int, list[Any]] = {}
+    known = set[str]()
+    logs = (log for log in (folder / "_spark_metadata").glob("*") if log.name.split(".")[0].isdigit())
+    for log in sorted(logs, key=lambda log: int(log.name.split(".")[0])):
+        files = [json.loads(line)["path"] for line in log.read_text(encoding="utf-8").splitlines()[1:]]
+        new = [Path(urlsplit(file).path) for file in files if file not in known]
+        known |= {*files}
+        rows[int(log.name.split(".")[0])] = [row for file in sorted(new) for row in pq.read_table(file).to_pylist()]
+    return rows
 
 
 def reports(query: Any) -> list[dict[str, Any]]:

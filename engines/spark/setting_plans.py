@@ -24,13 +24,23 @@ def _stored(title: str, settings: Mapping[str, str]) -> SparkPlan:
 
 
 OF_STATE: Mapping[str, SparkPlan] = {
+    "state-unloaded": _stored("state loaded anew in each micro-batch", {f"{STORE}.unloadOnCommit": "true"}),
+    "state-snapshots": _stored(
+        "a snapshot of the state for each micro-batch",
+        {**CHANGELOG, f"{STORE}.minDeltasForSnapshot": "1", f"{STORE}.unloadOnCommit": "true"},
+    ),
+    "state-compressed": _stored("state compressed with zstd", {f"{STORE}.compression.codec": "zstd"}),
+    "state-checksums": _stored(
+        "rows of state with checksums, all of which are verified",
+        {f"{STORE}.rowChecksum.enabled": "true", f"{STORE}.rowChecksum.readVerificationRatio": "1"},
+    ),
     "state-changelog": _stored("state in RocksDB with changelog checkpointing", CHANGELOG),
     "state-checkpoint-ids": _stored(
         "checkpoints of state with an id of their own (format 2)",
         {**CHANGELOG, f"{STORE}.checkpointFormatVersion": "2"},
     ),
 }
-"""Of each engine. Releases before 4.0 do not know the format of checkpoints, and run as with the changelog alone."""
+"""Of each engine. A release that does not know a setting runs without it: those before 4.0 know no other format of checkpoints."""
 
 OF_TWS: Mapping[str, SparkPlan] = {
     **OF_STATE,

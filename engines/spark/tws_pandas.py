@@ -8,7 +8,7 @@ from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import BATCH, PLANS
+from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
@@ -27,10 +27,19 @@ class SparkTwsPandas(SparkEngine):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
-    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH}
+    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH, **APPENDED, **IN_A_ROW}
     capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
 
-    asks = ("array-in-value-state",)
+    asks = (
+        "array-in-value-state",
+        "one-name-twice",
+        "ttl-in-event-time",
+        "state-type-changed",
+        "state-column-added",
+        "state-added",
+        "state-removed",
+        "time-mode-changed",
+    )
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.operator import OUTPUT

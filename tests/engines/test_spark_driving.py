@@ -201,7 +201,19 @@ def test_timers_beyond_the_last_advance_do_not_come_out(spark):
     assert run(spark, [case], CALLS)[case.id].emissions == ()
 
 
-@pytest.mark.parametrize("plan", ["union-of-halves", "union-by-turns", "no-data-batch", "several-files", "sink-twice"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "union-of-halves",
+        "union-by-turns",
+        "no-data-batch",
+        "several-files",
+        "sink-twice",
+        "side-by-side",
+        "sink-files",
+        "duplicates-behind",
+    ],
+)
 def test_a_plan_answers_as_the_plain_query_does(spark, plan):
     planned = replace(COUNTED, schedule=renumbered([Plan(0, plan), *COUNTED.schedule.steps]))
     right = spark.run(Pack((COUNTED,)), PROGRAMS).traces[COUNTED.id]

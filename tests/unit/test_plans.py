@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import json
 import re
 from copy import copy
 from dataclasses import replace
@@ -9,7 +10,9 @@ from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import run_of
@@ -44,13 +47,15 @@ from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.store import Store
 from conformance.run.packs import Processes, choice_of, run_pack
 from conformance.run.selftest import judged
-from engines.beam.plans import PLANS as BEAM_PLANS
+from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.spark import batch_plan, driving
 from engines.spark.batch_plan import new
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
 from engines.spark.native import QUERIES
+from engines.spark.plans import APPENDED, IN_A_ROW
 from engines.spark.plans import PLANS as SPARK_PLANS
+from engines.spark.running import written as rows_written
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON, OF_TWS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plans.md"
@@ -226,7 +231,7 @@ def written(monkeypatch):
     found = {}
     monkeypatch.setattr(
         "engines.spark.driving.write_file",
-        lambda folder, number, rows, typed: found.update({(folder.name, number): rows}),
+        lambda folder, number, rows, typed, group=0: found.update({(folder.name, number): rows}),
     )
     return found
 
@@ -336,8 +341,8 @@ def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark()
 def test_the_page_lists_the_plans_that_there_are():
     listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
-    by_settings = OF_TWS | OF_OTHERS | OF_PYTHON
-    there = [*(SPARK_PLANS | by_settings | natives).items(), *BEAM_PLANS.items()]
+    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | IN_A_ROW
+    there = [*(SPARK_PLANS | of_some | natives).items(), *BEAM_PLANS.items()]
     assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
     assert len(SPARK_PLANS) >= 20
     assert len(BEAM_PLANS) >= 8
@@ -424,3 +429,17 @@ def test_what_filters_elements_is_a_function():
     program, or that one, would end in an error there."""
     pipeline = pytest.importorskip("engines.beam.pipeline")
     assert inspect.isfunction(pipeline._among(frozenset({"counting"})))
+
+
+def test_the_files_of_each_batch_are_read_from_the_log_of_the_sink(tmp_path):
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+    told = []
+    for batch in range(3):
+        file = tmp_path / f"part-{batch}.parquet"
+        parquet.write_table(pyarrow.table({"key": [f"of {batch}"]}), file)
+        told.append(json.dumps({"path": f"file://{file}", "action": "add"}))
+        compact = batch == 2  # such a log has the lines of all batches before it
+        (log / f"{batch}{'.compact' * compact}").write_text("\n".join(["v1", *(told if compact else told[-1:])]))
+    (log / ".0.crc").write_text("")
+    assert rows_written(tmp_path) == {batch: [{"key": f"of {batch}"}] for batch in range(3)}

@@ -12,7 +12,7 @@ from conformance.results.record import EngineRecord
 from engines import answering
 from engines.beam import refusals as beam
 from engines.spark.native import QUERIES
-from engines.spark.refusals import REFUSALS, condition, innermost
+from engines.spark.refusals import REFUSALS, condition, innermost, kind
 
 
 class Side:
@@ -35,6 +35,16 @@ def test_what_is_refused_now_blocks_and_other_changes_are_told():
     assert ruled(two, one) == [("x", Outcome.TOLD, "q: accepted: 2 micro-batches → accepted: 1 micro-batches")]
     assert ruled(two, "refused: A") == [("x", Outcome.BLOCKS, "q: accepted: 2 micro-batches → refused: A")]
     assert ruled("refused: A", "refused: B") == [("x", Outcome.TOLD, "q: refused: A → refused: B")]
+
+
+def test_a_sqlstate_counts_where_both_sides_tell_it():
+    assert ruled("refused: A", "refused: A, SQLSTATE 42K03") == []
+    assert ruled("refused: A, SQLSTATE 42K03", "refused: B") == [
+        ("x", Outcome.TOLD, "q: refused: A, SQLSTATE 42K03 → refused: B")
+    ]
+    assert ruled("refused: A, SQLSTATE 42K03", "refused: A, SQLSTATE XXKST") == [
+        ("x", Outcome.TOLD, "q: refused: A, SQLSTATE 42K03 → refused: A, SQLSTATE XXKST")
+    ]
 
 
 def test_a_question_that_one_side_was_not_asked_is_no_change():
@@ -101,6 +111,12 @@ class Legacy(Exception):
 )
 def test_an_answer_is_the_condition_of_an_error(error, name):
     assert condition(error) == name
+
+
+def test_an_answer_has_the_sqlstate_of_its_condition():
+    told = "[STREAM_FAILED] Query failed: [STATE_X.NOT_Y] no state of this name. SQLSTATE: 42K06\nat SQLSTATE: XXKST"
+    assert kind(Exception(told)) == "STATE_X.NOT_Y, SQLSTATE 42K06"
+    assert kind(ValueError("nothing")) == "ValueError"
 
 
 def test_the_ids_of_a_query_are_no_part_of_how_it_failed():
