@@ -23,6 +23,7 @@ NOTES = {
 
 RESERVED = frozenset(
     {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "Event", "Timer", "outputs", "compared", "run"}
+    | {"before", "behind"}
 )
 
 SHARED = '''
@@ -110,7 +111,9 @@ def file_of(
         f"What this file shows: {asked.message}. Found on {asked.engine} ({versions}) by the scenario {asked.scenario!r} of the project "
         f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification puts out."
         + " The claim is about two schedules; this is the one on which the output is not the expected one."
-        * asked.one_of_two,
+        * asked.one_of_two
+        + f" The claim is about two queries; this is the one with the plan {asked.case.schedule.plan!r} around its operator."
+        * bool(asked.case.schedule.plan),
         WIDTH,
     )
     lines = {"import json", "from collections import namedtuple", *imports, *program.imports, *idiom.imports}

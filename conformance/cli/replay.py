@@ -117,7 +117,7 @@ def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Expo
         versions=found.versions,
         seen=seen,
         specified=specified,
-        one_of_two=found.base is not None,
+        one_of_two=found.base is not None and not case.schedule.plan,
     )
 
 

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows
+from conformance.model.schedule import Plan
 from engines import exporting
+from engines.beam import plans
+from engines.beam.export_plans import SOURCES, Around
 
 
 class Runner(NamedTuple):
@@ -91,7 +94,7 @@ class Write(beam.DoFn):
 {source}
 
 
-{options}
+{around}{options}
 
 
 def run():
@@ -101,8 +104,8 @@ def run():
         path.touch()
         pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
         rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[str, Any])
-        rows = rows | {windowing} | beam.ParDo(Operator()).with_output_types(Any)
-        rows | "write" >> beam.ParDo(Write(str(path)))
+        rows = {before} | {windowing} | beam.ParDo(Operator()).with_output_types(Any)
+        {behind} | "write" >> beam.ParDo(Write(str(path)))
         pipeline.run({how}).wait_until_finish()
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 '''
@@ -234,23 +237,37 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     if asked.engine not in engines:
         there = " and ".join(engines)
         raise CannotExport(f"{name} exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
-    runner = RUNNERS[asked.engine]
+    runner, around = RUNNERS[asked.engine], _around(asked)
     kinds = [SPECS[kind][0] for kind in asked.program.cells.values()]
     kinds += ["NamedTimers"] if asked.program.timers else []
     return exporting.file_of(
         asked,
         f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
-        (*IMPORTS, *runner.imports, *["import os"] * runner.prism),
+        (*IMPORTS, *runner.imports, *around.imports, *["import os"] * runner.prism),
         [getattr(cells, name) for name in dict.fromkeys(kinds)],
-        _operator(asked) + "\n\n" + _run(asked, runner),
+        _operator(asked) + "\n\n" + _run(asked, runner, around),
+        (Plan,),
     )
 
 
-def _run(asked: Exportable, runner: Runner) -> str:
+def _around(asked: Exportable) -> Around:
+    """What stands around the transform. Raises CannotExport for a plan that exports do not have."""
+    plan = asked.case.schedule.plan
+    if plan and plan not in SOURCES:
+        raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
+    return SOURCES[plan] if plan else Around()
+
+
+def _run(asked: Exportable, runner: Runner, around: Around) -> str:
+    options = [*runner.options, *plans.OF_FNAPI.get(asked.case.schedule.plan, plans.PLAIN).options]
+    changes = [change.strip() for change in (around.before, around.behind) if change]
     words = {
+        "{around}": "".join(f"{change}\n\n\n" for change in changes),
+        "{before}": "before(rows)" if around.before else "rows",
+        "{behind}": "behind(rows)" if around.behind else "rows",
         "{source}": runner.source.strip(),
         "{runner}": runner.name,
-        "{options}": f"OPTIONS = {list(runner.options)}{LOCATED.rstrip() * runner.prism}",
+        "{options}": f"OPTIONS = {options}{LOCATED.rstrip() * runner.prism}",
         "{how}": runner.how,
         "{windowing}": _windowing(asked),
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows
-from conformance.model.schedule import Restart, Step
+from conformance.model.schedule import Plan, Restart, Step
 from engines import exporting
 from engines.spark import export_cells
 
@@ -139,6 +141,31 @@ def run():
 '''
 
 
+SPARK_BATCH_RUN = '''
+def run():
+    """The rows that a batch query puts out, on all rows of the schedule."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.sql.streaming.stateStore.providerClass", store)
+        .config("spark.ui.enabled", False)
+        .getOrCreate()
+    )
+    given = [(id, key, json.dumps(value), ms) for kind, rows in STEPS if kind == "rows" for id, key, value, ms in rows]
+    rows = spark.createDataFrame(given, "id string, key string, value string, ms long").coalesce(1)
+    rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", "1 day")
+    out = rows.{window}groupBy({columns}).transformWithState(
+        statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
+    )
+    return [json.loads(row.row) for row in out.collect()]
+'''
+
+BATCH = "batch"
+"""The plan in which the operator is in a batch query."""
+
+
 def twstester(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
     if asked.engine != TESTER:
@@ -158,8 +185,13 @@ def spark(asked: Exportable) -> str:
         )
     size = _window(asked)
     window = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
-    run = SPARK_RUN.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
-    return _file(asked, SPARK_IMPORTS, _processor(asked, "key[0]") + run, (Restart,))
+    plan = asked.case.schedule.plan
+    if plan and plan != BATCH:
+        raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
+    text = SPARK_BATCH_RUN if plan else SPARK_RUN
+    run = text.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
+    imports = [line for line in SPARK_IMPORTS if not plan or ("temp" not in line and "Path" not in line)]
+    return _file(asked, imports, _processor(asked, "key[0]") + run, (Restart, Plan))
 
 
 def _window(asked: Exportable) -> int:
@@ -178,7 +210,7 @@ def _processor(asked: Exportable, key: str) -> str:
     )
 
 
-def _file(asked: Exportable, imports: tuple[str, ...], operator: str, others: tuple[type[Step], ...] = ()) -> str:
+def _file(asked: Exportable, imports: Iterable[str], operator: str, others: tuple[type[Step], ...] = ()) -> str:
     used: list[type] = [CELLS[kind] for kind in asked.program.cells.values()]
     used += [export_cells.NamedTimers] if asked.program.timers else []
     needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
