@@ -11,6 +11,7 @@ OF_ENGINE = {
     **dict.fromkeys(beam.BATCHED, beam.bounded),
     spark.TESTER: spark.twstester,
     spark.SPARK: spark.spark,
+    spark.PANDAS: spark.spark,
 }
 
 

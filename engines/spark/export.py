@@ -1,8 +1,9 @@
-"""The exports "twstester" and "spark": a witness as a StatefulProcessor, on PySpark's TwsTester and on Spark itself."""
+"""The exports "twstester" and "spark": a witness as a StatefulProcessor, on PySpark's TwsTester and on Spark itself, there with rows or with
+pandas frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows
@@ -10,7 +11,7 @@ from conformance.model.schedule import Plan, Restart, Step
 from engines import exporting
 from engines.spark import export_cells
 
-TESTER, SPARK = "spark-tws-tester", "spark-tws"
+TESTER, SPARK, PANDAS = "spark-tws-tester", "spark-tws", "spark-tws-pandas"
 
 CELLS = {
     Cell.VALUE: export_cells.ValueCell,
@@ -47,10 +48,10 @@ class Processor(StatefulProcessor):
         self.timers = {timers}
 
     def handleInputRows(self, key, rows, timerValues):
-        for row in rows:
+        for row in {given}:
             if not row.id:  # it moves the watermark
                 continue
-            event = Event(row.id, row.key, json.loads(row.value), row.ms)
+            event = Event(row.id, row.key, json.loads(row.value), {ms})
             yield from self.rows(PROGRAM.on_event, event)
 
     def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
@@ -65,8 +66,16 @@ class Processor(StatefulProcessor):
 
     def rows(self, callback, subject):
         for row in outputs(callback, subject, self.state, self.timers):
-            yield Row(row=json.dumps(row))
+            yield {row}
 '''
+
+ROWS = {"given": "rows", "ms": "row.ms", "row": "Row(row=json.dumps(row))"}
+FRAMES = {
+    "given": "(row for frame in rows for row in frame.itertuples())",
+    "ms": "int(row.ms)",
+    "row": 'pd.DataFrame({"row": [json.dumps(row)]})',
+}
+"""What a processor has for rows, and for pandas frames."""
 
 TESTER_RUN = '''
 def called(method, *given):
@@ -116,7 +125,7 @@ def run():
         Path(folder, "in").mkdir()
         rows = spark.readStream.schema("id string, key string, value string, ms long").json(f"{folder}/in")
         rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", f"{DELAY} milliseconds")
-        out = rows.{window}groupBy({columns}).transformWithState(
+        out = rows.{window}groupBy({columns}).{method}(
             statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
         )
 
@@ -177,8 +186,11 @@ def twstester(asked: Exportable) -> str:
 
 def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
-    if asked.engine != SPARK:
-        raise CannotExport(f"spark exports witnesses of {SPARK}; witness {asked.witness} is of {asked.engine}")
+    if asked.engine not in (SPARK, PANDAS):
+        raise CannotExport(
+            f"spark exports witnesses of {SPARK} and {PANDAS}; witness {asked.witness} is of {asked.engine}"
+        )
+    frames = asked.engine == PANDAS
     if asked.compared_in_order:
         raise CannotExport(
             f"witness {asked.witness}: its output is wrong by its order alone, which depends on the partitions that keys fall into"
@@ -190,8 +202,10 @@ def spark(asked: Exportable) -> str:
         raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
     text = SPARK_BATCH_RUN if plan else SPARK_RUN
     run = text.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
+    run = run.replace("{method}", "transformWithStateInPandas" if frames else "transformWithState")
     imports = [line for line in SPARK_IMPORTS if not plan or ("temp" not in line and "Path" not in line)]
-    return _file(asked, imports, _processor(asked, "key[0]") + run, (Restart, Plan))
+    imports += ["import pandas as pd"] * frames
+    return _file(asked, imports, _processor(asked, "key[0]", FRAMES if frames else ROWS) + run, (Restart, Plan))
 
 
 def _window(asked: Exportable) -> int:
@@ -200,18 +214,19 @@ def _window(asked: Exportable) -> int:
     return windowing.size if isinstance(windowing, FixedWindows) else 0
 
 
-def _processor(asked: Exportable, key: str) -> str:
+def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS) -> str:
     program = asked.program
     return PROCESSOR.format(
         state=", ".join(f"{name}={CELLS[kind].__name__}(handle, {name!r})" for name, kind in program.cells.items()),
         timers="NamedTimers(handle)" if program.timers else "None",
         first=program.timers[0] if program.timers else "",
         key=key,
+        **given,
     )
 
 
 def _file(asked: Exportable, imports: Iterable[str], operator: str, others: tuple[type[Step], ...] = ()) -> str:
     used: list[type] = [CELLS[kind] for kind in asked.program.cells.values()]
     used += [export_cells.NamedTimers] if asked.program.timers else []
-    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
+    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=") + " pandas pyarrow" * (asked.engine == PANDAS)
     return exporting.file_of(asked, needs, (*IMPORTS, *imports), dict.fromkeys(used), operator, others)
