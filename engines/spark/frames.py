@@ -52,6 +52,13 @@ def keeps_nothing(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
     yield from frames(())
 
 
+def puts_out_its_key(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
+    """A function for ``refusals``: puts out the key."""
+    import pandas as pd
+
+    yield pd.DataFrame({"key": [key[0]]})
+
+
 def state_function(programs: Mapping[str, Program], failure: Failure | None, typed: Columns = NONE) -> Any:
     """The function for ``applyInPandasWithState``. Each task has a copy of it."""
     operator = GroupsOperator(programs, failure, task_attempt)

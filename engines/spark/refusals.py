@@ -85,6 +85,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "count-behind-groups": Refusal(
         "groupBy().count() behind applyInPandasWithState with a timeout in event time", ask.counted_behind_groups
     ),
+    "shuffle-behind-groups": Refusal("repartition() right behind applyInPandasWithState", ask.shuffled_behind_groups),
     "count-changed": Refusal(
         "groupBy().count() that goes on as a sum and a maximum", ask.counts, "update", again=ask.summed
     ),

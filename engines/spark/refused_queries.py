@@ -86,6 +86,13 @@ def groups(stream: DataFrame) -> DataFrame:
     )
 
 
+def shuffled_behind_groups(stream: DataFrame) -> DataFrame:
+    from engines.spark.frames import puts_out_its_key
+
+    keys = stream.groupBy("key").applyInPandasWithState(puts_out_its_key, "key string", "v long", "append", "NoTimeout")
+    return keys.repartition(2, "key")
+
+
 def counted_behind_groups(stream: DataFrame) -> DataFrame:
     return groups(late(stream)).groupBy("key").count()
 
