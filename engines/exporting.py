@@ -7,7 +7,7 @@ schedule, what the executable specification put out, and what the engine put out
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from conformance.model.export import CannotExport, Exportable, rows
@@ -23,7 +23,7 @@ NOTES = {
 
 RESERVED = frozenset(
     {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "Event", "Timer", "outputs", "compared", "run"}
-    | {"before", "behind"}
+    | {"before", "behind", "session"}
 )
 
 SHARED = '''
@@ -61,6 +61,14 @@ if __name__ == "__main__":
     {name}()
     print("holds:", CLAIM)
 """
+
+
+def plan_of(asked: Exportable, there: Container[str]) -> str:
+    """The plan of the case, "" for none. Raises CannotExport for a plan that is not ``there``."""
+    plan = asked.case.schedule.plan
+    if plan and plan not in there:
+        raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
+    return plan
 
 
 def steps(asked: Exportable) -> list[tuple[str, Any]]:

@@ -237,7 +237,9 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     if asked.engine not in engines:
         there = " and ".join(engines)
         raise CannotExport(f"{name} exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
-    runner, around = RUNNERS[asked.engine], _around(asked)
+    runner = RUNNERS[asked.engine]
+    plan = exporting.plan_of(asked, SOURCES)
+    around = SOURCES[plan] if plan else Around()
     kinds = [SPECS[kind][0] for kind in asked.program.cells.values()]
     kinds += ["NamedTimers"] if asked.program.timers else []
     return exporting.file_of(
@@ -248,14 +250,6 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
         _operator(asked) + "\n\n" + _run(asked, runner, around),
         (Plan,),
     )
-
-
-def _around(asked: Exportable) -> Around:
-    """What stands around the transform. Raises CannotExport for a plan that exports do not have."""
-    plan = asked.case.schedule.plan
-    if plan and plan not in SOURCES:
-        raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
-    return SOURCES[plan] if plan else Around()
 
 
 def _run(asked: Exportable, runner: Runner, around: Around) -> str:

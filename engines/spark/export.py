@@ -33,11 +33,10 @@ TESTER_IMPORTS = (
 SPARK_IMPORTS = (
     "import os",
     "import sys",
-    "import tempfile",
-    "from pathlib import Path",
     "from pyspark.sql import SparkSession",
     "from pyspark.sql import functions as F",
 )
+STREAM_IMPORTS = ("import tempfile", "from pathlib import Path")
 
 PROCESSOR = '''
 class Processor(StatefulProcessor):
@@ -105,21 +104,27 @@ def run():
 '''
 
 
-SPARK_RUN = '''
-DELAY = 86400000
-
-
-def run():
-    """The rows that come out, in order. Each file is a micro-batch. A row DELAY ahead moves the watermark, and no other."""
+SESSION = """
+def session():
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    spark = (
+    return (
         SparkSession.builder.master("local[2]")
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.sql.streaming.stateStore.providerClass", store)
         .config("spark.ui.enabled", False)
         .getOrCreate()
     )
+
+"""
+
+SPARK_RUN = '''
+DELAY = 86400000
+
+
+def run():
+    """The rows that come out, in order. Each file is a micro-batch. A row DELAY ahead moves the watermark, and no other."""
+    spark = session()
     found = []
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "in").mkdir()
@@ -153,15 +158,7 @@ def run():
 SPARK_BATCH_RUN = '''
 def run():
     """The rows that a batch query puts out, on all rows of the schedule."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.sql.shuffle.partitions", 2)
-        .config("spark.sql.streaming.stateStore.providerClass", store)
-        .config("spark.ui.enabled", False)
-        .getOrCreate()
-    )
+    spark = session()
     given = [(id, key, json.dumps(value), ms) for kind, rows in STEPS if kind == "rows" for id, key, value, ms in rows]
     rows = spark.createDataFrame(given, "id string, key string, value string, ms long").coalesce(1)
     rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", "1 day")
@@ -197,14 +194,11 @@ def spark(asked: Exportable) -> str:
         )
     size = _window(asked)
     window = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
-    plan = asked.case.schedule.plan
-    if plan and plan != BATCH:
-        raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
-    text = SPARK_BATCH_RUN if plan else SPARK_RUN
+    plan = exporting.plan_of(asked, (BATCH,))
+    text = SESSION + (SPARK_BATCH_RUN if plan else SPARK_RUN)
     run = text.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
     run = run.replace("{method}", "transformWithStateInPandas" if frames else "transformWithState")
-    imports = [line for line in SPARK_IMPORTS if not plan or ("temp" not in line and "Path" not in line)]
-    imports += ["import pandas as pd"] * frames
+    imports = (*SPARK_IMPORTS, *(() if plan else STREAM_IMPORTS), *["import pandas as pd"] * frames)
     return _file(asked, imports, _processor(asked, "key[0]", FRAMES if frames else ROWS) + run, (Restart, Plan))
 
 
