@@ -304,7 +304,7 @@ APPENDED: Mapping[str, SparkPlan] = {
         "the output goes to Parquet files", f"{PLAIN_TEXT}.writeStream.format('parquet')", to_files=True
     ),
 }
-"""Of queries in append mode, the one that the file sink takes (Spark 4.3.0)."""
+"""Of queries in append mode. The file sink takes no other mode (Structured Streaming guide, Output sinks)."""
 
 IN_A_ROW: Mapping[str, SparkPlan] = {
     "duplicates-behind": replace(
