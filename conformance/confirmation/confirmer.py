@@ -25,11 +25,15 @@ from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable
 from conformance.judgement.verdict import confirmed, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven
+from conformance.model.plan import is_plan
 from conformance.model.scenario import Scenario, programs_of
 from conformance.results.witness import Witness
 
 RUNS_ALONE = 3
 """Number of runs alone of a guarantee's first new witness. Its other witnesses, each of another perturbation, run alone once."""
+
+OF_A_PLAN = 4
+"""How many failures of one plan are reduced and run alone several times. A query that fails does so for every program."""
 
 
 class Confirmer:
@@ -86,14 +90,15 @@ class Confirmer:
         }
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases)
-        first = {kind[:2]: kind for kind in reversed(targets)}
-        reduced = first.values() if self._once else targets
+        several = several_of(targets)
+        first = set({kind[:2]: kind for kind in reversed(targets)}.values())
+        reduced = [kind for kind in targets if kind not in several and (kind in first or not self._once)]
         packable = [targets[kind] for kind in reduced if not targets[kind].guarantee.accounting]
         candidates = FEWER if self._info.capabilities.packs.case > SLOW else CANDIDATES
         self.rounds = reduce(packable, self._rerun.packed, candidates)
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
             jobs = {
-                kind: pool.submit(self._outcome, kind, stored, targets, 0 if first.get(kind[:2]) == kind else 1)
+                kind: pool.submit(self._outcome, kind, stored, targets, 0 if kind in first - several else 1)
                 for kind in dict.fromkeys(kinds)
                 if kind not in outcomes
             }
@@ -128,3 +133,12 @@ class Confirmer:
         self.witnesses[outcome.id] = outcome
         runs = runs_here(outcome, self._info)
         return confirmed(cell, outcome.id, outcome.message, *runs, neighbours=len(outcome.neighbours))
+
+
+def several_of(kinds: Iterable[Kind]) -> set[Kind]:
+    """The kinds of failure of a plan beyond the first OF_A_PLAN of that plan."""
+    of_plan: dict[str, list[Kind]] = {}
+    for kind in kinds:
+        if is_plan(kind[2]):
+            of_plan.setdefault(kind[2], []).append(kind)
+    return {kind for mine in of_plan.values() for kind in mine[OF_A_PLAN:]}

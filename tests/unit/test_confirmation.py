@@ -7,7 +7,7 @@ import pytest
 from inprocess import PROGRAMS, InProcess
 
 from conformance.confirmation.alone import Alone
-from conformance.confirmation.confirmer import Confirmer
+from conformance.confirmation.confirmer import Confirmer, several_of
 from conformance.confirmation.neighbours import fewest
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
@@ -23,7 +23,7 @@ from conformance.confirmation.replay import (
     runs_here,
 )
 from conformance.confirmation.rerun import Rerun
-from conformance.confirmation.targets import Targets, Violation
+from conformance.confirmation.targets import Kind, Targets, Violation
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.evidence import Against, Runs
@@ -374,6 +374,12 @@ def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, r
     sizes = [len(list(confirmer.witnesses[cell.witness].case.schedule.arrivals)) for cell in cells]
     assert sum(size == 1 for size in sizes) == reduced
     assert sizes[0] == 1
+
+
+def test_of_the_failures_of_one_plan_the_first_four_are_reduced():
+    kinds = [Kind(("s", f"g{n}", f"plan:{name}")) for n in range(6) for name in ("one", "other")]
+    kinds += [Kind(("s", f"g{n}", "restart")) for n in range(6)]
+    assert several_of(kinds) == {Kind(("s", f"g{n}", f"plan:{name}")) for n in (4, 5) for name in ("one", "other")}
 
 
 def test_what_was_run_alone_is_what_is_stored():
