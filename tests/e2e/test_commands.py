@@ -279,8 +279,7 @@ def test_an_interrupt_before_any_engine_ran_is_one_line(tmp_path):
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     rest = process.stdout.read()
-    assert process.wait(timeout=30) == 3
-    assert rest == "interrupted before there was any result\n"
+    assert (process.wait(timeout=30), rest) == (3, "interrupted before there was any result\n")
 
 
 @pytest.mark.parametrize("what", ["engines", "scenarios", "guarantees", "claims"])
