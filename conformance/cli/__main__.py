@@ -5,6 +5,6 @@ from conformance.cli.main import main
 try:
     main()
 finally:
-    # An interrupt within the exec() of a text, which every dataclass is made by, ends a program that was started by -m by its signal, even
-    # if the interrupt was caught (CPython 3.11). Another exec() of a text makes the interpreter forget it.
+    # CPython 3.11 remembers an interrupt that came within exec() of a text, even a caught one. A program started by -m then ends by
+    # SIGINT, not with its exit code. Each dataclass is made by such an exec(). Another exec() makes the interpreter forget.
     exec("")

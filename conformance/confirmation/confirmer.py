@@ -33,7 +33,8 @@ RUNS_ALONE = 3
 """Number of runs alone of a guarantee's first new witness. Its other witnesses, each of another perturbation, run alone once."""
 
 OF_A_PLAN = 4
-"""How many failures of one plan are reduced and run alone several times. A query that fails does so for every program."""
+"""How many cases that end with an error under one plan are reduced and run alone several times. A query that fails does so for every
+program."""
 
 
 class Confirmer:
@@ -90,15 +91,15 @@ class Confirmer:
         }
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases)
-        several = several_of(targets)
+        further = further_of_plans(kind for kind, target in targets.items() if ends_with_error(target.begun.case, runs))
         first = set({kind[:2]: kind for kind in reversed(targets)}.values())
-        reduced = [kind for kind in targets if kind not in several and (kind in first or not self._once)]
+        reduced = [kind for kind in targets if kind not in further and (kind in first or not self._once)]
         packable = [targets[kind] for kind in reduced if not targets[kind].guarantee.accounting]
         candidates = FEWER if self._info.capabilities.packs.case > SLOW else CANDIDATES
         self.rounds = reduce(packable, self._rerun.packed, candidates)
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
             jobs = {
-                kind: pool.submit(self._outcome, kind, stored, targets, 0 if kind in first - several else 1)
+                kind: pool.submit(self._outcome, kind, stored, targets, 0 if kind in first - further else 1)
                 for kind in dict.fromkeys(kinds)
                 if kind not in outcomes
             }
@@ -135,8 +136,13 @@ class Confirmer:
         return confirmed(cell, outcome.id, outcome.message, *runs, neighbours=len(outcome.neighbours))
 
 
-def several_of(kinds: Iterable[Kind]) -> set[Kind]:
-    """The kinds of failure of a plan beyond the first OF_A_PLAN of that plan."""
+def ends_with_error(case: Case, runs: Runs) -> bool:
+    """Whether an exception ended a case: of its program, or of the query."""
+    return case.id in runs.traces and runs.traces[case.id].error is not None
+
+
+def further_of_plans(kinds: Iterable[Kind]) -> set[Kind]:
+    """Of these kinds of failure, those of each plan without its first OF_A_PLAN."""
     of_plan: dict[str, list[Kind]] = {}
     for kind in kinds:
         if is_plan(kind[2]):

@@ -7,7 +7,7 @@ import pytest
 from inprocess import PROGRAMS, InProcess
 
 from conformance.confirmation.alone import Alone
-from conformance.confirmation.confirmer import Confirmer, several_of
+from conformance.confirmation.confirmer import Confirmer, ends_with_error, further_of_plans
 from conformance.confirmation.neighbours import fewest
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
@@ -376,10 +376,21 @@ def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, r
     assert sizes[0] == 1
 
 
-def test_of_the_failures_of_one_plan_the_first_four_are_reduced():
+def test_what_ends_with_an_error_is_not_what_gives_other_output():
+    """A plan that only answers otherwise has a reduced witness for each guarantee."""
+    failed = Trace.collect([Emission("", None, 0, error="the query failed")])
+    runs = Runs(traces={CASE.id: failed})
+    assert ends_with_error(CASE, runs)
+    assert not ends_with_error(CASE, Runs(traces={CASE.id: Trace(())}))
+    assert not ends_with_error(CASE, Runs())
+
+
+def test_of_the_failed_queries_of_one_plan_the_first_four_are_reduced():
     kinds = [Kind(("s", f"g{n}", f"plan:{name}")) for n in range(6) for name in ("one", "other")]
     kinds += [Kind(("s", f"g{n}", "restart")) for n in range(6)]
-    assert several_of(kinds) == {Kind(("s", f"g{n}", f"plan:{name}")) for n in (4, 5) for name in ("one", "other")}
+    assert further_of_plans(kinds) == {
+        Kind(("s", f"g{n}", f"plan:{name}")) for n in (4, 5) for name in ("one", "other")
+    }
 
 
 def test_what_was_run_alone_is_what_is_stored():
