@@ -275,13 +275,6 @@ PLANS: Mapping[str, SparkPlan] = {
     "map-in-arrow-behind": _behind(
         "the output through a function in Python", ".mapInArrow(same, schema)", changes.in_arrow
     ),
-    "side-by-side": SparkPlan(
-        "the operator twice, each time for half of the keys",
-        f"operator({WATERMARKED}.where(half)).union(operator({WATERMARKED}.where(other half)))",
-        side_by_side=True,
-        evaluations=2,
-        several_operators=True,
-    ),
     "no-data-batch": SparkPlan(
         "an advance acts in a micro-batch without rows",
         f"{PLAIN_TEXT} # trigger(processingTime='0 seconds')",
@@ -298,6 +291,17 @@ PLANS: Mapping[str, SparkPlan] = {
     "rule-constant-folding": _without_rule("ConstantFolding"),
 }
 """The plans of every Spark engine; ``setting_plans`` has more for some."""
+
+TWICE: Mapping[str, SparkPlan] = {
+    "side-by-side": SparkPlan(
+        "the operator twice, each time for half of the keys",
+        f"operator({WATERMARKED}.where(half)).union(operator({WATERMARKED}.where(other half)))",
+        side_by_side=True,
+        evaluations=2,
+        several_operators=True,
+    ),
+}
+"""Of operators that run programs, in append mode. Update mode refuses several ("Multiple mapGroupsWithStates are not supported", 4.3.0)."""
 
 APPENDED: Mapping[str, SparkPlan] = {
     "sink-files": SparkPlan(

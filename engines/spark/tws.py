@@ -10,7 +10,7 @@ from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import APPENDED, AS_BATCH, IN_A_ROW, PLANS
+from engines.spark.plans import APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class SparkTws(SparkEngine):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
-    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **APPENDED, **IN_A_ROW, "batch": replace(AS_BATCH, always=True)}
+    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **APPENDED, **TWICE, **IN_A_ROW, "batch": replace(AS_BATCH, always=True)}
     capabilities = capabilities(STATE, plans, quick=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 

@@ -53,7 +53,7 @@ from engines.spark.batch_plan import new
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
 from engines.spark.native import QUERIES
-from engines.spark.plans import APPENDED, IN_A_ROW
+from engines.spark.plans import APPENDED, IN_A_ROW, TWICE
 from engines.spark.plans import PLANS as SPARK_PLANS
 from engines.spark.running import written as rows_written
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON, OF_TWS
@@ -341,7 +341,7 @@ def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark()
 def test_the_page_lists_the_plans_that_there_are():
     listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
-    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | IN_A_ROW
+    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | TWICE | IN_A_ROW
     there = [*(SPARK_PLANS | of_some | natives).items(), *BEAM_PLANS.items()]
     assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
     assert len(SPARK_PLANS) >= 20

@@ -14,7 +14,7 @@ from engines.budgets import SPARK_GROUPS_JVM
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from engines.spark.jvm.tws import ACROSS_THE_PIPE
-from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS
+from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_OTHERS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LAST = emulated(
 class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
-    plans = {**PLANS, **OF_OTHERS, **BATCH, **APPENDED, **IN_A_ROW}
+    plans = {**PLANS, **OF_OTHERS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
     capabilities = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_GROUPS_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
@@ -44,7 +44,7 @@ class SparkFmgwsJvm(GroupsEngine):
 class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
-    plans = {**{name: plan for name, plan in PLANS.items() if not plan.side_by_side}, **OF_OTHERS, **BATCH}
+    plans = {**PLANS, **OF_OTHERS, **BATCH}
     capabilities = capabilities({**STATE, **ACROSS_THE_PIPE, Feature.EMISSIONS: LAST}, plans, SPARK_GROUPS_JVM)
     method = "mapGroupsWithState"
     mode = "update"

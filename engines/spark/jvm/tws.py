@@ -9,7 +9,7 @@ from conformance.model.engine import Family
 from conformance.model.feature import Feature, limited, unsupported
 from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS
+from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.releases import released
 from engines.spark.setting_plans import OF_TWS
 from engines.spark.tws import CHANGELOG, STATE, time_mode
@@ -34,7 +34,7 @@ ACROSS_THE_PIPE = {
 class SparkTwsJvm(SparkEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
-    plans = {**PLANS, **OF_TWS, **BATCH, **APPENDED, **IN_A_ROW}
+    plans = {**PLANS, **OF_TWS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
     capabilities = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_TWS_JVM)
     classic = True
 
