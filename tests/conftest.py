@@ -5,6 +5,8 @@ Tests ask engines themselves: no trace that an earlier run kept answers in their
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -40,11 +42,23 @@ def _rank(item):
     return next((n for n, begin in enumerate(LONGEST_FIRST) if name.startswith(begin)), len(LONGEST_FIRST))
 
 
+MANY = 5
+"""From how many files with tests of engines on it pays to make an archive of Spark's classes, which each of their JVMs starts from."""
+
+_making = []
+
+
 def pytest_collection_modifyitems(items):
     items.sort(key=_rank)
+    of_engines = {item.path for item in items if item.path.parent.name == "engines"}
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" and len(of_engines) >= MANY:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        _making.append(subprocess.Popen([sys.executable, "-m", "engines.spark.class_archive"], **quiet))
 
 
 def pytest_unconfigure():
+    for process in _making:
+        process.terminate()
     if SHARED:
         shutil.rmtree(SHARED, ignore_errors=True)
     shutil.rmtree(os.environ["CONFORMANCE_TRACES"], ignore_errors=True)

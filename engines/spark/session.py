@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from conformance.model.engine import CannotRun, Setting
+from engines.spark import class_archive
 from engines.spark.releases import released
 
 PARTITIONS = 2
@@ -152,11 +153,13 @@ def _embedded(folder: Path) -> Any:
     global _made
     from pyspark.sql import SparkSession
 
+    archived = ""
     if os.environ.get("SPARK_HOME", "") in ("", _made):
-        _made = os.environ["SPARK_HOME"] = str(home(folder))
+        archived = class_archive.options()
+        _made = os.environ["SPARK_HOME"] = str(home(class_archive.folder() if archived else folder))
     builder = SparkSession.builder.master(master()).appName("conformance")
     settings = {
-        "spark.driver.extraJavaOptions": JVM.format(folder),
+        "spark.driver.extraJavaOptions": JVM.format(folder) + archived,
         "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
         "spark.local.dir": str(folder),
         "spark.ui.enabled": "false",
@@ -212,6 +215,16 @@ def stop() -> None:
 
         if running := SparkSession.getActiveSession():
             running.stop()
+
+
+def end_jvm() -> None:
+    """End this process' JVM, and wait for its end."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=120)
 
 
 def gone() -> str:
