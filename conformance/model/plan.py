@@ -14,7 +14,7 @@ from conformance.model import timeline_changes
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, Perturbation
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Plan
+from conformance.model.steps import FailOnce, Plan, Restart, Step
 
 PREFIX = "plan:"
 """How the ids of these perturbations begin."""
@@ -35,6 +35,7 @@ class PlanTwin:
         restarts: whether the job is restarted, too, after its first bundle.
         scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases with at most one
             element of a key in a bundle.
+        one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether each run asks it. A run of an engine with many plans has a choice of the others.
@@ -47,6 +48,7 @@ class PlanTwin:
     restarts: bool = False
     always: bool = False
     scrambles: bool = False
+    one_query: bool = False
     on_time: bool = False
     leaves_state: bool = True
 
@@ -59,7 +61,8 @@ class PlanTwin:
     def takes(self, schedule: Schedule) -> bool:
         """Whether the plan has a twin of a case with this schedule, which has no plan."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
-        return not late and not (self.scrambles and _crowded(schedule))
+        again = self.one_query and any(map(_begins_a_query, schedule.steps))
+        return not (late or again) and not (self.scrambles and _crowded(schedule))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -72,6 +75,10 @@ def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | N
         return None
     changed = timeline_changes.restart(schedule, random) if plan.restarts else schedule
     return renumbered([Plan(0, plan.id), *changed.steps])
+
+
+def _begins_a_query(step: Step) -> bool:
+    return isinstance(step, Restart) or (isinstance(step, FailOnce) and step.resume)
 
 
 def _crowded(schedule: Schedule) -> bool:

@@ -12,7 +12,10 @@ import shutil
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 from zlib import crc32
+
+from engines.spark import installation
 
 ARCHIVE = "classes.jsa"
 
@@ -27,11 +30,9 @@ def folder() -> Path:
     """Where the archive of this PySpark and this Java is, or would be."""
     import pyspark
 
-    from engines.spark import session
-
     cache = os.environ.get("CONFORMANCE_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    of = crc32(f"{Path(pyspark.__file__).parent} {session.java()}".encode())
-    return Path(cache) / "conformance" / f"spark-{version('pyspark')}-java-{session.java_version()}-{of:08x}"
+    of = crc32(f"{Path(pyspark.__file__).parent} {installation.java()}".encode())
+    return Path(cache) / "conformance" / f"spark-{version('pyspark')}-java-{installation.java_version()}-{of:08x}"
 
 
 def options() -> str:
@@ -42,28 +43,40 @@ def options() -> str:
 
 def make() -> Path:
     """Make the archive if there is none: of what the queries of two engines load."""
+    from conformance.model.engine import Questioned
     from conformance.plugins.registry import load_engine
-    from engines.spark import session
 
+    java = installation.java_version().split(".")[0]
     archive = folder() / ARCHIVE
-    if archive.exists() or int(session.java_version().split(".")[0]) < FROM_JAVA:
+    if archive.exists() or not java.isdigit() or int(java) < FROM_JAVA:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=archive.parent))
     try:
-        os.environ["SPARK_HOME"] = str(session.home(archive.parent))
+        os.environ["SPARK_HOME"] = str(installation.home(archive.parent))
         os.environ["JDK_JAVA_OPTIONS"] = f"{QUIET} -XX:ArchiveClassesAtExit={scratch / ARCHIVE}"
         engines = [load_engine(name) for name in ("spark-tws", "spark-native:count")]
         for engine in engines:
             engine.open(scratch)
+            assert isinstance(engine, Questioned)
             engine.answers()
         for engine in engines:
             engine.close()
-        session.end_jvm()
+        end_jvm()
         (scratch / ARCHIVE).rename(archive)
     finally:
         shutil.rmtree(scratch)
     return archive
+
+
+def end_jvm() -> None:
+    """End this process' JVM, and wait for its end."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=120)
 
 
 if __name__ == "__main__":

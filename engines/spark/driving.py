@@ -94,12 +94,14 @@ class MicroBatch:
 
 
 def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
-    """The micro-batches of a timeline; ``settling`` of them follow each advance that is not coalesced, and each wait. Those between an
+    """The micro-batches of a timeline; ``settling`` of them follow each advance that is not coalesced, and each wait. One follows an advance
+    before which there was no element, since no timer can be set. Those between an
     advance and a step without data have no rows either: the watermark has moved, and Spark fires timers in a micro-batch of nothing."""
     batches: list[MicroBatch] = []
     watermark = settled = query = 0
-    fails = None
+    fails, begun = None, False
     for step, after in itertools.zip_longest(timeline, timeline[1:]):
+        begun = begun or isinstance(step, Deliver)
         if isinstance(step, Restart):
             query += 1
         elif isinstance(step, FailOnce):
@@ -123,8 +125,18 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
             if not step.coalesced:
                 settled = watermark
                 quiet = isinstance(after, NoData)
-                batches += [MicroBatch(step.id, False, watermark, settled, query, without_rows=quiet)] * settling
+                batches += [MicroBatch(step.id, False, watermark, settled, query, without_rows=quiet)] * (
+                    settling if begun else min(settling, 1)
+                )
     return batches
+
+
+def flush(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
+    """Micro-batches behind the last one that move the watermark by two milliseconds: what an operator put out with the millisecond after
+    the last watermark comes out of an aggregation behind it. What else fires then stays in the aggregation."""
+    last = batches[-1]
+    moved = replace(last, bundle=False, moves_to=last.moves_to + 2, fails=None, wait=0, without_rows=False)
+    return [moved, moved]
 
 
 def heartbeat(watermark: int, delay: int = DELAY) -> Row:

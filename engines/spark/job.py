@@ -64,6 +64,7 @@ class Job:
         chain = max(program.timer_chain for program in self.programs.values())
         self.settling = 1 + chain * chains
         self.batches = driving.plan(pack.timeline, self.settling)
+        self._after = driving.flush(self.batches) if plan.timed else []
         self.typed = typed_keys.columns_of(types_in_use(pack, self.programs))
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
@@ -154,7 +155,7 @@ class Job:
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
         last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
-        numbers = [n for n, batch in enumerate(self.batches) if batch.query == query or batch is last]
+        numbers = [n for n, batch in enumerate(self._all) if batch.query == query or batch is last]
         for number in numbers[:1] if self._layout.fed else numbers:
             self._write(number)
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
@@ -165,7 +166,7 @@ class Job:
             output = self._query(failure)
             feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
             found, progress, error = running.run_query(
-                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed, self.plan.to_files
+                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed, self.plan.to
             )
         except Exception as refused:
             if self.plan is PLAIN:
@@ -176,16 +177,23 @@ class Job:
         if error and not last:
             print(error, flush=True)
             raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
-        self.rows |= {
-            number: [typed_keys.named(row, self.typed, self.programs) for row in rows] for number, rows in found.items()
-        }
+        for number, rows in found.items():
+            for row in rows if self.plan.timed else ():
+                self.rows.setdefault(row["batch"], []).append(typed_keys.named(row, self.typed, self.programs))
+            if not self.plan.timed:
+                self.rows[number] = [typed_keys.named(row, self.typed, self.programs) for row in rows]
         self.progress += progress
+
+    @property
+    def _all(self) -> list[MicroBatch]:
+        """The micro-batches of the schedule, and those behind it that the plan needs."""
+        return [*self.batches, *self._after]
 
     def _write(self, number: int, query: int | None = None) -> None:
         """The input of a micro-batch, unless there is none, or ``query`` is not its query."""
-        if number >= len(self.batches) or self._layout.without_data(self.batches, number):
+        if number >= len(self._all) or self._layout.without_data(self._all, number):
             return
-        batch = self.batches[number]
+        batch = self._all[number]
         if query is None or batch.query == query:
             events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
             self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay), self.typed)
@@ -201,7 +209,9 @@ class Job:
         stream = self.plan.before(stream)
         parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
         initial = self._initial()
-        first, *rest = [self.apply(OperatorInput(p, self.programs, failure, initial, self.typed)) for p in parts]
+        first, *rest = [
+            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed)) for p in parts
+        ]
         return self.plan.behind(first.union(rest[0]) if rest else first)
 
     def unanswered(self, error: QueryFailed) -> PackRun:

@@ -69,6 +69,9 @@ OUTPUT = (
 )
 """The schema of ``Out``."""
 
+TIMED = f"{OUTPUT}, time timestamp, batch long"
+"""The schema of output rows with an event time, the millisecond after the watermark, and the number of their micro-batch."""
+
 
 def emitted(value: str | None) -> Json:
     """What an output row that is an emission puts out."""
@@ -95,6 +98,7 @@ class OperatorInput:
         failure: how an attempt is to fail; None where none is.
         initial: rows like those of the stream, of the keys that start with state; None where none does.
         typed: the columns of typed keys (``typed_keys``), which rows are grouped by as well.
+        timed: the operator puts out rows of TIMED, and declares their event time.
     """
 
     stream: DataFrame
@@ -102,6 +106,7 @@ class OperatorInput:
     failure: Failure | None
     initial: DataFrame | None = None
     typed: Columns = field(default_factory=dict)
+    timed: bool = False
 
     @property
     def group(self) -> tuple[str, ...]:
@@ -192,6 +197,15 @@ def task_attempt() -> tuple[int, int]:
     context = TaskContext.get()
     assert context
     return context.partitionId(), context.attemptNumber()
+
+
+def batch() -> int:
+    """The number of the micro-batch that this Python worker serves."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context
+    return int(context.getLocalProperty("streaming.sql.batchId") or -1)
 
 
 def nonce() -> str:

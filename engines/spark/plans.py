@@ -15,6 +15,7 @@ from conformance.model.plan import PlanTwin
 from engines.spark import plan_changes as changes
 from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
 from engines.spark.layouts import Layout
+from engines.spark.running import MEMORY, PARQUET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,11 +40,13 @@ class SparkPlan:
         evaluations: how often a row is read.
         tagged: the rows of each source have a literal of their own in the column ``tag``.
         side_by_side: the operator is there twice, each time for half of the keys.
-        to_files: the output goes to files by Spark's own sink, not to ``foreachBatch``.
+        to: the sink of Spark's own that the output goes to, not to ``foreachBatch``: PARQUET or MEMORY of ``running``.
+        timed: the operator declares the event time of its output, which an aggregation behind goes by. Its rows say the micro-batch that
+            they left the operator in.
         several_operators: what the operator stored is not the only state of the query.
         settings: of the session.
         batch: there is no stream: batch queries answer, see ``batch_plan``.
-        restarts, on_time, always: as ``PlanTwin`` says.
+        restarts, one_query, on_time, always: as ``PlanTwin`` says.
     """
 
     title: str = ""
@@ -55,12 +58,14 @@ class SparkPlan:
     layout: Layout = PLAIN_LAYOUT
     tagged: bool = False
     side_by_side: bool = False
-    to_files: bool = False
+    to: str = ""
+    timed: bool = False
     several_operators: bool = False
     evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     batch: bool = False
     restarts: bool = False
+    one_query: bool = False
     on_time: bool = False
     always: bool = False
 
@@ -82,6 +87,7 @@ def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
             PLAIN_TEXT,
             plan.restarts,
             plan.always,
+            one_query=plan.one_query,
             on_time=plan.on_time,
             leaves_state=not (plan.batch or plan.several_operators),
         )
@@ -305,10 +311,17 @@ TWICE: Mapping[str, SparkPlan] = {
 
 APPENDED: Mapping[str, SparkPlan] = {
     "sink-files": SparkPlan(
-        "the output goes to Parquet files", f"{PLAIN_TEXT}.writeStream.format('parquet')", to_files=True
+        "the output goes to Parquet files", f"{PLAIN_TEXT}.writeStream.format('parquet')", to=PARQUET
+    ),
+    "sink-memory": SparkPlan(
+        "the output goes to a table in memory",
+        f"{PLAIN_TEXT}.writeStream.format('memory')",
+        to=MEMORY,
+        one_query=True,
     ),
 }
-"""Of queries in append mode. The file sink takes no other mode (Structured Streaming guide, Output sinks)."""
+"""Of queries in append mode. The file sink takes no other mode, and the memory sink goes on from a checkpoint in complete mode alone
+(Structured Streaming guide, Output sinks)."""
 
 IN_A_ROW: Mapping[str, SparkPlan] = {
     "duplicates-behind": replace(
@@ -317,3 +330,14 @@ IN_A_ROW: Mapping[str, SparkPlan] = {
     ),
 }
 """Another stateful operator behind. A row of the output has a nonce that no other row has."""
+
+AGGREGATED: Mapping[str, SparkPlan] = {
+    "windows-behind": SparkPlan(
+        "output rows aggregated in windows behind, in the event time that the operator declares",
+        f"{PLAIN_TEXT[:-1]}, eventTimeColumnName='time').groupBy('nonce', window('time', '1 millisecond')).agg(first(…), …)",
+        behind=changes.aggregated,
+        timed=True,
+        several_operators=True,
+    ),
+}
+"""Of operators that can say which column of their output is its event time."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 
+from conformance.model.engine import NotDriven
 from engines.spark import session
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 FILES = "written"
 """The folder, beside a checkpoint, of what the file sink writes."""
+
+PARQUET, MEMORY = "parquet", "memory"
+"""Spark's own sinks."""
 
 
 def run_query(
@@ -28,12 +33,12 @@ def run_query(
     waits: Mapping[int, int],
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
     feed: Callable[[int], None] | None = None,
-    to_files: bool = False,
+    to: str = "",
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
     (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id, waited at its end.
     ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with the id of a batch that has ended: it
-    writes the input of the next one. ``to_files``: Spark's own file sink takes the rows, and nothing is waited for.
+    writes the input of the next one. ``to``, if given, is the sink of Spark's own that takes the rows, PARQUET or MEMORY; then nothing is waited for.
 
     Rows of a batch that is run again replace those of its first run.
     """
@@ -58,8 +63,9 @@ def run_query(
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
     sink = output.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
-    if to_files:
-        sink = sink.format("parquet").option("path", str(checkpoint.parent / FILES))
+    table = f"output_{uuid.uuid4().hex}"
+    if to:
+        sink = sink.format(to).queryName(table).option("path", str(checkpoint.parent / FILES))
     else:
         sink = sink.foreachBatch(write if session.remote() else collect)
     query = (sink.trigger(processingTime="0 seconds") if feed else sink.trigger(availableNow=True)).start()
@@ -73,8 +79,13 @@ def run_query(
         failure = error
     finally:
         query.stop()
-    if to_files:
+    if to == PARQUET:
         rows = written(checkpoint.parent / FILES)
+    elif to == MEMORY:
+        kept = output.sparkSession.table(table)
+        rows = in_memory(
+            kept.toArrow().to_pylist() if arrow else [row.asDict() for row in kept.collect()], reports(query)
+        )
     for batch in Path(out).glob("*"):
         files = sorted(batch.glob("*.parquet"))  # by partition
         rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
@@ -93,6 +104,22 @@ def written(folder: Path) -> dict[int, list[Any]]:
         known |= {*files}
         rows[int(log.name.split(".")[0])] = [row for file in sorted(new) for row in pq.read_table(file).to_pylist()]
     return rows
+
+
+def in_memory(rows: list[Any], progress: Sequence[Mapping[str, Any]]) -> dict[int, list[Any]]:
+    """Batch id -> the output rows that the memory sink took, which has the rows of all batches in a row. The progress of the query says
+    how many each batch wrote.
+
+    Raises:
+        NotDriven: the sink has another number of rows.
+    """
+    left = iter(rows)
+    found = {p["batchId"]: list(islice(left, p["sink"]["numOutputRows"])) for p in progress}
+    if sum(map(len, found.values())) != len(rows) or any(
+        len(found[p["batchId"]]) != p["sink"]["numOutputRows"] for p in progress
+    ):
+        raise NotDriven(f"the memory sink has {len(rows)} rows, which is not what the query says that it wrote")
+    return found
 
 
 def reports(query: Any) -> list[dict[str, Any]]:

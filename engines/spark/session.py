@@ -5,19 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from conformance.model.engine import CannotRun, Setting
-from engines.spark import class_archive
+from engines.spark import class_archive, installation
 from engines.spark.releases import released
 
 PARTITIONS = 2
@@ -51,29 +49,13 @@ def check() -> None:
     """Raise CannotRun where PySpark or Java is missing."""
     if find_spec("pyspark") is None:
         raise CannotRun("PySpark is not installed: pip install 'conformance[spark]'")
-    if java() is None and not remote():
+    if installation.java() is None and not remote():
         raise CannotRun("no Java found: install a Java 17 runtime and put it on PATH, or set JAVA_HOME")
-
-
-def java() -> str | None:
-    """The java program that Spark would start, None where there is none."""
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-
-
-@cache
-def java_version() -> str:
-    program = java()
-    if program is None:
-        return "none"
-    said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "([^"]+)"', said)
-    return found.group(1) if found else "unknown"
 
 
 def roots() -> dict[str, str] | None:
     """What an embedded Spark runs on; None for a Spark elsewhere, whose release is known once a session is there."""
-    return {"java": java_version()} if master().startswith("local") else None
+    return {"java": installation.java_version()} if master().startswith("local") else None
 
 
 MASTER = "spark-master"
@@ -104,9 +86,6 @@ def master() -> str:
     """The Spark that this process uses."""
     return _master
 
-
-HOME = ("bin", "data", "jars", "licenses", "sbin")
-"""The parts of PySpark's folder that are Spark."""
 
 _made = ""
 """The SPARK_HOME that this process has made, "" if none."""
@@ -156,7 +135,7 @@ def _embedded(folder: Path) -> Any:
     archived = ""
     if os.environ.get("SPARK_HOME", "") in ("", _made):
         archived = class_archive.options()
-        _made = os.environ["SPARK_HOME"] = str(home(class_archive.folder() if archived else folder))
+        _made = os.environ["SPARK_HOME"] = str(installation.home(class_archive.folder() if archived else folder))
     builder = SparkSession.builder.master(master()).appName("conformance")
     settings = {
         "spark.driver.extraJavaOptions": JVM.format(folder) + archived,
@@ -177,19 +156,6 @@ def _embedded(folder: Path) -> Any:
         spark.sparkContext.setLogLevel("ERROR")
         library.install(spark, folder)
     return spark
-
-
-def home(folder: Path) -> Path:
-    """PySpark's folder without its Python part. Spark would put that, an archive, on the path of its Python processes, which then compile
-    PySpark anew: 0.5 s of the 0.8 s of the process that each query of transformWithState starts (Spark 4.3.0)."""
-    import pyspark
-
-    place = folder / "spark"
-    place.mkdir(exist_ok=True)
-    for part in Path(pyspark.__file__).parent.iterdir():
-        if part.name in HOME and not (place / part.name).exists():
-            (place / part.name).symlink_to(part)
-    return place
 
 
 def own(spark: Any, settings: Mapping[str, str]) -> Any:
@@ -217,16 +183,6 @@ def stop() -> None:
             running.stop()
 
 
-def end_jvm() -> None:
-    """End this process' JVM, and wait for its end."""
-    from pyspark import SparkContext
-
-    gateway: Any = SparkContext._gateway
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(timeout=120)
-
-
 def gone() -> str:
     """How the JVM ended, "" while it answers."""
     from pyspark import SparkContext
@@ -250,7 +206,7 @@ def environment(spark: Any) -> dict[str, str]:
     asked = ["spark.sql.streaming.stateStore.providerClass", "spark.sql.streaming.statefulOperator.allowMultiple"]
     return {
         "spark": spark.version,
-        "java": java_version(),
+        "java": installation.java_version(),
         "python": sys.version.split()[0],
         "master": master(),
         **{name: str(spark.conf.get(name)) for name in asked},

@@ -10,7 +10,7 @@ from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
+from engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:
@@ -58,20 +58,30 @@ class SparkTws(SparkEngine):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
-    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **APPENDED, **TWICE, **IN_A_ROW, "batch": replace(AS_BATCH, always=True)}
+    plans = {
+        **PLANS,
+        **OF_TWS,
+        **OF_PYTHON,
+        **APPENDED,
+        **TWICE,
+        **IN_A_ROW,
+        **AGGREGATED,
+        "batch": replace(AS_BATCH, always=True),
+    }
     capabilities = capabilities(STATE, plans, quick=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.operator import OUTPUT
+        from engines.spark.operator import OUTPUT, TIMED
         from engines.spark.row_processor import RowProcessor
 
         return given.stream.groupBy(*given.group).transformWithState(
-            statefulProcessor=RowProcessor(given.programs, given.failure, typed=given.typed),
-            outputStructType=OUTPUT,
+            statefulProcessor=RowProcessor(given.programs, given.failure, typed=given.typed, timed=given.timed),
+            outputStructType=TIMED if given.timed else OUTPUT,
             outputMode="Append",
             timeMode=time_mode(given.programs),
             initialState=given.initial and given.initial.groupBy(*given.group),
+            **({"eventTimeColumnName": "time"} if given.timed else {}),
         )
 
 

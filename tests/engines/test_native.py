@@ -112,6 +112,7 @@ def test_the_state_of_an_operator_is_read_until_it_is_dropped(native, variant, p
         ("count-complete", "tagged-by-turns"),
         ("window", "tagged-by-turns"),
         *((variant, "batch") for variant in ("count", "count-complete", "window", "drop-duplicates", "inner-join")),
+        ("drop-duplicates", "sink-memory"),
     ],
 )
 def test_a_plan_of_an_operator_answers_as_the_plain_query_does(native, variant, plan):

@@ -17,7 +17,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import FailOnce, Partitions, Restart, Schedule
 from conformance.plugins.registry import load_engine
 from conformance.plugins.settings import configure
-from engines.spark import session
+from engines.spark import installation, session
 from engines.spark.session import MASTER
 
 pytestmark = pytest.mark.engine
@@ -29,7 +29,7 @@ FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-coun
 def connect_server(tmp_path_factory):
     """The address of a Spark Connect server that this test starts."""
     pytest.importorskip("pyspark")
-    home = session.home(tmp_path_factory.mktemp("spark"))
+    home = installation.home(tmp_path_factory.mktemp("spark"))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

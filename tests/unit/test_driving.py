@@ -25,7 +25,7 @@ from conformance.model.schedule import (
     Schedule,
     renumbered,
 )
-from engines.spark.driving import SENTINELS, MicroBatch, millis, plan, prove, rows_of, sentinels, write_file
+from engines.spark.driving import SENTINELS, MicroBatch, flush, millis, plan, prove, rows_of, sentinels, write_file
 from engines.spark.job import Job
 
 SCHEDULE = Schedule(
@@ -83,6 +83,14 @@ QUIET = Schedule((*SCHEDULE.steps[:4], NoData(10), Deliver(11), NoData(12), Adva
 """Without data: after an advance, and after a bundle."""
 
 
+def test_what_an_aggregation_behind_needs_comes_after_the_last_step():
+    """The watermark moves a little further, in the query that ran last, and nothing fails again."""
+    planned = plan(SCHEDULE.steps)
+    assert [(batch.step, batch.bundle, batch.moves_to, batch.query) for batch in flush(planned)] == [
+        (planned[-1].step, False, planned[-1].moves_to + 2, planned[-1].query)
+    ] * 2
+
+
 def test_a_step_without_data_has_a_micro_batch_without_rows():
     """What settles an advance right before it has none either, and the advance after it has a heartbeat of its own."""
     assert plan(QUIET.timeline)[3:] == [
@@ -114,7 +122,8 @@ def test_a_row_where_none_was_planned_is_not_driven():
 
 
 def test_chains_of_timers_settle_longer():
-    assert len(plan(SCHEDULE.timeline, settling=3)) == len(plan(SCHEDULE.timeline)) + 2 * 4
+    """But before the first element, when no timer can be set."""
+    assert len(plan(SCHEDULE.timeline, settling=3)) == len(plan(SCHEDULE.timeline)) + 2 * 3
 
 
 def test_a_restart_begins_another_query():

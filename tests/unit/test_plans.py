@@ -27,7 +27,7 @@ from conformance.judgement.evidence import pair_differs
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
-from conformance.model.engine import EngineInfo
+from conformance.model.engine import EngineInfo, NotDriven
 from conformance.model.plan import PlanTwin, is_plan, titled
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
@@ -35,6 +35,7 @@ from conformance.model.schedule import (
     Advance,
     Deliver,
     Event,
+    FailOnce,
     InvalidSchedule,
     Partitions,
     Plan,
@@ -53,8 +54,9 @@ from engines.spark.batch_plan import new
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
 from engines.spark.native import QUERIES
-from engines.spark.plans import APPENDED, IN_A_ROW, TWICE
+from engines.spark.plans import AGGREGATED, APPENDED, IN_A_ROW, TWICE
 from engines.spark.plans import PLANS as SPARK_PLANS
+from engines.spark.running import in_memory
 from engines.spark.running import written as rows_written
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON, OF_TWS
 
@@ -341,7 +343,7 @@ def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark()
 def test_the_page_lists_the_plans_that_there_are():
     listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
-    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | TWICE | IN_A_ROW
+    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | TWICE | IN_A_ROW | AGGREGATED
     there = [*(SPARK_PLANS | of_some | natives).items(), *BEAM_PLANS.items()]
     assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
     assert len(SPARK_PLANS) >= 20
@@ -443,3 +445,21 @@ def test_the_files_of_each_batch_are_read_from_the_log_of_the_sink(tmp_path):
         (log / f"{batch}{'.compact' * compact}").write_text("\n".join(["v1", *(told if compact else told[-1:])]))
     (log / ".0.crc").write_text("")
     assert rows_written(tmp_path) == {batch: [{"key": f"of {batch}"}] for batch in range(3)}
+
+
+def test_the_rows_of_the_memory_sink_are_those_of_each_batch_in_turn():
+    told = [{"batchId": batch, "sink": {"numOutputRows": rows}} for batch, rows in enumerate((2, 0, 1))]
+    assert in_memory(["a", "b", "c"], told) == {0: ["a", "b"], 1: [], 2: ["c"]}
+    for rows in ("ab", "abcd"):
+        with pytest.raises(NotDriven, match=f"the memory sink has {len(rows)} rows"):
+            in_memory([*rows], told)
+
+
+def test_a_plan_of_one_query_takes_no_case_that_begins_another():
+    plan, steps = PlanTwin("x", "another", one_query=True), DRAWN.schedule.steps
+    assert plan.takes(DRAWN.schedule)
+    for begins in (Restart(0), FailOnce(0, resume=True)):
+        again = renumbered([*steps[:1], begins, *steps[1:]])
+        assert not plan.takes(again)
+        assert PlanTwin("x", "another").takes(again)
+    assert plan.takes(renumbered([*steps[:1], FailOnce(0), *steps[1:]]))
