@@ -85,7 +85,7 @@ def caught_of(power: Power) -> str:
     kind = "a quick run" if asked.brief else "a run of all packs" if asked.all_packs else "a run"
     share = f", share {asked.share:.0%}" if asked.share < 1 else ""
     return (
-        f"{kind} ({asked.wanted} cases a guarantee{share}, {power.run} of {power.drawn} packs) "
+        f"{kind} ({asked.wanted} cases a guarantee{share}, seed {asked.seed}, {power.run} of {power.drawn} packs) "
         f"would catch {len(power.caught)} of {power.visible} seeded bugs"
     )
 

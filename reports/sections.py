@@ -19,6 +19,7 @@ from reports.claims import CLAIM_STYLES, Style, cases_in, probed_on, shown_by
 from reports.grid import Grid
 from reports.kills import caught_of
 from reports.likeness import agreed, difference_lines, inapplicable, partly, stable_up_to
+from reports.power import known_powers, powers_of_run
 from reports.words import BARS, cells_changed, change_in_words, changed_claim, not_run, standings, strengths
 
 
@@ -104,10 +105,12 @@ class EngineLine:
 
 
 def engines(grid: Grid, powers: Sequence[Power] = ()) -> list[EngineLine]:
-    """Every engine of every run: versions, configuration, capabilities, counts, and the power of runs on it, in words."""
+    """Every engine of every run: versions, configuration, capabilities, counts, and the power of runs on it, in words: what is given, or
+    what was measured for runs like this one."""
     first: dict[str, tuple[str, str]] = {}
     found = []
     for number, run in enumerate(grid.runs):
+        of_run = powers or powers_of_run(run.run, known_powers())
         for engine in run.engines:
             record, rows = run.environment[engine], grid.rows_of(number, engine)
             anchor, features = grid.engine_anchor(number, engine), canonical(record.to_json()["features"])
@@ -119,7 +122,7 @@ def engines(grid: Grid, powers: Sequence[Power] = ()) -> list[EngineLine]:
                     record,
                     [(n, word) for word, n in standings(rows).items() if n],
                     [(BARS[s], s.value, n) for s, n in strengths(rows).items() if n],
-                    [(caught_of(power), power) for power in powers if bare(power.engine) == bare(engine)],
+                    [(caught_of(power), power) for power in of_run if bare(power.engine) == bare(engine)],
                     first.get(features),
                 )
             )

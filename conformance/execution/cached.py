@@ -56,6 +56,7 @@ class Shelf:
     used: int = 0
     asked: int = 0
     oldest: str = ""
+    _met: Met | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _digests: dict[str, str] = field(default_factory=dict)
 
@@ -65,7 +66,9 @@ class Shelf:
         return self.used, self.oldest[:10]
 
     def met(self) -> Met | None:
-        """The engine as an earlier run met it."""
+        """The engine as this run met it, or an earlier one."""
+        if self._met:
+            return self._met
         data = None if self.fresh else self.kept.data(f"{ENGINES}/{self.name}")
         try:
             return data and Met(
@@ -82,6 +85,7 @@ class Shelf:
         evidence = {feature.name: text for feature, text in met.evidence.items()}
         said = {"environment": met.environment, "evidence": evidence, "lacks": met.lacks, "answers": met.answers}
         self.kept.keep_data(f"{ENGINES}/{self.name}", {"engine": self.engine, **said, "made": now()})
+        self._met = met
         return met
 
     def place(self, pack: Pack, met: Met, hash_seed: int) -> str:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from conformance.execution.host import EngineDown, Host, OpenEngine
+from conformance.model.feature import Feature
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Restart
 from conformance.model.trace import Emission, Trace
@@ -27,9 +28,12 @@ class CarriedEngine:
         names = dict.fromkeys([*old.environment, *new.environment])
         both = {name: [e.environment.get(name, "") for e in (old, new)] for name in names}
         self.environment = {name: told[0] if told[0] == told[1] else " then ".join(told) for name, told in both.items()}
-        self.evidence = old.evidence | new.evidence
         self.lacks = old.lacks or new.lacks
         self.answers = dict[str, str]()  # each release has its own
+
+    @property
+    def evidence(self) -> dict[Feature, str]:
+        return self._old.evidence | self._new.evidence
 
     @property
     def alive(self) -> bool:

@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,18 @@ class Host:
             raise CannotRun(str(error)) from None
         if "cannot" in answer:
             raise CannotRun(answer["cannot"])
-        evidence = {Feature[name]: text for name, text in answer["evidence"].items()}
-        return OpenEngine(self, engine, answer["environment"], evidence, answer["lacks"], answer["answers"])
+        return OpenEngine(self, engine, answer["environment"], answer["lacks"])
+
+    def told(self, engine: str, what: str) -> dict[str, str]:
+        """What an engine that was started says of itself: its "evidence", or its "answers". Raises CannotRun."""
+        try:
+            answer = self._answer(self._ask({"tell": what, "of": engine}))
+        except EngineDown as error:
+            raise CannotRun(str(error)) from None
+        if "cannot" in answer:
+            raise CannotRun(answer["cannot"])
+        told: dict[str, str] = answer["told"]
+        return told
 
     def lacks(self, engine: str) -> str:
         """What this host's release lacks for an engine, "" for nothing. The engine need not be started. Raises EngineDown."""
@@ -206,20 +217,26 @@ class Host:
 
 
 class OpenEngine:
-    """An engine that runs in a host. ``evidence`` has the engine's answers to requests for features that it lacks. ``lacks`` says
-    that its release does not have the API at all. ``answers`` has what it refuses (``Questioned``)."""
+    """An engine that runs in a host. ``lacks`` says that its release does not have the API at all.
 
-    def __init__(
-        self,
-        host: Host,
-        engine: str,
-        environment: dict[str, str],
-        evidence: dict[Feature, str],
-        lacks: str,
-        answers: dict[str, str],
-    ) -> None:
+    The engine is asked for its evidence, and for its answers, when somebody wants to know: both take seconds. Raises CannotRun where it does
+    not say.
+    """
+
+    def __init__(self, host: Host, engine: str, environment: dict[str, str], lacks: str) -> None:
         self.host, self.id = host, engine
-        self.environment, self.evidence, self.lacks, self.answers = environment, evidence, lacks, answers
+        self.environment, self.lacks = environment, lacks
+
+    @cached_property
+    def evidence(self) -> dict[Feature, str]:
+        """Its answers to requests for features that it lacks."""
+        told = {} if self.lacks else self.host.told(self.id, "evidence")
+        return {Feature[name]: text for name, text in told.items()}
+
+    @cached_property
+    def answers(self) -> dict[str, str]:
+        """What it refuses (``Questioned``)."""
+        return {} if self.lacks else self.host.told(self.id, "answers")
 
     def run(self, pack: Pack) -> PackRun:
         """Run one pack. Raises NotDriven, EngineDown."""

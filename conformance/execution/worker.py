@@ -45,6 +45,8 @@ class Worker:
         elif "lacks" in request:
             self._prepare(request)
             self._answer(request["number"], lacks=lacks_of(load_engine(request["lacks"])))
+        elif "tell" in request:
+            self._tell(request)
         elif "check" in request:
             self._check(request)
         else:
@@ -79,13 +81,21 @@ class Worker:
             self._engines[name] = engine
             engine.open(self._folder)
             self._pools[name] = ThreadPoolExecutor(max_workers=engine.capabilities.parallel)
-            lacks = lacks_of(engine)
-            evidence = {} if lacks else {feature.name: text for feature, text in engine.evidence().items()}
-            answers = dict(engine.answers()) if isinstance(engine, Questioned) and not lacks else {}
-            said = {"environment": engine.environment(), "evidence": evidence, "lacks": lacks, "answers": answers}
-            self._answer(number, **said)
+            self._answer(number, environment=engine.environment(), lacks=lacks_of(engine))
         except CannotRun as error:
             self._answer(number, cannot=str(error))
+        except Exception as error:
+            traceback.print_exc()
+            self._answer(number, cannot=_one_line(error))
+
+    def _tell(self, request: dict[str, Any]) -> None:
+        """What an open engine says of itself: "evidence" of what it lacks, or "answers" to the queries that it may refuse."""
+        number, engine = request["number"], self._engines[request["of"]]
+        try:
+            if request["tell"] == "evidence":
+                self._answer(number, told={feature.name: text for feature, text in engine.evidence().items()})
+            else:
+                self._answer(number, told=dict(engine.answers()) if isinstance(engine, Questioned) else {})
         except Exception as error:
             traceback.print_exc()
             self._answer(number, cannot=_one_line(error))

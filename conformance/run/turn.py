@@ -168,14 +168,14 @@ class Turn:
             self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
         try:
             engine = self._behind(self._start)
+            info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
+            info.answers = engine.answers
         except CannotRun as error:
             self.outcome.available = False
             info.failure = "interrupted" if hosts.interrupted else str(error)
             if not hosts.interrupted:  # the run says that by itself
                 self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
-        info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
-        info.answers = engine.answers
         return engine
 
     def _start(self) -> Process:

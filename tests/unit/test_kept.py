@@ -144,6 +144,26 @@ def test_what_was_answered_is_not_asked_again_and_the_engine_not_started(tmp_pat
     assert len(later.age[1]) == len("2026-11-20")
 
 
+def test_a_run_asks_an_engine_about_itself_once(tmp_path, pack):
+    """What it lacks, and which queries it refuses: a process that only confirms, or that runs in the place of another, is not asked."""
+    asked = []
+
+    class Tells(Asked):
+        @property
+        def answers(self):
+            asked.append("answers")
+            return {"query": "accepted"}
+
+        @answers.setter
+        def answers(self, value): ...
+
+    mine = shelf(tmp_path, fresh=True)
+    first, again = Cached(mine, Tells), Cached(mine, Tells, hash_seed=1)
+    assert first.answers == again.answers == {"query": "accepted"}
+    again.run(pack)
+    assert asked == ["answers"]
+
+
 def test_another_pack_order_seed_or_adapter_is_asked(tmp_path, pack):
     Cached(shelf(tmp_path), Asked).run(pack)
     asked = Asked()

@@ -13,6 +13,7 @@ from packed import PLACE, parts, unpacked
 
 from conformance.judgement.cell import Verdict
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.plugins.registry import load_scenarios
 from conformance.run.power import Asked, Power
 from conformance.run.selftest import SelfTest
 from reports import html, kills, markdown
@@ -300,6 +301,27 @@ def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results
     engine = results.engines[0]
     power = Power(engine, Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
     page = html.render([results], None, [power, replace(power, engine="another")])
-    told = "a quick run (5 cases a guarantee, share 10%, 1 of 7 packs) would catch 1 of 2 seeded bugs"
+    told = "a quick run (5 cases a guarantee, share 10%, seed 0, 1 of 7 packs) would catch 1 of 2 seeded bugs"
     assert page.count(told) == 1
     assert EVIL not in page
+
+
+def test_a_whole_run_shows_the_power_that_was_measured_for_runs_like_it(results, monkeypatch):
+    """For no other: not for some scenarios, and not for a run with other options or to no end."""
+    engine = results.engines[0]
+    whole = replace(results.run, partial=False, brief=False, seed=7, scenarios=tuple(s.id for s in load_scenarios()))
+    power = Power(engine, Asked(whole.wanted, 1, whole.share, whole.all_packs), 3, 7, {"a": ("s", "g")}, ("missed",))
+    monkeypatch.setattr("reports.sections.known_powers", lambda: (power,))
+
+    def told(run):
+        return "would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])
+
+    assert told(whole)
+    for other in (
+        {"scenarios": whole.scenarios[:1]},
+        {"partial": True},
+        {"brief": True},
+        {"wanted": whole.wanted + 1},
+        {"seed": None},
+    ):
+        assert not told(replace(whole, **other))

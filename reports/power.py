@@ -1,0 +1,39 @@
+"""The power of runs as this project measured it: ``conformance selftest --as ENGINE --json docs/power.json``. A page shows it for runs with the
+same options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from conformance.plugins.registry import load_scenarios
+from conformance.results.record import RunRecord
+from conformance.run.power import Asked, Power, read_powers
+
+FILES = ("power.json", "power-quick.json")
+"""Of full runs, and of quick runs."""
+
+
+@cache
+def known_powers() -> tuple[Power, ...]:
+    """What was measured: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
+    folders = (Path(__file__).parent, Path(__file__).parents[1] / "docs")
+    places = [next((place for folder in folders if (place := folder / name).exists()), None) for name in FILES]
+    return tuple(power for place in places if place for power in read_powers(place))
+
+
+def powers_of_run(run: RunRecord, powers: Sequence[Power]) -> list[Power]:
+    """Those of them that say what a run with these options would catch; none for a run of some scenarios, of given cases or to no end."""
+    whole = run.seed is not None and {scenario.id for scenario in load_scenarios()} <= {*run.scenarios}
+    return [power for power in powers if whole and not run.partial and _alike(power.asked, run)]
+
+
+def _alike(asked: Asked, run: RunRecord) -> bool:
+    """Whatever the seed."""
+    return (asked.wanted, asked.share, asked.all_packs, asked.brief) == (
+        run.wanted,
+        run.share,
+        run.all_packs,
+        run.brief,
+    )
