@@ -7,7 +7,7 @@ schedule, what the executable specification put out, and what the engine put out
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 from typing import Any
 
 from conformance.model.export import CannotExport, Exportable, rows
@@ -88,7 +88,7 @@ def file_of(
     asked: Exportable,
     needs: str,
     imports: Iterable[str],
-    used: Iterable[Any],
+    used: Collection[Any],
     operator: str,
     others: tuple[type[Step], ...] = (),
 ) -> str:
@@ -105,15 +105,16 @@ def file_of(
         CannotExport: the witness does not fit.
     """
     asked.check_steps(others)
-    program, idiom = Inlined(), Inlined()
+    inlined = Inlined()
     in_order = asked.compared_in_order
-    program.add(type(asked.program))
-    for each in used:
-        idiom.add(each)
-    if taken := (idiom.names | RESERVED) & program.names:
+    inlined.add(type(asked.program))
+    program = list(inlined.definitions)
+    if taken := (RESERVED | {each.__name__ for each in used}) & inlined.names:
         raise CannotExport(
             f"witness {asked.witness}: its program defines {min(taken)}, a name that the file needs itself"
         )
+    for each in used:
+        inlined.add(each)
     versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items())
     head = textwrap.fill(
         f"What this file shows: {asked.message}. Found on {asked.engine} ({versions}) by the scenario {asked.scenario!r} of the project "
@@ -124,7 +125,7 @@ def file_of(
         * bool(asked.case.schedule.plan),
         WIDTH,
     )
-    lines = {"import json", "from collections import namedtuple", *imports, *program.imports, *idiom.imports}
+    lines = {"import json", "from collections import namedtuple", *imports, *inlined.imports}
     lines -= {"from __future__ import annotations"}
     data = {
         "CLAIM": asked.claim,
@@ -137,11 +138,11 @@ def file_of(
         "from __future__ import annotations\n\n"
         + "\n".join(sorted(lines, key=lambda line: (line.split()[0] == "from", line))),
         "\n".join(f"{NOTES.get(name, '')}{name} = {_listed(value)}" for name, value in data.items()),
-        "# The program.\n\n" + program.definitions[0],
-        *program.definitions[1:],
+        "# The program.\n\n" + program[0],
+        *program[1:],
         f"PROGRAM = {type(asked.program).__name__}()",
         "# The program on the engine's own state and timers.\n\n" + SHARED.strip(),
-        *idiom.definitions,
+        *inlined.definitions[len(program) :],
         operator.strip(),
         (IN_ORDER if in_order else IN_ANY_ORDER).strip(),
         TEST.format(name=asked.test_name).strip(),

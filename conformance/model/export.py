@@ -79,7 +79,6 @@ class Exportable:
                     f"witness {self.witness} needs a step that exports do not have: {type(step).__name__}, step {step.id}"
                 )
         lacks = {
-            "typed cells": self.program.types,
             "typed keys": self.program.keys,
             "processing time": self.program.waits,
             "initial state": self.program.initial,

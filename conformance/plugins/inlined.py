@@ -48,15 +48,15 @@ class Inlined:
         return set(self._known)
 
     def _visit(self, module: ModuleType, name: str) -> None:
-        if name in self._known:
-            if self._known[name] != module.__name__:
-                raise CannotExport(f"{name} is defined in {module.__name__} and in {self._known[name]}")
-            return
         node = _defined(module).get(name)
         if node is None:
             raise CannotExport(f"{module.__name__}: {name} is not defined at the top of the module")
         if isinstance(node, ast.Import | ast.ImportFrom):
             self._imported(module, node, name)
+            return
+        if name in self._known:
+            if self._known[name] != module.__name__:
+                raise CannotExport(f"{name} is defined in {module.__name__} and in {self._known[name]}")
             return
         self._known[name] = module.__name__
         cleaned = _cleaned(node, getattr(module, name))

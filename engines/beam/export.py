@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from conformance.model import types
 from conformance.model.export import CannotExport, Exportable
-from conformance.model.program import Cell, FixedWindows
+from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
 from engines import exporting
 from engines.beam import plans
@@ -33,6 +34,13 @@ SPECS = {
     Cell.COMBINING: ("CombiningCell", "CombiningValueStateSpec({!r}, FastPrimitivesCoder(), sum)"),
 }
 """Kind of cell -> the class of ``export_cells`` and the spec of Beam that keep it."""
+
+TYPED = {
+    Cell.VALUE: ("TypedValueCell", "ReadModifyWriteStateSpec"),
+    Cell.BAG: ("TypedBagCell", "BagStateSpec"),
+    Cell.MAP: ("TypedMapCell", "ReadModifyWriteStateSpec"),
+}
+"""The same of cells with a type."""
 
 IMPORTS = (
     "import tempfile",
@@ -175,6 +183,9 @@ def elements(pipeline):
     return created | beam.MapTuple(lambda element, ms: window.TimestampedValue(element, Timestamp(micros=ms * 1000)))
 '''
 
+CODERS = "from apache_beam.coders import coders"
+"""The module that has all of Beam's coders, some of which the package does not name."""
+
 TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
 
 RUNNERS = {
@@ -240,16 +251,45 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     runner = RUNNERS[asked.engine]
     plan = exporting.plan_of(asked, SOURCES)
     around = SOURCES[plan] if plan else Around()
-    kinds = [SPECS[kind][0] for kind in asked.program.cells.values()]
+    kinds = [_class(asked.program, cell) for cell in asked.program.cells]
     kinds += ["NamedTimers"] if asked.program.timers else []
     return exporting.file_of(
         asked,
         f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
-        (*IMPORTS, *runner.imports, *around.imports, *["import os"] * runner.prism),
+        (
+            *IMPORTS,
+            *runner.imports,
+            *around.imports,
+            *["import os"] * runner.prism,
+            *[CODERS] * bool(asked.program.types),
+        ),
         [getattr(cells, name) for name in dict.fromkeys(kinds)],
         _operator(asked) + "\n\n" + _run(asked, runner, around),
         (Plan,),
     )
+
+
+def _class(program: Program, cell: str) -> str:
+    return (TYPED if cell in program.types else SPECS)[program.cells[cell]][0]
+
+
+def _spec(program: Program, cell: str) -> str:
+    """The source of a cell's spec."""
+    spec = (TYPED if cell in program.types else SPECS)[program.cells[cell]][1]
+    return f"{spec}({cell!r}, {_coder(program.types[cell])})" if cell in program.types else spec.format(cell)
+
+
+def _coder(kind: types.Type) -> str:
+    """The source of Beam's coder of a type, as the adapter has it."""
+    from engines.beam.typed_cells import SCALARS
+
+    if isinstance(kind, types.Array):
+        return f"coders.ListCoder(coders.NullableCoder({_coder(kind.element)}))"
+    if isinstance(kind, types.Map):
+        return f"coders.MapCoder({_coder(kind.key)}, coders.NullableCoder({_coder(kind.value)}))"
+    if isinstance(kind, types.Struct):
+        return f"coders.TupleCoder([{', '.join(f'coders.NullableCoder({_coder(each)})' for _, each in kind.fields)}])"
+    return f"coders.{SCALARS[type(kind)].__name__}()"
 
 
 def _run(asked: Exportable, runner: Runner, around: Around) -> str:
@@ -281,12 +321,12 @@ def _windowing(asked: Exportable) -> str:
 def _operator(asked: Exportable) -> str:
     """The source of the DoFn. Beam finds state and timers by the default values in signatures."""
     cells, timed = asked.program.cells, bool(asked.program.timers)
-    specs = [f"{name.upper()}_STATE = {SPECS[kind][1].format(name)}" for name, kind in cells.items()]
+    specs = [f"{name.upper()}_STATE = {_spec(asked.program, name)}" for name in cells]
     specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
     given = ["time=beam.DoFn.TimestampParam"]
     given += [f"{name}_state=beam.DoFn.StateParam({name.upper()}_STATE)" for name in cells]
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
-    state = ", ".join(f"{name}={SPECS[kind][0]}({name}_state)" for name, kind in cells.items())
+    state = ", ".join(f"{name}={_class(asked.program, name)}({name}_state)" for name in cells)
     words = {
         "{specs}": "\n".join(f"    {spec}" for spec in specs),
         "{given}": "".join(f"        {each},\n" for each in given).rstrip(),

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.model.export import CannotExport, Exportable
-from conformance.model.program import Cell, FixedWindows
+from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
+from conformance.model.types import Struct
 from engines import exporting
-from engines.spark import export_cells
+from engines.spark import export_cells, typed_cells
 
 TESTER, SPARK, PANDAS = "spark-tws-tester", "spark-tws", "spark-tws-pandas"
 
@@ -20,6 +21,13 @@ CELLS = {
     Cell.SET: export_cells.SetCell,
     Cell.COMBINING: export_cells.CombiningCell,
 }
+
+TYPED = {
+    Cell.VALUE: export_cells.TypedValueCell,
+    Cell.BAG: export_cells.TypedBagCell,
+    Cell.MAP: export_cells.TypedMapCell,
+}
+"""Of cells with a type."""
 
 IMPORTS = (
     "from types import SimpleNamespace",
@@ -211,7 +219,7 @@ def _window(asked: Exportable) -> int:
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS) -> str:
     program = asked.program
     return PROCESSOR.format(
-        state=", ".join(f"{name}={CELLS[kind].__name__}(handle, {name!r})" for name, kind in program.cells.items()),
+        state=", ".join(f"{name}={_cell(program, name)}" for name in program.cells),
         timers="NamedTimers(handle)" if program.timers else "None",
         first=program.timers[0] if program.timers else "",
         key=key,
@@ -219,8 +227,25 @@ def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS) -> 
     )
 
 
+def _class(program: Program, cell: str) -> type:
+    return (TYPED if cell in program.types else CELLS)[program.cells[cell]]
+
+
+def _cell(program: Program, cell: str) -> str:
+    """The source that makes a cell."""
+    given = ["handle", repr(cell)]
+    if cell in program.types:
+        kind = program.cells[cell]
+        parts = typed_cells.parts(program.types[cell], kind)
+        structs = tuple(isinstance(part, Struct) for part in parts)
+        names = "kv" if kind is Cell.MAP else "v"
+        given += [repr(typed_cells.columns(part, name)) for part, name in zip(parts, names, strict=True)]
+        given.append(repr(structs if kind is Cell.MAP else structs[0]))
+    return f"{_class(program, cell).__name__}({', '.join(given)})"
+
+
 def _file(asked: Exportable, imports: Iterable[str], operator: str, others: tuple[type[Step], ...] = ()) -> str:
-    used: list[type] = [CELLS[kind] for kind in asked.program.cells.values()]
+    used = [_class(asked.program, cell) for cell in asked.program.cells]
     used += [export_cells.NamedTimers] if asked.program.timers else []
     needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=") + " pandas pyarrow" * (asked.engine == PANDAS)
-    return exporting.file_of(asked, needs, (*IMPORTS, *imports), dict.fromkeys(used), operator, others)
+    return exporting.file_of(asked, needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, others)

@@ -32,6 +32,8 @@ WITNESSES = [
     ("session-timeout/0596904754da", "bounded", "apache_beam"),
     ("value-state/1c0d104582d3", "teststream", "apache_beam"),
     ("late-data/be461314654d", "teststream", "apache_beam"),
+    ("typed-state/6a113ce6f997", "teststream", "apache_beam"),
+    ("typed-state/0c550328c6bf", "twstester", "pyspark"),
 ]
 
 
