@@ -16,8 +16,7 @@ pytestmark = pytest.mark.engine
 
 SMALL = ["--cases", "5", "--seed", "1", "--verbose", "--out", "out"]
 HOLDS_ON_SPARK = ["--scenario", "per-key-counting"]
-VIOLATED_ON_BEAM = ["--scenario", "dedup-within-watermark"]
-"""On beam-direct one of its guarantees is violated, on spark-tws-jvm none. To confirm a witness on Spark takes longer than all else."""
+"""To confirm a witness on Spark takes longer than all else."""
 
 
 def started(tmp_path, *options, **environment):
@@ -61,8 +60,8 @@ def verdicts(results, engine):
 
 def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_path):
     pytest.importorskip("pyspark")
-    engines = ["--engine", "spark-tws-jvm", "--engine", "beam-direct"]
-    process = started(tmp_path, *VIOLATED_ON_BEAM, *engines, "--share", "0.2")
+    engines = ["--engine", "spark-tws-jvm", "--engine", "beam-native:count"]
+    process = started(tmp_path, *HOLDS_ON_SPARK, *engines, "--share", "0.2")
     printed = ""
     for line in process.stdout:
         printed += line
@@ -76,8 +75,8 @@ def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_
     assert results.environment["spark-tws-jvm"].failure == "", printed
     assert Verdict.HOLDS in verdicts(results, "spark-tws-jvm")
     assert all(cell.lost == 0 for cell in results.cells)
-    assert results.environment["beam-direct"].failure == ""
-    assert {Verdict.HOLDS, Verdict.VIOLATED} <= verdicts(results, "beam-direct")
+    assert results.environment["beam-native:count"].failure == ""
+    assert Verdict.HOLDS in verdicts(results, "beam-native:count")
     assert not results.run.partial
     assert "JVM ended with code -9" in (tmp_path / "out" / "logs" / "spark.log").read_text()
     assert below(process.pid, b"") == []
