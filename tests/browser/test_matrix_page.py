@@ -38,6 +38,15 @@ def test_the_page_opens_with_what_differs_and_leads_to_it(open_page, ran, result
     page.keyboard.press("Escape")
 
 
+def test_the_overview_is_one_screen(open_page, ran):
+    """What differs, and the map of scenarios, at 1280 by 800."""
+    page = open_page(ran / "matrix.html", viewport={"width": 1280, "height": 800})
+    for part in ("#overview", ".map table"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= 800
+        assert box["x"] + box["width"] <= 1280
+
+
 def test_the_map_says_where_a_scenario_stands_and_leads_into_the_matrix(open_page, ran, results, violated):
     """Whose scenarios are folded until then."""
     page = open_page(ran / "matrix.html")
