@@ -157,8 +157,17 @@ def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
 def test_what_passed_beside_the_waits_is_told_by_the_engines_own_timeline(tmp_path):
     driving = pytest.importorskip("engines.spark.driving")
     batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
-    _offsets(tmp_path, 0, 5_000, 6_000, 6_000 + WAIT + 400, 6_000 + WAIT + 900, 50_000, 60_000, 70_000)
-    assert driving.drift(batches, tmp_path) == 900
+    start, then = 6_000 + WAIT + 400, 6_000 + WAIT + 900
+    _offsets(tmp_path, 0, 5_000, 6_000, start, then, then + WAIT + 100, then + WAIT + 200, then + WAIT + 300)
+    assert driving.drift(batches, tmp_path) == 900 + 300
+
+
+def test_what_passes_behind_the_last_bundle_counts_too(tmp_path):
+    """A timer that is due long after the last wait would fire there."""
+    driving = pytest.importorskip("engines.spark.driving")
+    batches = driving.plan(_schedule([("e1", None)]).timeline)
+    _offsets(tmp_path, 0, 1, 2, 2 + WAIT, 2 + WAIT + 7_000, 2 + WAIT + 7_100)
+    assert driving.drift(batches, tmp_path) == 7_100
 
 
 def test_a_wait_that_was_too_short_is_noticed(tmp_path):
