@@ -74,6 +74,7 @@ class Kept:
         beside: other folders to read from.
         out: a folder that gets a copy of each file that is read or written.
         report: gets a line for each file that cannot be used.
+        reads: whether what is there is given. If not, files are written alone.
     """
 
     def __init__(
@@ -82,8 +83,9 @@ class Kept:
         beside: Sequence[Path] = (),
         out: Path | None = None,
         report: Callable[[str], None] = lambda line: None,
+        reads: bool = True,
     ) -> None:
-        self.folder, self._beside, self._out, self._report = folder, tuple(beside), out, report
+        self.folder, self._beside, self._out, self._report, self._reads = folder, tuple(beside), out, report, reads
         self._lock = threading.Lock()
 
     def answer(self, name: str, pack: Pack) -> Answer | None:
@@ -160,7 +162,7 @@ class Kept:
         self.keep_table(name, table.replace_schema_metadata(metadata))
 
     def _read(self, file: str, read: Callable[[bytes], Any]) -> Any:
-        for folder in (self.folder, *self._beside):
+        for folder in (self.folder, *self._beside) if self._reads else ():
             path = folder / file
             try:
                 digest, content = path.read_bytes().split(b"\n", 1)

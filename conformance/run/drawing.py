@@ -117,7 +117,7 @@ class Drawing:
     """Generates or reads the cases of a run, and stores them."""
 
     def __init__(self, options: Options, store: Store, kept: Kept | None = None) -> None:
-        self._options, self._store, self._kept = options, store, kept if not options.fresh else None
+        self._options, self._store, self._kept = options, store, kept
         self._draws_here, self._drawing, self._stop_asked = True, False, False
         self._draw: DrawParts | None = None
         self._workers = ExitStack()

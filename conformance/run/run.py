@@ -44,17 +44,18 @@ class Run:
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
         self.kept: Kept | None = None
+        derived: Kept | None = None  # from cases and traces; a fresh run makes it anew, for the run after it
         if options.traces:
-            beside, out = options.traces_beside, options.traces_out
-            self.kept = Kept(options.traces, beside, out, report=lambda line: on_event(Unusable(line)))
-        self.kept_checks = KeptChecks(self.kept) if self.kept and not options.fresh else None
+            where = options.traces, options.traces_beside, options.traces_out, lambda line: on_event(Unusable(line))
+            self.kept, derived = Kept(*where), Kept(*where, reads=not options.fresh)
+        self.kept_checks = KeptChecks(derived) if derived else None
         self.checks = Checks(
             options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"), kept=self.kept_checks
         )
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown
-        self._drawing = Drawing(options, self.store, self.kept)
+        self._drawing = Drawing(options, self.store, derived)
 
     def execute(self) -> Results:
         """Runs everything that the options ask for.

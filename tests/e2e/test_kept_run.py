@@ -74,6 +74,14 @@ def test_fresh_asks_for_everything(options, first, tmp_path):
     assert {record.age for record in again.environment.values()} == {""}
 
 
+def test_the_run_after_a_fresh_one_draws_and_judges_nothing_again(options, monkeypatch, tmp_path):
+    mine = replace(options, engines=("reference",), traces=tmp_path / "traces")
+    fresh = Run(replace(mine, out=tmp_path / "fresh", fresh=True)).execute()
+    monkeypatch.setattr(kept_checks, "check", refuse)
+    monkeypatch.setattr("conformance.run.drawing.PartAsked", refuse)
+    assert told(Run(replace(mine, out=tmp_path / "next")).execute()) == told(fresh)
+
+
 def test_some_scenarios_of_a_run_are_drawn_as_all_are(options, first, tmp_path):
     """One of them was kept, the other one was not."""
     kept = replace(options, engines=("reference",), traces=tmp_path / "traces")
