@@ -6,24 +6,32 @@ schedule, what the executable specification put out, and what the engine put out
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Collection, Container, Iterable
+from datetime import date, datetime
 from typing import Any
 
 from conformance.model.export import CannotExport, Exportable, rows
+from conformance.model.keys import TypedKey
 from conformance.model.schedule import Advance, Deliver, Restart, Step
+from conformance.model.types import shown
+from conformance.model.values import canonical
 from conformance.plugins.inlined import Inlined
 
 WIDTH = 110
 
+KEY_IMPORTS = ("from datetime import date, datetime, timezone", "from decimal import Decimal")
+
 NOTES = {
+    "KEYS": "\n# What the names of keys stand for, and what each key is shown as.\n",
     "STEPS": "\n# The watermark moves to a time (ms since the epoch), rows arrive: (id, key, value, event time in ms), or the job restarts.\n",
     "EXPECTED": "\n# What comes out, as rows: key, value.\n",
 }
 
 RESERVED = frozenset(
     {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "Event", "Timer", "outputs", "compared", "run"}
-    | {"before", "behind", "session"}
+    | {"before", "behind", "session", "KEYS", "NAMES", "KEYED", "Key", "named", "typed", "literal", "handed"}
 )
 
 SHARED = '''
@@ -36,6 +44,13 @@ def outputs(callback, subject, *given):
     found = []
     callback(subject, *given, lambda value, *time: found.append([subject.key, value, *time]))
     return found
+'''
+
+NAMED = '''
+def named(key):
+    """The name of a key that was handed over, or what the key is shown as, if no key is."""
+    told = canonical(shown(key))
+    return NAMES.get(told, told)
 '''
 
 IN_ANY_ORDER = '''
@@ -109,11 +124,12 @@ def file_of(
     in_order = asked.compared_in_order
     inlined.add(type(asked.program))
     program = list(inlined.definitions)
-    if taken := (RESERVED | {each.__name__ for each in used}) & inlined.names:
+    if taken := RESERVED & inlined.names:
         raise CannotExport(
             f"witness {asked.witness}: its program defines {min(taken)}, a name that the file needs itself"
         )
-    for each in used:
+    keys = asked.typed_keys
+    for each in (*used, *((shown, canonical) if keys else ())):
         inlined.add(each)
     versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items())
     head = textwrap.fill(
@@ -125,6 +141,7 @@ def file_of(
         * bool(asked.case.schedule.plan),
         WIDTH,
     )
+    imports = (*imports, *(KEY_IMPORTS if keys else ()))
     lines = {"import json", "from collections import namedtuple", *imports, *inlined.imports}
     lines -= {"from __future__ import annotations"}
     data = {
@@ -133,15 +150,22 @@ def file_of(
         "EXPECTED": rows(asked.specified),
         "OBSERVED": rows(asked.seen),
     }
+    listed = {name: _listed(value) for name, value in data.items()}
+    if keys:
+        kind, values = keys
+        names = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]
+        entries = "".join(f"    {name!r}: {_source(value)},\n" for name, value in values.items())
+        listed |= {"KEYS": f"{{\n{entries}}}", "NAMES": repr(names[0] | names[1])}
+    shared = SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED
     parts = [
         f'"""{_plain(asked.claim)}\n\n{_plain(head)}\n\nIt needs: pip install {needs}\n"""',
         "from __future__ import annotations\n\n"
         + "\n".join(sorted(lines, key=lambda line: (line.split()[0] == "from", line))),
-        "\n".join(f"{NOTES.get(name, '')}{name} = {_listed(value)}" for name, value in data.items()),
+        "\n".join(f"{NOTES.get(name, '')}{name} = {value}" for name, value in listed.items()),
         "# The program.\n\n" + program[0],
         *program[1:],
         f"PROGRAM = {type(asked.program).__name__}()",
-        "# The program on the engine's own state and timers.\n\n" + SHARED.strip(),
+        "# The program on the engine's own state and timers.\n\n" + shared.strip(),
         *inlined.definitions[len(program) :],
         operator.strip(),
         (IN_ORDER if in_order else IN_ANY_ORDER).strip(),
@@ -155,6 +179,19 @@ def _listed(value: Any) -> str:
     if not isinstance(value, list) or not value:
         return repr(value)
     return "[\n" + "".join(f"    {item!r},\n" for item in value) + "]"
+
+
+def _source(value: Any) -> str:
+    """The source of a key's value."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_source, value))},)"
+    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
+        return f'float("{value}")'
+    if isinstance(value, datetime):
+        return f"datetime.fromisoformat({value.isoformat()!r})"
+    if isinstance(value, date):
+        return f"date.fromisoformat({value.isoformat()!r})"
+    return repr(value)
 
 
 def _plain(text: str) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.model.case import Case
 from conformance.model.program import Program
 from conformance.model.steps import Advance, Deliver, Step
 from conformance.model.trace import Trace
+from conformance.model.types import Type
 from conformance.model.values import Json, canonical
 
 
@@ -68,6 +70,23 @@ class Exportable:
             f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can show them differ"
         )
 
+    @property
+    def typed_keys(self) -> tuple[Type, Mapping[str, Any]] | None:
+        """The type of the keys, and what each key of the case stands for by its name; None for texts.
+
+        Raises:
+            CannotExport: the keys have several types, or one is a null.
+        """
+        names = dict.fromkeys(arrival.event.key for arrival in self.case.schedule.arrivals)
+        found = {name: self.program.typed_key(name) for name in names} if self.program.keys else {}
+        if not found:
+            return None
+        if len({key.type for key in found.values()}) > 1 or any(key.value is None for key in found.values()):
+            raise CannotExport(
+                f"witness {self.witness} needs keys of several types, or a null, which exports do not have"
+            )
+        return next(iter(found.values())).type, {name: key.value for name, key in found.items()}
+
     def check_steps(self, others: tuple[type[Step], ...] = ()) -> None:
         """Raises CannotExport for a schedule with other steps than bundles, advances that settle and ``others``, and for a program that
         an export has no cells or no clock for."""
@@ -79,7 +98,6 @@ class Exportable:
                     f"witness {self.witness} needs a step that exports do not have: {type(step).__name__}, step {step.id}"
                 )
         lacks = {
-            "typed keys": self.program.keys,
             "processing time": self.program.waits,
             "initial state": self.program.initial,
             "reading stored state": self.program.inspected,

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from conformance.model import types
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
 from engines import exporting
-from engines.beam import plans
+from engines.beam import export_types, plans
 from engines.beam.export_plans import SOURCES, Around
 
 
@@ -70,7 +69,7 @@ class Operator(beam.DoFn):
 {given}
     ):
         key, (id, value) = element
-        event = Event(id, key, value, time.micros // 1000)
+        event = Event(id, {key}, value, time.micros // 1000)
         return outputs(PROGRAM.on_event, event, {state}, {timers})
 '''
 
@@ -83,7 +82,7 @@ FIRE = """
 {given}
     ):
         name, _, tag = tag.partition("/")
-        due = Timer(name, tag, key, time.micros // 1000)
+        due = Timer(name, tag, {key}, time.micros // 1000)
         return outputs(PROGRAM.on_timer, due, {state}, {timers})
 """
 
@@ -111,7 +110,7 @@ def run():
         path = Path(folder, "rows")
         path.touch()
         pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
-        rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[str, Any])
+        rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
         rows = {before} | {windowing} | beam.ParDo(Operator()).with_output_types(Any)
         {behind} | "write" >> beam.ParDo(Write(str(path)))
         pipeline.run({how}).wait_until_finish()
@@ -120,7 +119,7 @@ def run():
 
 TIMED = """
 def timed(rows):
-    return [window.TimestampedValue((key, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows]
+    return [window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows]
 
 """
 
@@ -179,12 +178,9 @@ BOUNDED = '''
 def elements(pipeline):
     """The input is bounded: the watermark goes from its least to its greatest value."""
     rows = [row for kind, given in STEPS if kind == "rows" for row in given]
-    created = pipeline | beam.Create([((key, (id, value)), time) for id, key, value, time in rows], reshuffle=False)
+    created = pipeline | beam.Create([(({keyed}, (id, value)), time) for id, key, value, time in rows], reshuffle=False)
     return created | beam.MapTuple(lambda element, ms: window.TimestampedValue(element, Timestamp(micros=ms * 1000)))
 '''
-
-CODERS = "from apache_beam.coders import coders"
-"""The module that has all of Beam's coders, some of which the package does not name."""
 
 TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
 
@@ -253,6 +249,7 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     around = SOURCES[plan] if plan else Around()
     kinds = [_class(asked.program, cell) for cell in asked.program.cells]
     kinds += ["NamedTimers"] if asked.program.timers else []
+    kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
         f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
@@ -261,10 +258,11 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
             *runner.imports,
             *around.imports,
             *["import os"] * runner.prism,
-            *[CODERS] * bool(asked.program.types),
+            *[export_types.CODERS] * bool(asked.program.types),
+            *export_types.IMPORTS * bool(asked.typed_keys),
         ),
         [getattr(cells, name) for name in dict.fromkeys(kinds)],
-        _operator(asked) + "\n\n" + _run(asked, runner, around),
+        export_types.keys(asked) + _operator(asked) + "\n\n" + _run(asked, runner, around),
         (Plan,),
     )
 
@@ -276,20 +274,9 @@ def _class(program: Program, cell: str) -> str:
 def _spec(program: Program, cell: str) -> str:
     """The source of a cell's spec."""
     spec = (TYPED if cell in program.types else SPECS)[program.cells[cell]][1]
-    return f"{spec}({cell!r}, {_coder(program.types[cell])})" if cell in program.types else spec.format(cell)
-
-
-def _coder(kind: types.Type) -> str:
-    """The source of Beam's coder of a type, as the adapter has it."""
-    from engines.beam.typed_cells import SCALARS
-
-    if isinstance(kind, types.Array):
-        return f"coders.ListCoder(coders.NullableCoder({_coder(kind.element)}))"
-    if isinstance(kind, types.Map):
-        return f"coders.MapCoder({_coder(kind.key)}, coders.NullableCoder({_coder(kind.value)}))"
-    if isinstance(kind, types.Struct):
-        return f"coders.TupleCoder([{', '.join(f'coders.NullableCoder({_coder(each)})' for _, each in kind.fields)}])"
-    return f"coders.{SCALARS[type(kind)].__name__}()"
+    return (
+        f"{spec}({cell!r}, {export_types.coder(program.types[cell])})" if cell in program.types else spec.format(cell)
+    )
 
 
 def _run(asked: Exportable, runner: Runner, around: Around) -> str:
@@ -304,6 +291,8 @@ def _run(asked: Exportable, runner: Runner, around: Around) -> str:
         "{options}": f"OPTIONS = {options}{LOCATED.rstrip() * runner.prism}",
         "{how}": runner.how,
         "{windowing}": _windowing(asked),
+        "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
+        "{hint}": export_types.hint(asked),
     }
     text = RUN
     for name, word in words.items():
@@ -332,6 +321,7 @@ def _operator(asked: Exportable) -> str:
         "{given}": "".join(f"        {each},\n" for each in given).rstrip(),
         "{state}": f"SimpleNamespace({state})",
         "{timers}": "NamedTimers(timer)" if timed else "None",
+        "{key}": "handed(key)" if asked.typed_keys else "key",
     }
     text = OPERATOR + (FIRE if timed else "")
     for name, word in words.items():

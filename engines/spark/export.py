@@ -58,7 +58,7 @@ class Processor(StatefulProcessor):
         for row in {given}:
             if not row.id:  # it moves the watermark
                 continue
-            event = Event(row.id, row.key, json.loads(row.value), {ms})
+            event = Event(row.id, {handed}, json.loads(row.value), {ms})
             yield from self.rows(PROGRAM.on_event, event)
 
     def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
@@ -126,6 +126,21 @@ def session():
 
 """
 
+TYPED_KEYS = '''
+def literal(value):
+    return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
+
+
+def typed():
+    """The column of the key that a name stands for. A row without one has the first key, in a group of its own."""
+    first, *others = ((name, literal(value).cast({type!r})) for name, value in KEYS.items())
+    found = first[1]
+    for name, value in others:
+        found = F.when(F.col("key") == name, value).otherwise(found)
+    return found
+
+'''
+
 SPARK_RUN = '''
 DELAY = 86400000
 
@@ -186,6 +201,8 @@ def twstester(asked: Exportable) -> str:
         raise CannotExport(f"twstester exports witnesses of {TESTER}; witness {asked.witness} is of {asked.engine}")
     size = _window(asked)
     run = TESTER_RUN.replace("{grouped}", f"(key, time - time % {size})" if size else "key")
+    if asked.typed_keys:
+        raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
     return _file(asked, TESTER_IMPORTS, _processor(asked, "key[0][0]" if size else "key[0]") + run)
 
 
@@ -202,12 +219,24 @@ def spark(asked: Exportable) -> str:
         )
     size = _window(asked)
     window = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
+    columns, key, handed = '"key"', "key[0]", "row.key"
+    keys = asked.typed_keys
+    if keys:
+        window += 'withColumn("beat", F.col("id") == "").withColumn("typed", typed()).'
+        # A struct is a dictionary in pandas.
+        columns, key = (
+            '"beat", "typed"',
+            "tuple(key[1].values()) if isinstance(key[1], dict) else key[1]" if frames else "key[1]",
+        )
+        handed = key
     plan = exporting.plan_of(asked, (BATCH,))
     text = SESSION + (SPARK_BATCH_RUN if plan else SPARK_RUN)
-    run = text.replace("{window}", window).replace("{columns}", '"key", "window"' if size else '"key"')
+    if keys:
+        text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) + text
+    run = text.replace("{window}", window).replace("{columns}", f'{columns}, "window"' if size else columns)
     run = run.replace("{method}", "transformWithStateInPandas" if frames else "transformWithState")
     imports = (*SPARK_IMPORTS, *(() if plan else STREAM_IMPORTS), *["import pandas as pd"] * frames)
-    return _file(asked, imports, _processor(asked, "key[0]", FRAMES if frames else ROWS) + run, (Restart, Plan))
+    return _file(asked, imports, _processor(asked, key, FRAMES if frames else ROWS, handed) + run, (Restart, Plan))
 
 
 def _window(asked: Exportable) -> int:
@@ -216,13 +245,14 @@ def _window(asked: Exportable) -> int:
     return windowing.size if isinstance(windowing, FixedWindows) else 0
 
 
-def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS) -> str:
+def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
     program = asked.program
     return PROCESSOR.format(
         state=", ".join(f"{name}={_cell(program, name)}" for name in program.cells),
         timers="NamedTimers(handle)" if program.timers else "None",
         first=program.timers[0] if program.timers else "",
         key=key,
+        handed=handed,
         **given,
     )
 

@@ -97,7 +97,6 @@ def test_what_a_file_cannot_hold_is_said():
     with pytest.raises(CannotExport, match="stops with an exception"):
         load_export("teststream")(replace(found, seen=stopped))
     for name, lacks in (
-        ("typed-keys", "typed keys"),
         ("state-ttl", "processing time"),
         ("stored-state", "stored"),
     ):
