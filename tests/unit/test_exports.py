@@ -118,6 +118,11 @@ def test_of_a_case_and_its_twin_a_file_has_the_one_on_which_the_output_is_wrong(
     assert "this is the one on which the output is not the expected one" in said
 
 
+def test_keys_of_several_types_cannot_be_exported():
+    with pytest.raises(CannotExport, match="needs keys of several types"):
+        load_export("bounded")(asked("typed-keys-of-operators/7ecec139f101"))
+
+
 def test_a_case_that_needs_another_one_cannot_be_exported():
     found = Witness.read(ROOT / "witnesses" / f"{BEAM}.json")
     scenario = SCENARIOS["late-data"]
