@@ -8,6 +8,7 @@ from typing import Any
 from apache_beam.utils.timestamp import Timestamp
 
 from conformance.model.types import Refused
+from engines.map_in_a_value import MapInAValue
 
 Json = Any
 
@@ -151,29 +152,11 @@ class TypedBagCell(TypedValueCell):
         return [exchanged(each, Timestamp, from_beam) for each in or_refused(self._state.read)]
 
 
-class TypedMapCell:
+class TypedMapCell(MapInAValue):
     """A dictionary in a ReadModifyWriteState with the coder of a map."""
 
     def __init__(self, state: Any) -> None:
-        self._value = TypedValueCell(state)
-
-    def _entries(self) -> dict[Any, Any]:
-        return dict(self._value.get({}))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        return self._entries().get(key, default)
-
-    def put(self, key: Any, value: Any) -> None:
-        self._value.set({**self._entries(), key: value})
-
-    def remove(self, key: Any) -> None:
-        self._value.set({k: v for k, v in self._entries().items() if k != key})
-
-    def items(self) -> list[tuple[Any, Any]]:
-        return list(self._entries().items())
-
-    def clear(self) -> None:
-        self._value.clear()
+        super().__init__(TypedValueCell(state))
 
 
 class NamedTimers:
