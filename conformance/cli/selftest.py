@@ -99,13 +99,12 @@ def selftest_(
             about = tuple(s for s in about if not by_processing_time(s.programs.values()))
         wanted, share = (QUICK, QUICK_SHARE) if quick else (wanted or RUN_CASES, share)
         asked = Asked(wanted, seed or 0, share, all_packs, brief=quick)
-        found_of: list[Power] = []
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
             names = engine_ids() if ALL in engines else engines
-            for power in powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder())):
-                kills.show_power(power, console)
-                found_of.append(power)
+            found_of = powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder()))
+        for power in found_of:
+            kills.show_power(power, console)
         if as_json:
             write_powers(as_json, found_of)
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,15 @@ from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Engine, EngineInfo, bare
+from conformance.model.lateness import LatenessProfile
 from conformance.model.perturbation import Perturbation
+from conformance.model.program import Program
 from conformance.model.reading import json_of
-from conformance.model.runs import Pack
+from conformance.model.runs import Pack, PackRun, added
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
-from conformance.run.drawing import BATCH, batches
+from conformance.run.drawing import batches
 from conformance.run.kept_choices import KeptChoices
 from conformance.run.packs import choice_of, plans_given_out
 from conformance.run.processes import answers
@@ -109,95 +112,131 @@ def powers_of(
     progress: Callable[[str], None] = lambda text: None,
     processes: int = 1,
     kept: Kept | None = None,
-) -> Iterator[Power]:
+) -> list[Power]:
     """The power of a run on each of the engines with these options: every mutant runs on the cases and packs of that run, in so many
-    processes side by side. Cases that an earlier run drew are read from ``kept``."""
+    processes side by side. A mutant runs a case once for all engines that read *late* alike. Cases that an earlier run drew are read
+    from ``kept``."""
     scenarios, mutants = tuple(scenarios), list(mutants)
-    drawn = _Drawn(scenarios, asked, kept)
-    likely: dict[str, tuple[str, str]] = {}
-    for name in names:
-        power = _power_of(name, drawn, scenarios, mutants, asked, likely, progress, processes)
-        likely |= power.caught
-        yield power
+    choices = KeptChoices(kept, scenarios) if kept else None
+    engines = [_Asking(name, scenarios, asked, choices) for name in names]
+    for cases in batches(scenarios, asked.wanted, asked.seed, kept):
+        for engine in engines:
+            engine.give(cases)
+        _ask(engines, mutants, processes, progress)
+    if asked.wanted < VISIBLE and (hidden := [m for m in mutants if any(engine.hides(m) for engine in engines)]):
+        for cases in batches(scenarios, VISIBLE, asked.seed, kept):
+            for engine in engines:
+                engine.show(cases)
+            _ask(engines, hidden, processes, progress)
+    return [engine.power(mutants) for engine in engines]
 
 
-class _Drawn:
-    """The cases of runs with the same options, in batches. They are drawn once if they are one batch, which fits in memory.
-
-    Attributes:
-        choices: the packs that runs chose of these cases before, if they were kept.
-    """
-
-    def __init__(self, scenarios: tuple[Scenario, ...], asked: Asked, kept: Kept | None) -> None:
-        self._scenarios, self._asked, self._kept = scenarios, asked, kept
-        self._one: dict[int, list[list[Case]]] = {}
-        self.choices = KeptChoices(kept, scenarios) if kept else None
-
-    def batches(self, wanted: int) -> Iterable[list[Case]]:
-        if wanted not in self._one:
-            drawn = batches(self._scenarios, wanted, self._asked.seed, self._kept)
-            if wanted > BATCH:
-                return drawn
-            self._one[wanted] = list(drawn)
-        return self._one[wanted]
+Told = tuple[tuple[str, str] | None, bool]
+"""The guarantee that a mutant breaks on an engine, None if it breaks none, and whether the engine could show the mutant."""
 
 
-def _power_of(
-    name: str,
-    drawn_cases: _Drawn,
-    scenarios: tuple[Scenario, ...],
-    mutants: list[str],
-    asked: Asked,
-    likely: Mapping[str, tuple[str, str]],
-    progress: Callable[[str], None],
-    processes: int,
-) -> Power:
-    """``likely``: mutant -> a guarantee that it broke on another engine, whose program is asked first."""
-    engine = load_engine(name)
-    info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
-    plans = [] if asked.brief else plans_given_out(asked.seed).get(bare(name), [])
-    caught: dict[str, tuple[str, str]] = {}
-    seen: set[str] = set()
-    run = drawn = 0
+def _ask(engines: list[_Asking], mutants: list[str], processes: int, progress: Callable[[str], None]) -> None:
+    """Lets the mutants answer what the engines were given."""
 
-    def visible(cases: list[Case], unseen: list[str]) -> set[str]:
-        """The mutants that the engine could show if it ran all packs of these cases."""
-        if not unseen:
-            return set()
-        taken = _Bench(scenarios, info, choice_of(cases, info.capabilities, scenarios, 1.0, all_packs=True).packs)
-        return {mutant for mutant, sees in zip(unseen, answers(taken.sees, unseen, processes), strict=True) if sees}
+    def told(mutant: str) -> list[Told]:
+        answered, found = _Answers(mutant_engine(mutant)), list[Told]()
+        likely: tuple[str, str] | None = None
+        for engine in engines:
+            found.append(engine.told(mutant, answered, likely))
+            likely = found[-1][0] or likely
+        return found
 
-    for cases in drawn_cases.batches(asked.wanted):
-        choices = drawn_cases.choices
-        known = choices.selected(info, cases, asked.share, asked.all_packs) if choices else None
-        choice = choice_of(cases, info.capabilities, scenarios, asked.share, asked.all_packs, plans, known)
-        run, drawn = run + len(choice.packs), drawn + choice.drawn
-        bench = _Bench(scenarios, info, choice.packs)
-        left = [mutant for mutant in mutants if mutant not in caught]
-        tried = answers(lambda mutant: bench.broken(mutant, likely.get(mutant)), left, processes)  # noqa: B023
-        for mutant, broken in zip(left, tried, strict=True):
-            if broken:
-                caught[mutant] = broken
-            progress(f"{name}: mutant {mutant}: {'caught' if broken else 'not caught'}")
-        seen |= visible(cases, [mutant for mutant in mutants if mutant not in caught and mutant not in seen])
-    left = [mutant for mutant in mutants if mutant not in caught and mutant not in seen]
-    if left and asked.wanted < VISIBLE:
-        for cases in drawn_cases.batches(VISIBLE):
-            seen |= visible(cases, left)
-    missed = tuple(mutant for mutant in mutants if mutant in seen and mutant not in caught)
-    hidden = tuple(mutant for mutant in left if mutant not in seen)
-    return Power(name, asked, run, drawn, caught, missed, hidden)
+    for mutant, found in zip(mutants, answers(told, mutants, processes), strict=True):
+        for engine, of_engine in zip(engines, found, strict=True):
+            engine.note(mutant, of_engine)
+        caught = sum(mutant in engine.caught for engine in engines)
+        progress(f"mutant {mutant}: caught on {caught} of {len(engines)} engines")
+
+
+class _Asking:
+    """The mutants on the cases and packs of one engine."""
+
+    def __init__(self, name: str, scenarios: tuple[Scenario, ...], asked: Asked, choices: KeptChoices | None) -> None:
+        engine = load_engine(name)
+        self._scenarios, self._asked, self._choices = scenarios, asked, choices
+        self._info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
+        self._plans = [] if asked.brief else plans_given_out(asked.seed).get(bare(name), [])
+        self._bench: _Bench | None = None
+        self.caught: dict[str, tuple[str, str]] = {}
+        self._seen: set[str] = set()
+        self._run = self._drawn = 0
+
+    def give(self, cases: list[Case]) -> None:
+        """These cases are drawn: the engine runs the packs that a run would choose of them."""
+        share, every, can = self._asked.share, self._asked.all_packs, self._info.capabilities
+        known = self._choices.selected(self._info, cases, share, every) if self._choices else None
+        choice = choice_of(cases, can, self._scenarios, share, every, self._plans, known)
+        self._run, self._drawn = self._run + len(choice.packs), self._drawn + choice.drawn
+        self.show(cases)
+        self._bench = _Bench(self._scenarios, self._info, choice.packs)
+
+    def show(self, cases: list[Case]) -> None:
+        """These cases are drawn to tell which mutants the engine could show if it ran all of their packs."""
+
+        @cache
+        def sight() -> _Bench:
+            choice = choice_of(cases, self._info.capabilities, self._scenarios, 1.0, all_packs=True)
+            return _Bench(self._scenarios, self._info, choice.packs)
+
+        self._bench, self._sight = None, sight
+
+    def told(self, mutant: str, answered: _Answers, likely: tuple[str, str] | None) -> Told:
+        """``likely``: a guarantee that the mutant broke on another engine, whose program is asked first."""
+        if mutant in self.caught:
+            return None, True
+        broken = self._bench.broken(answered, likely) if self._bench else None
+        return broken, bool(broken) or mutant in self._seen or self._sight().sees(answered)
+
+    def note(self, mutant: str, told: Told) -> None:
+        broken, seen = told
+        if broken:
+            self.caught[mutant] = broken
+        if seen:
+            self._seen.add(mutant)
+
+    def hides(self, mutant: str) -> bool:
+        return mutant not in self._seen
+
+    def power(self, mutants: list[str]) -> Power:
+        missed = tuple(mutant for mutant in mutants if mutant in self._seen and mutant not in self.caught)
+        hidden = tuple(mutant for mutant in mutants if mutant not in self._seen)
+        return Power(self._info.id, self._asked, self._run, self._drawn, self.caught, missed, hidden)
+
+
+class _Answers:
+    """What the reference or a mutant answers. One that never looks at the other cases of a pack runs each case once for all packs that it
+    is in."""
+
+    def __init__(self, engine: str) -> None:
+        self._engine: Any = load_engine(engine)
+        self._known: dict[tuple[LatenessProfile, str], PackRun] = {}
+
+    def run(self, pack: Pack, programs: Mapping[str, Program], lateness: LatenessProfile) -> PackRun:
+        engine: Engine = self._engine.reading(lateness)
+        if getattr(self._engine, "looks_around", False):
+            return engine.run(pack, programs)
+        runs = []
+        for case in pack.cases:
+            if (lateness, case.id) not in self._known:
+                self._known[lateness, case.id] = engine.run(Pack((case,)), programs)
+            runs.append(self._known[lateness, case.id])
+        traces = {case.id: run.traces[case.id] for case, run in zip(pack.cases, runs, strict=True)}
+        return PackRun(traces, added(count for run in runs for count in run.counts))
 
 
 class _Bench:
     """Some packs of an engine, with the results of the reference that reads *late* as the engine does.
 
-    The reference and its mutants run each case by itself. So a pack can run one program at a time, and the runs can
-    stop when a mutant is caught.
+    A pack can run one program at a time, and the runs can stop when a mutant is caught.
     """
 
     def __init__(self, scenarios: tuple[Scenario, ...], info: EngineInfo, packs: tuple[Pack, ...]) -> None:
-        self._info, self._programs = info, programs_of(scenarios)
+        self._lateness, self._programs = info.capabilities.lateness, programs_of(scenarios)
         self._asked: dict[str, list[tuple[Scenario, Guarantee, Perturbation | None]]] = {}
         for place in cells_asked(scenarios, info):
             if not_expressible(*place, info) is None:
@@ -211,35 +250,34 @@ class _Bench:
                 parts.setdefault(ref, []).append(Pack(tuple(cases)))
         self._parts = {ref: sorted(mine, key=lambda part: len(part.cases)) for ref, mine in parts.items()}
         self._specified: dict[str, Traces] = {}
-        self._reference = reference_traces(self._programs, info.capabilities.lateness)
+        self._reference = reference_traces(self._programs, self._lateness)
 
-    def broken(self, mutant: str, likely: tuple[str, str] | None = None) -> tuple[str, str] | None:
+    def broken(self, answered: _Answers, likely: tuple[str, str] | None = None) -> tuple[str, str] | None:
         """A guarantee that the mutant breaks in these packs, None if it breaks none. The program of the ``likely`` one is asked first."""
-        engine = self._reading(mutant_engine(mutant))
         runs: dict[str, Runs] = {}
         for ref, part in self._in_turn(self._program_of(likely)):
             mine = runs.setdefault(ref, Runs())
-            found = engine.run(part, self._programs)
+            found = answered.run(part, self._programs, self._lateness)
             mine.add(part, found)
-            if row := self._against(ref, mine):
+            if (self._counting(ref) or self._differs(ref, part, found)) and (row := self._against(ref, mine)):
                 return row
         return None
 
-    def sees(self, mutant: str) -> bool:
+    def sees(self, answered: _Answers) -> bool:
         """Whether the mutant's answer to a case differs from the reference's: by the trace, or by the row counts if a
         guarantee of the program is about row counts."""
-        engine, reference = self._reading(mutant_engine(mutant)), self._reading("reference")
+        reference = _Answers("reference")
         for ref, part in self._in_turn():
-            found, specified = engine.run(part, self._programs), self._of_reference(ref)
-            if any(found.traces[case.id] != specified[case.id] for case in part.cases):
+            found = answered.run(part, self._programs, self._lateness)
+            if self._differs(ref, part, found):
                 return True
-            if self._counting(ref) and found.counts != reference.run(part, self._programs).counts:
+            if self._counting(ref) and found.counts != reference.run(part, self._programs, self._lateness).counts:
                 return True
         return False
 
-    def _reading(self, name: str) -> Engine:
-        engine: Engine = load_engine(name).reading(self._info.capabilities.lateness)  # type: ignore[attr-defined]
-        return engine
+    def _differs(self, ref: str, part: Pack, found: PackRun) -> bool:
+        specified = self._of_reference(ref)
+        return any(found.traces[case.id] != specified[case.id] for case in part.cases)
 
     def _program_of(self, row: tuple[str, str] | None) -> str:
         found = (ref for ref, asked in self._asked.items() if any((s.id, g.id) == row for s, g, _ in asked))

@@ -86,7 +86,13 @@ UNDO_EACH_OTHER = (
 """Mutants that together do what the reference does: here, each bundle counts once, by its first attempt."""
 
 
-def mutant(name: str) -> Reference:
+class Mutated(Reference):
+    """The reference with seeded bugs. ``looks_around``: what it answers to a case depends on the other cases of the pack."""
+
+    looks_around = False
+
+
+def mutant(name: str) -> Mutated:
     """The engine ``mutant:name``, or ``mutant:one+two`` with the bugs of both.
 
     Raises:
@@ -95,9 +101,10 @@ def mutant(name: str) -> Reference:
     names = name.split("+")
     if len(names) > 2 or not set(names) <= MUTANTS.keys():
         raise UnknownName(unknown("mutant", name, sorted(MUTANTS)))
-    engine = Reference()
+    engine = Mutated()
     engine.id = f"mutant:{name}"
     engine.title = "reference, but " + ", and ".join(MUTANTS[part].words for part in names)
+    engine.looks_around = any(MUTANTS[part].looks_around for part in names)
     engine.case_run = pair(*names) if len(names) == 2 else MUTANTS[name].case_run
     return engine
 

@@ -9,7 +9,10 @@ from engines.mutants.registry import bug
 from engines.reference import CaseRun
 
 
-@bug("the first program of a pack loses the last row of a bundle, and the last program gets its own twice")
+@bug(
+    "the first program of a pack loses the last row of a bundle, and the last program gets its own twice",
+    looks_around=True,
+)
 class RowOfOneProgramForAnother(CaseRun):
     """Alone in its pack, a program loses the row."""
 

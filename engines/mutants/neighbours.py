@@ -15,7 +15,7 @@ def _crowded(run: CaseRun) -> bool:
     return sum(len({arrival.event.key for arrival in case.schedule.arrivals}) > 1 for case in others) >= 2
 
 
-@bug("beside two jobs whose elements have several keys, the last element of a bundle is lost")
+@bug("beside two jobs whose elements have several keys, the last element of a bundle is lost", looks_around=True)
 class ElementLostInACrowd(CaseRun):
     def process(self, event: Event) -> None:
         bundle = bundle_of(self)

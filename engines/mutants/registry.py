@@ -16,11 +16,13 @@ from engines.reference_cells import TYPED, ExpiringValue, Value
 
 @dataclass(frozen=True)
 class Mutant:
-    """One bug: in words, and as the reference that has it. ``section`` is the module of its class."""
+    """One bug: in words, and as the reference that has it. ``section`` is the module of its class. ``looks_around``: what it answers to a
+    case depends on the other cases of the pack."""
 
     words: str
     case_run: type[CaseRun]
     section: str
+    looks_around: bool = False
 
 
 _marked: dict[str, Mutant] = {}
@@ -33,11 +35,11 @@ def mutants_of(sections: Iterable[ModuleType]) -> dict[str, Mutant]:
     }
 
 
-def bug(words: str) -> Callable[[type[CaseRun]], type[CaseRun]]:
+def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], type[CaseRun]]:
     """The class is the reference with one bug."""
 
     def mark(bugged: type[CaseRun]) -> type[CaseRun]:
-        _mark(bugged, words, bugged)
+        _mark(bugged, words, bugged, looks_around)
         return bugged
 
     return mark
@@ -91,9 +93,9 @@ def typed_bug(words: str) -> Callable[[type], type]:
     return mark
 
 
-def _mark(named: type, words: str, case_run: type[CaseRun]) -> None:
+def _mark(named: type, words: str, case_run: type[CaseRun], looks_around: bool = False) -> None:
     case_run.__name__ = named.__name__
     name = re.sub(r"(?<!^)(?=[A-Z])", "-", named.__name__).lower()
     if name in _marked:
         raise ValueError(f"two mutants are called {name!r}; rename one")
-    _marked[name] = Mutant(words, case_run, named.__module__)
+    _marked[name] = Mutant(words, case_run, named.__module__, looks_around)
