@@ -98,13 +98,20 @@ def keep(results: Results, out: Path) -> None:
 
 def write(results: Results, out: Path, console: Console, verbose: bool = False, before: Baseline | None = None) -> None:
     """Writes the results and all their reports, and prints the end of the run, with ``verbose`` the whole matrix."""
+    from conformance.run.processes import answers, available
     from reports.ending import ending
     from reports.terminal import summary
 
-    keep(results, out)
     reports = run_reports()
-    for report in reports:
-        (out / report.file).write_text(report.render([results]), encoding="utf-8")
+
+    def written(number: int | None) -> None:
+        if number is None:
+            keep(results, out)
+        else:
+            (out / reports[number].file).write_text(reports[number].render([results]), encoding="utf-8")
+
+    for _ in answers(written, [None, *range(len(reports))], available()):
+        pass
     if verbose:
         summary(results, console)
     else:

@@ -14,7 +14,7 @@ from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.execution.kept import Kept, traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
-from conformance.run.power import Asked, Power, powers_of, write_powers
+from conformance.run.power import Asked, powers_of, write_powers
 from conformance.run.processes import available
 from conformance.run.selftest import selftest
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import datetime
 import hashlib
+import io
 import json
 import os
+import shutil
 import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +39,10 @@ DAYS, MEGABYTES = 60, 4_096
 ABOUT = b"conformance.kept"
 """The metadata of a table with an answer: the fields of ``Answer`` but its run."""
 
-BROKEN = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, pa.ArrowException)
+CONTENT = "content.json"
+"""The member of a kept file of several files that says what they are. The others are tables."""
+
+BROKEN = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, zipfile.BadZipFile, pa.ArrowException)
 """What reading a file that was cut off or altered may raise."""
 
 
@@ -111,12 +117,15 @@ class Kept:
             self._write_answer(name, pack, found)
             return found
 
-    def doubt(self, name: str, pack: Pack) -> None:
+    def doubt(self, name: str, pack: Pack) -> bool:
         """Says that another run may give another answer than the one kept. An answer that an engine gave once is asked for again; the
-        same answer then stands."""
+        same answer then stands. Returns whether it is asked for again."""
         with self._lock:
-            if (found := self.answer(name, pack)) and found.times == 1:
+            found = self.answer(name, pack)
+            again = found is not None and found.times == 1
+            if found and again:
                 self._write_answer(name, pack, replace(found, times=0))
+            return again
 
     def data(self, name: str) -> Json | None:
         """Kept JSON, None if there is none."""
@@ -133,6 +142,17 @@ class Kept:
         out = pa.BufferOutputStream()
         feather.write_feather(table, out, compression="zstd")
         self._write(f"{name}.arrow", out.getvalue().to_pybytes())
+
+    def content(self, file: str, read: Callable[[bytes], Any]) -> Any:
+        """What ``read`` makes of a kept file of any form, None if there is none."""
+        return self._read(file, read)
+
+    def keep_content(self, file: str, content: bytes) -> None:
+        self._write(file, content)
+
+    def forget(self, folder: str) -> None:
+        """Removes all kept files in a folder of this folder."""
+        shutil.rmtree(self.folder / folder, ignore_errors=True)
 
     def prune(self, days: float = DAYS, megabytes: float = MEGABYTES) -> int:
         """Removes files that were not used for so many days, then the longest unused ones until the others take no more than
@@ -210,6 +230,21 @@ def _digest(content: bytes) -> bytes:
 
 def _table_of(content: bytes) -> pa.Table:
     return feather.read_table(pa.BufferReader(content))
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Files as the content of one."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content, zipfile.ZIP_DEFLATED if name == CONTENT else zipfile.ZIP_STORED)
+    return out.getvalue()
+
+
+def unzipped(content: bytes) -> dict[str, bytes]:
+    """The files that are in one."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def parts(folder: Path) -> Mapping[str, tuple[int, int, float]]:

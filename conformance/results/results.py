@@ -142,12 +142,12 @@ class Results:
             raise UnreadableResults(
                 f"{name} is not a results file of this version (its schema is {found!r}, not {SCHEMA!r})"
             )
-        import jsonschema  # here, because most commands read no results
+        import jsonschema_rs  # here, because most commands read no results
 
         try:
-            jsonschema.validate(data, schema())
-        except jsonschema.ValidationError as error:
-            where = "/".join(str(part) for part in error.absolute_path)
+            _validator().validate(data)
+        except jsonschema_rs.ValidationError as error:
+            where = "/".join(str(part) for part in error.instance_path)
             raise UnreadableResults(
                 f"{name} is not a valid results file: at {where or 'the top'}: {error.message[:200]}"
             ) from None
@@ -208,6 +208,13 @@ def _wrong(data: Mapping[str, Any]) -> Iterator[str]:
     for found in (*data["stability"], *data["agreements"]):
         if found["scenario"] not in data["scenarios"]:
             yield f"it speaks of the scenario {found['scenario']}, which it does not have"
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(schema())
 
 
 @cache

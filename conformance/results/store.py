@@ -14,7 +14,7 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,21 @@ class Store:
             with self._reading:
                 self._cases = number, cases
             yield cases
+        self._clear()
+        part.rename(self.folder / "cases")
+
+    def replace(self, cases: Mapping[str, bytes]) -> None:
+        """Store batches of cases, as files by name, in the place of all files of an earlier run here."""
+        self._clear()
+        (self.folder / "cases").mkdir(parents=True)
+        for name, content in cases.items():
+            (self.folder / "cases" / name).write_bytes(content)
+        with self._reading:
+            self._cases = None
+
+    def _clear(self) -> None:
         for name in ("cases", "traces", "handed", "checks"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        part.rename(self.folder / "cases")
 
     @property
     def batches(self) -> list[int]:
@@ -91,6 +103,11 @@ class Store:
 
     def checks(self, engine: str, batch: int) -> Path:
         return self.folder / "checks" / file_name(engine) / f"{batch:04}.parquet"
+
+    def files(self, engine: str) -> list[Path]:
+        """All files of an engine."""
+        folders = (self.folder / kind / file_name(engine) for kind in ("traces", "handed", "checks"))
+        return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
 
     def count(self, batch: int) -> int:
         """The number of cases in a batch."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from conformance.execution.kept import Kept
+from conformance.execution.kept import CONTENT, Kept, unzipped, zipped
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case
 from conformance.model.scenario import Scenario
-from conformance.model.values import digest
+from conformance.model.values import digest as digest_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.plugins.source import JUDGING, harness_digest, scenario_digest
@@ -101,16 +102,16 @@ def _drawn_as(scenario: Scenario, wanted: int, seed: int) -> str:
     """Identifies all that the cases of a scenario depend on. The reference is a part of it: it says what a case puts to the test."""
     parts = [list(scenario.programs), [guarantee.id for guarantee in scenario.guarantees]]
     code = [scenario_digest(scenario.id), harness_digest(JUDGING), adapter_digest(load_engine("reference"))]
-    return digest([scenario.id, parts, code, version("hypothesis"), platform.python_version(), wanted, BATCH, seed])
+    return digest_of([scenario.id, parts, code, version("hypothesis"), platform.python_version(), wanted, BATCH, seed])
 
 
-@dataclass
+@dataclass(frozen=True)
 class Drawn:
-    """The number of distinct cases over all batches of a run, and their timelines."""
+    """The number of distinct cases over all batches of a run, the number of their timelines, and their digest."""
 
-    cases: int = 0
-    timelines: set[object] = field(default_factory=set)
-    digest: Digest = field(default_factory=Digest)
+    cases: int
+    timelines: int
+    digest: str
 
 
 class Drawing:
@@ -149,13 +150,45 @@ class Drawing:
             UnusableCases: the file of cases cannot be used.
             KeyboardInterrupt: ``stop`` was called.
         """
-        drawn = Drawn()
+        number, timelines, digest = 0, set[object](), Digest()
         with self._workers:
+            if found := self._read():
+                return found
             for cases in self._store.replaced_by(self._batches()):
-                drawn.digest.add(cases)
-                drawn.cases += len({case.digest for case in cases})
-                drawn.timelines |= {case.schedule.timeline for case in cases}
+                digest.add(cases)
+                number += len({case.digest for case in cases})
+                timelines |= {case.schedule.timeline for case in cases}
+        drawn = Drawn(number, len(timelines), str(digest))
+        self._keep(drawn)
         return drawn
+
+    @property
+    def _file(self) -> str:
+        """The name of a kept file with all cases of this run; "" if they are not drawn or not kept."""
+        options = self._options
+        if not self._kept or options.cases_from:
+            return ""
+        drawn_as = [_drawn_as(scenario, options.wanted, options.seed) for scenario in options.scenarios]
+        return f"drawn/{digest_of(drawn_as)}.zip"
+
+    def _read(self) -> Drawn | None:
+        """Stores the cases that an earlier run drew in the same way, as files; None if there are none."""
+        if not (self._kept and (name := self._file)):
+            return None
+
+        def read(content: bytes) -> Drawn:
+            files = unzipped(content)
+            drawn = Drawn(**json.loads(files.pop(CONTENT)))
+            self._store.replace(files)
+            return drawn
+
+        found: Drawn | None = self._kept.content(name, read)
+        return found
+
+    def _keep(self, drawn: Drawn) -> None:
+        if self._kept and (name := self._file):
+            files = {path.name: path.read_bytes() for path in map(self._store.cases, self._store.batches)}
+            self._kept.keep_content(name, zipped({CONTENT: json.dumps(asdict(drawn)).encode(), **files}))
 
     def stop(self) -> None:
         """Raises KeyboardInterrupt. While cases are generated here, the exception waits until it is safe: Python's garbage

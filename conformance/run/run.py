@@ -28,10 +28,12 @@ from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
 from conformance.run.kept_checks import KeptChecks
 from conformance.run.kept_choices import KeptChoices
+from conformance.run.kept_turns import KeptTurns
 from conformance.run.options import Options
+from conformance.run.outcome import EngineOutcome
 from conformance.run.packs import plans_given_out
 from conformance.run.queues import Cases, queues, run_queue
-from conformance.run.turn import EngineOutcome, Shared, Turn
+from conformance.run.turn import Shared, Turn
 
 __all__ = ["Options", "Run"]
 
@@ -55,6 +57,7 @@ class Run:
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown
+        self.turns = KeptTurns.of_run(derived, options, self.stored, self.store) if derived else None
         self._drawing = Drawing(options, self.store, derived)
 
     def execute(self) -> Results:
@@ -78,7 +81,17 @@ class Run:
         plans = {} if options.brief else plans_given_out(options.seed)
         choices = KeptChoices(self.kept, options.scenarios) if self.kept else None
         shared = Shared(
-            options, self.store, self.checks, self.hosts, self.stored, self.on_event, self.kept, budget, plans, choices
+            options,
+            self.store,
+            self.checks,
+            self.hosts,
+            self.stored,
+            self.on_event,
+            kept=self.kept,
+            budget=budget,
+            plans=plans,
+            choices=choices,
+            turns=self.turns,
         )
         turns = {name: Turn(name, shared) for name in options.engines}
         in_queues = [[turns[name] for name in queue] for queue in named]
@@ -93,7 +106,7 @@ class Run:
                 try:
                     drawn = self._drawing.execute()
                     seconds = time.monotonic() - started
-                    self.on_event(RunStarted(drawn.cases, len(drawn.timelines)))
+                    self.on_event(RunStarted(drawn.cases, drawn.timelines))
                     cases.tell(there=True)
                 except BaseException:
                     cases.tell(there=False)
@@ -140,8 +153,8 @@ class Run:
                 seed=None if options.cases_from else options.seed,
                 wanted=options.wanted,
                 cases=drawn.cases,
-                cases_digest=str(drawn.digest),
-                timelines=len(drawn.timelines),
+                cases_digest=drawn.digest,
+                timelines=drawn.timelines,
                 partial=self.hosts.interrupted or any(o.left_out or not o.cells for o in outcomes if options.budget),
                 budget=options.budget or 0.0,
                 left_out=sum(outcome.left_out for outcome in outcomes),

@@ -13,7 +13,6 @@ from typing import TypeVar
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import (
     STILL_FAILS,
-    Replay,
     replay_all,
     resting,
     saying_who_ran_once,
@@ -30,7 +29,6 @@ from conformance.judgement.batches import Judgement, cells_asked
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
-from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import broken
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
@@ -48,7 +46,9 @@ from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
 from conformance.run.kept_choices import KeptChoices
+from conformance.run.kept_turns import KeptTurn, KeptTurns
 from conformance.run.options import Options, Part
+from conformance.run.outcome import EngineOutcome
 from conformance.run.packs import Choice, Processes, choice_of, run_packs
 
 T = TypeVar("T")
@@ -58,28 +58,11 @@ CONFIRMING = 1
 """The seed for hashes of the process that confirms witnesses: another one than that of the first process."""
 
 
-@dataclass
-class EngineOutcome:
-    """The results of one engine. ``answered`` says whether the engine gave any trace, ``available`` whether the engine
-    could start. ``left_out`` counts the packs that a budget left no time for."""
-
-    info: EngineInfo
-    cells: list[MatrixCell] = field(default_factory=list)
-    stabilities: list[Stability] = field(default_factory=list)
-    witnesses: dict[str, Witness] = field(default_factory=dict)
-    replays: list[Replay] = field(default_factory=list)
-    answered: bool = False
-    seconds: dict[str, float] = field(default_factory=dict)
-    effort: dict[str, int] = field(default_factory=dict)
-    available: bool = True
-    left_out: int = 0
-
-
 @dataclass(frozen=True)
 class Shared:
     """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier
     runs, ``plans`` the plans (ids) that each engine (an id without a release) is given, ``choices`` the packs chosen in
-    earlier runs."""
+    earlier runs, ``turns`` the turns of earlier runs."""
 
     options: Options
     store: Store
@@ -91,6 +74,7 @@ class Shared:
     budget: Budget = field(default_factory=lambda: Budget(None, ()))
     plans: Mapping[str, Sequence[str]] = field(default_factory=dict)
     choices: KeptChoices | None = None
+    turns: KeptTurns | None = None
 
 
 class Turn:
@@ -105,6 +89,7 @@ class Turn:
         self._first_runs = FirstRuns()
         self._chosen: tuple[int, Choice] | None = None
         self._shelf: Shelf | None = None
+        self._kept: KeptTurn | None = None
         self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
 
@@ -140,6 +125,9 @@ class Turn:
         info, outcome, started = self.info, self.outcome, time.monotonic()
         if not (engine := self._open()):
             return None
+        if self._kept and (found := self._kept.read()):
+            self.outcome = found
+            return engine
         outcome.seconds["start"] = time.monotonic() - started
         stored = (
             []
@@ -166,6 +154,8 @@ class Turn:
             programs = {**programs_of(load_scenarios()), **programs_of(self._options.scenarios)}
             options, elsewhere = self._options, self._options.shelves.get(info.id, "")
             self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
+            if self._shelf and self._run.turns:
+                self._kept = self._run.turns.of_engine(info, self._shelf, self._run.plans.get(bare(info.id), ()))
         try:
             engine = self._behind(self._start)
             info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
@@ -194,6 +184,10 @@ class Turn:
     def _run_batches(self, engine: Process) -> None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
         self._run.budget.begin(info.id)
+        if self._kept and self._kept.was_read:
+            self._kept.put(self._options.engines.index(info.id))
+            self._tell(time.monotonic() - started)
+            return
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self._options.scenarios, info)
         for batch in () if info.lacks else self._store.batches:
@@ -209,9 +203,17 @@ class Turn:
         info.kept = self._shelf.age if self._shelf else info.kept
         if not info.lacks:
             self._store.write_engine(info, self._options.engines.index(info.id))
+        if self._kept and not self._run.hosts.interrupted:
+            self._kept.keep(outcome)
         before = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
-        outcome.seconds["all"] = before + time.monotonic() - started
-        self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
+        self._tell(before + time.monotonic() - started)
+
+    def _tell(self, seconds: float) -> None:
+        info, outcome = self.info, self.outcome
+        outcome.seconds["all"] = seconds
+        for cell in outcome.cells:
+            self._run.on_event(CellDone(cell))
+        self._run.on_event(EngineDone(info.id, seconds, info.failure, available=True))
 
     def _run_part(self, engine: Process) -> None:
         info, started = self.info, time.monotonic()
@@ -298,8 +300,6 @@ class Turn:
         outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
-        for cell in outcome.cells:
-            on_event(CellDone(cell))
 
     def _doubt(self, engine: Process, violations: list[Violation], confirmed: list[MatrixCell]) -> None:
         """Asks the engine again, in the next run, for packs with failures that did not happen again."""

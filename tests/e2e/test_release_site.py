@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from commands import conformance
 from own_scenario import echo
@@ -112,8 +112,7 @@ def test_every_link_leads_somewhere(pages, site):
 def test_documents_are_as_their_schema_says(site, kind):
     schema = json.loads(site[f"schema/{kind}-1.schema.json"])
     assert (schema["$id"], schema["version"]) == (f"urn:conformance:site:{kind}:1", "1")
-    jsonschema.Draft202012Validator.check_schema(schema)
-    asked = jsonschema.Draft202012Validator(schema)
+    asked = jsonschema_rs.validator_for(schema)
     found = [
         json.loads(text) for place, text in site.items() if place.startswith(f"{kind}/") and place.endswith(".json")
     ]
@@ -121,7 +120,7 @@ def test_documents_are_as_their_schema_says(site, kind):
     for document in found:
         asked.validate(document)
         assert document["schema"] == f"conformance/site/{kind}/1"
-    assert list(asked.iter_errors(found[0] | {"more": 1}))
+    assert not asked.is_valid(found[0] | {"more": 1})
 
 
 def test_a_document_says_what_the_baselines_say(site, measured):

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from hostile import EVIL, SCHEDULE, TRACE, agreement, hostile_results
 from rich.console import Console
@@ -120,7 +120,7 @@ CTRF = closed(
 
 def ctrf_of(results):
     found = json.loads(ctrf.render([results]))
-    jsonschema.validate(found, CTRF)
+    jsonschema_rs.validate(CTRF, found)
     return found["results"]
 
 
