@@ -1,7 +1,8 @@
 """Choosing: which packs of a batch, and which of their cases, a slow engine runs within its budget.
 
 A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
-the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next.
+the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
+timelines where several things befall a job, one for each set of them: they are dear, and nothing else shows what these do together.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) of its program that it puts to the test."""
 
 Aim = tuple[str, str, str]
-"""(scenario, guarantee, perturbation), or one of these kinds in the perturbation's place."""
+"""(scenario, guarantee, perturbation), or one of these kinds in the perturbation's place; (scenario, what befalls a job, BEFALLEN)."""
 
-TOTAL, CLOCKS = "total", "clocks"
+TOTAL, CLOCKS, BEFALLEN = "total", "clocks", "befallen"
+
+TOGETHER = 1 / 3
+"""The part of a budget that packs on timelines on which several things befall a job may take before all others. The packs of their bases
+do not count: they bring something by themselves."""
 
 SEVERAL_CLOCKS = 4
 """The number of timelines on which a guarantee is to be put to the test."""
@@ -77,6 +82,7 @@ class _Content:
     """
 
     def __init__(self, packs: list[Pack], budget: Budget, tested: Tested, promised: Promised) -> None:
+        self._befallen = [" ".join(befallen(pack)) for pack in packs]
         self.home = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
         cases = [case for pack in packs for case in pack.cases]
         self._tested = dict(zip((case.id for case in cases), tested(cases), strict=True))
@@ -94,6 +100,8 @@ class _Content:
         for guarantee in self._tested[case.id]:
             yield case.scenario, guarantee, case.perturbation
             yield case.scenario, guarantee, TOTAL
+        if self._tested[case.id] and (several := self._befallen[self.home[case.id]]):
+            yield case.scenario, several, BEFALLEN
 
     def least(self, aim: Aim) -> int:
         about = aim[2]
@@ -101,6 +109,8 @@ class _Content:
             return self._budget.cases
         if about == CLOCKS:
             return SEVERAL_CLOCKS
+        if about == BEFALLEN:
+            return self._budget.each
         return self._budget.each if about in self._promised.get((aim[0], aim[1]), ()) else 1
 
     def leans(self, offer: Collection[int], new: Collection[int]) -> bool:
@@ -124,6 +134,12 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
     spent = 0.0
     late: list[tuple[float, tuple[int, ...]]] = []
 
+    def keep(offer: frozenset[int], cost: float) -> None:
+        nonlocal spent
+        have.update(found.of(offer, kept))
+        kept.update(offer)
+        spent += cost
+
     def worth(offer: frozenset[int]) -> tuple[float, float]:
         """(gain per second, seconds)."""
         new = offer - kept
@@ -134,6 +150,16 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
         )
         return gain / max(cost, 1e-9), cost
 
+    left = seconds * TOGETHER
+    for several in _together(packs):
+        fits = [number for number in several if cost_of(packs[number], budget) <= left]
+        offers = sorted({offer for number in fits for offer in _offers(number, found.parts)}, key=sorted)
+        if offers and kept.isdisjoint(several):
+            best = max(offers, key=worth)
+            gain, cost = worth(best)
+            if gain > 0 and spent + cost <= seconds:
+                left -= max(cost_of(packs[number], budget) for number in best & {*several})
+                keep(best, cost)
     # What an offer brings only falls while packs are kept, except where one of them holds the bases of twins in it, or is in it.
     queue: list[tuple[float, tuple[int, ...]]] = [
         (-inf, offer) for offer in {tuple(sorted(o)) for n in range(len(packs)) for o in _offers(n, found.parts)}
@@ -149,15 +175,28 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
             heapq.heappush(queue, (-gain, numbers))
         elif gain > 0 and (not kept or spent + cost <= seconds):
             new = offer - kept
-            have.update(found.of(offer, kept))
-            kept |= offer
-            spent += cost
+            keep(offer, cost)
             queue = [(-inf if found.leans(other, new) else bound, other) for bound, other in (*queue, *late)]
             late = []
             heapq.heapify(queue)
         elif gain <= 0:
             late.append((0.0, numbers))
     return kept or ({0} if packs else set())
+
+
+def _together(packs: list[Pack]) -> list[list[int]]:
+    """For each set of two things or more that befall a job on one timeline, the packs in which they do."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for number, pack in enumerate(packs):
+        if several := befallen(pack):
+            found.setdefault(several, []).append(number)
+    return [found[several] for several in sorted(found)]
+
+
+def befallen(pack: Pack) -> tuple[str, ...]:
+    """What befalls a job on the timeline of a pack, () if that is one thing alone."""
+    several = tuple(sorted({step.circumstance for step in pack.timeline if step.circumstance}))
+    return several if len(several) > 1 else ()
 
 
 def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]) -> None:

@@ -6,7 +6,7 @@ The mutants run in this process. A mutant counts as caught if a pack speaks agai
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import zip_longest
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.execution.kept import Kept
+from conformance.execution.packing import packs_of
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.reference import reference_traces
@@ -30,7 +31,7 @@ from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
 from conformance.run.drawing import batches
 from conformance.run.kept_choices import KeptChoices
-from conformance.run.packs import choice_of, plans_given_out
+from conformance.run.packs import choice_of, plans_given_out, selected
 from conformance.run.processes import answers
 
 SCHEMA = "conformance/power/2"
@@ -172,16 +173,18 @@ class _Asking:
         known = self._choices.selected(self._info, cases, share, every) if self._choices else None
         choice = choice_of(cases, can, self._scenarios, share, every, self._plans, known)
         self._run, self._drawn = self._run + len(choice.packs), self._drawn + choice.drawn
-        self.show(cases)
+        self.show(cases, choice.own)
         self._bench = _Bench(self._scenarios, self._info, choice.packs)
 
-    def show(self, cases: list[Case]) -> None:
-        """These cases are drawn to tell which mutants the engine could show if it ran all of their packs."""
+    def show(self, cases: list[Case], twins: Sequence[Case] = ()) -> None:
+        """These cases are drawn to tell which mutants the engine could show if it ran all of their packs. ``twins`` are the plan twins of a
+        run: further plans show nothing else."""
 
         @cache
         def sight() -> _Bench:
-            choice = choice_of(cases, self._info.capabilities, self._scenarios, 1.0, all_packs=True)
-            return _Bench(self._scenarios, self._info, choice.packs)
+            can = self._info.capabilities
+            packs, _ = selected(cases, can, self._scenarios, 1.0, all_packs=True)
+            return _Bench(self._scenarios, self._info, (*packs, *packs_of(list(twins), can.largest_pack)))
 
         self._bench, self._sight = None, sight
 

@@ -12,7 +12,7 @@ from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case
 from conformance.model.engine import ALL, Budget
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, Restart, Schedule, renumbered
+from conformance.model.schedule import Advance, Deliver, Event, Partitions, Restart, Schedule, renumbered
 from conformance.plugins.registry import load_scenarios
 
 BUDGET = Budget(seconds=100, pack=10, cases=3, each=2)
@@ -70,6 +70,19 @@ def test_a_guarantee_that_nothing_else_puts_to_the_test_comes_before_more_cases(
     packs = [Pack(tuple(several(1_000, 4))), Pack(tuple(several(3_000, 4))), Pack((rare,))]
     assert choice(packs, replace(BUDGET, seconds=10), [rare]) == [Pack((rare,))]
     assert packs[2] in choice(packs, replace(BUDGET, seconds=20), [rare])
+
+
+def test_what_befalls_a_job_together_is_run_once_although_it_is_dear():
+    """Beside packs that bring as much in fewer seconds."""
+    packs = [Pack(tuple(several(time, 4))) for time in range(1_000, 9_000, 1_000)]
+    together = packs[5].cases[0]
+    first, bundle, last = together.schedule.steps
+    befallen = renumbered((Partitions(0, 3), first, bundle, Restart(0), last))
+    packs.append(Pack((replace(together, schedule=befallen),)))
+    dear = replace(BUDGET, seconds=40, pack=5)
+    assert cost_of(packs[-1], dear) == 2 * cost_of(packs[0], dear)
+    assert packs[-1] in choice(packs, dear)
+    assert packs[-1] not in choice(packs, replace(dear, seconds=14)), "a third of the budget at most"
 
 
 def test_a_twin_comes_with_its_base_or_not_at_all():
