@@ -2,7 +2,8 @@
 
 A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
 the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
-timelines where several things befall a job, one for each set of them: they are dear, and nothing else shows what these do together.
+timelines where several things befall a job, or with times far in the future, one for each set of them: they are dear, and nothing else shows what
+these do together.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from math import inf
 from conformance.model.case import Case
 from conformance.model.engine import Budget
 from conformance.model.runs import Pack
+from conformance.model.schedule import Advance
 
 Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) of its program that it puts to the test."""
@@ -24,6 +26,9 @@ Aim = tuple[str, str, str]
 """(scenario, guarantee, perturbation), or one of these kinds in the perturbation's place; (scenario, what befalls a job, BEFALLEN)."""
 
 TOTAL, CLOCKS, BEFALLEN = "total", "clocks", "befallen"
+
+FAR = 2**31 * 1000
+"""Times (ms) from here on do not fit in 31 bits of seconds."""
 
 TOGETHER = 1 / 3
 """The part of a budget that packs on timelines on which several things befall a job may take before all others. The packs of their bases
@@ -185,7 +190,7 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
 
 
 def _together(packs: list[Pack]) -> list[list[int]]:
-    """For each set of two things or more that befall a job on one timeline, the packs in which they do."""
+    """For each set of things that befall a job together, the packs in which they do."""
     found: dict[tuple[str, ...], list[int]] = {}
     for number, pack in enumerate(packs):
         if several := befallen(pack):
@@ -194,9 +199,10 @@ def _together(packs: list[Pack]) -> list[list[int]]:
 
 
 def befallen(pack: Pack) -> tuple[str, ...]:
-    """What befalls a job on the timeline of a pack, () if that is one thing alone."""
-    several = tuple(sorted({step.circumstance for step in pack.timeline if step.circumstance}))
-    return several if len(several) > 1 else ()
+    """What befalls a job on the timeline of a pack, () if that is one thing alone, and the times are not far."""
+    several = {step.circumstance for step in pack.timeline if step.circumstance}
+    far = any(isinstance(step, Advance) and step.watermark >= FAR for step in pack.timeline)
+    return tuple(sorted(several | {"times past 2**31 s"} if far else several)) if far or len(several) > 1 else ()
 
 
 def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]) -> None:
