@@ -219,7 +219,10 @@ class _Answers:
         self._engine: Any = load_engine(engine)
         self._known: dict[tuple[LatenessProfile, str], PackRun] = {}
 
-    def run(self, pack: Pack, programs: Mapping[str, Program], lateness: LatenessProfile) -> PackRun:
+    def run(
+        self, pack: Pack, programs: Mapping[str, Program], lateness: LatenessProfile, counted: bool = True
+    ) -> PackRun:
+        """The answer to a pack; with its row counts if they are asked for (``counted``)."""
         engine: Engine = self._engine.reading(lateness)
         if getattr(self._engine, "looks_around", False):
             return engine.run(pack, programs)
@@ -229,7 +232,7 @@ class _Answers:
                 self._known[lateness, case.id] = engine.run(Pack((case,)), programs)
             runs.append(self._known[lateness, case.id])
         traces = {case.id: run.traces[case.id] for case, run in zip(pack.cases, runs, strict=True)}
-        return PackRun(traces, added(count for run in runs for count in run.counts))
+        return PackRun(traces, added(count for run in runs for count in run.counts) if counted else ())
 
 
 class _Bench:
@@ -260,7 +263,7 @@ class _Bench:
         runs: dict[str, Runs] = {}
         for ref, part in self._in_turn(self._program_of(likely)):
             mine = runs.setdefault(ref, Runs())
-            found = answered.run(part, self._programs, self._lateness)
+            found = answered.run(part, self._programs, self._lateness, self._counting(ref))
             mine.add(part, found)
             if (self._counting(ref) or self._differs(ref, part, found)) and (row := self._against(ref, mine)):
                 return row
@@ -271,7 +274,7 @@ class _Bench:
         guarantee of the program is about row counts."""
         reference = _Answers("reference")
         for ref, part in self._in_turn():
-            found = answered.run(part, self._programs, self._lateness)
+            found = answered.run(part, self._programs, self._lateness, self._counting(ref))
             if self._differs(ref, part, found):
                 return True
             if self._counting(ref) and found.counts != reference.run(part, self._programs, self._lateness).counts:
