@@ -10,9 +10,9 @@ from conformance.model.engine import Budget
 ADAPTER = False
 """No part of what identifies an adapter: how much is run does not change what an engine does."""
 
-SPARK_TWS_JVM = Budget(seconds=90, pack=0.5, step=0.25, case=0.0007)
-SPARK_GROUPS_JVM = Budget(seconds=60, pack=0.5, step=0.17, case=0.0001)
-SPARK_PYTHON = Budget(seconds=145, pack=1.0, step=0.35, case=0.0026)
+SPARK_TWS_JVM = Budget(seconds=100, pack=0.5, step=0.25, case=0.0007)
+SPARK_GROUPS_JVM = Budget(seconds=75, pack=0.5, step=0.17, case=0.0001)
+SPARK_PYTHON = Budget(seconds=150, pack=1.0, step=0.35, case=0.0026)
 SPARK_PANDAS = Budget(seconds=75, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
 
 SPARK_NATIVE = Budget(seconds=8, pack=0.5, step=0.15, case=0.0005, cases=30, each=5)
@@ -27,7 +27,7 @@ BEAM_PLANS = 3
 BEAM_AUTO_PLANS = 1
 """Each program has a pipeline of its own."""
 
-BEAM_PRISM = Budget(seconds=45, pack=0.5, step=0.1, case=0.008, cases=30, each=5)
+BEAM_PRISM = Budget(seconds=55, pack=0.5, step=0.1, case=0.008, cases=30, each=5)
 """A pack takes 7 s, three times as long as on beam-direct (Beam 2.77.0)."""
 
 SPARK_PLANS = 2
