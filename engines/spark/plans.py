@@ -307,7 +307,8 @@ TWICE: Mapping[str, SparkPlan] = {
         several_operators=True,
     ),
 }
-"""Of operators that run programs, in append mode. Update mode refuses several ("Multiple mapGroupsWithStates are not supported", 4.3.0)."""
+"""Of operators that run programs, in append mode. Update mode refuses several ("Multiple mapGroupsWithStates are not supported", 4.3.0), and
+no mode takes several applyInPandasWithState ("Multiple applyInPandasWithStates are not supported", 4.0.5, 4.1.4 and 4.3.0)."""
 
 APPENDED: Mapping[str, SparkPlan] = {
     "sink-files": SparkPlan(
