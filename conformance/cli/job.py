@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
-from conformance.results.report import run_reports
+from conformance.results.report import Report, run_reports
 from conformance.results.results import Results
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
 
@@ -102,15 +103,13 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     from reports.ending import ending
     from reports.terminal import summary
 
+    def render(report: Report) -> None:
+        (out / report.file).write_text(report.render([results]), encoding="utf-8")
+
     reports = run_reports()
-
-    def written(number: int | None) -> None:
-        if number is None:
-            keep(results, out)
-        else:
-            (out / reports[number].file).write_text(reports[number].render([results]), encoding="utf-8")
-
-    for _ in answers(written, [None, *range(len(reports))], available()):
+    parts = [partial(keep, results, out), *(partial(render, report) for report in reports)]
+    # By number, since processes are sent what they are to do. The results come first: no report that fails takes them along.
+    for _ in answers(lambda number: parts[number](), range(len(parts)), available()):
         pass
     if verbose:
         summary(results, console)

@@ -2,8 +2,8 @@
 
 A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
 the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
-timelines where several things befall a job, or with times far in the future, one for each set of them: they are dear, and nothing else shows what
-these do together.
+timelines where several things befall a job, or with times far in the future, one for each set of them: they are dear, and nothing else
+shows what these do together.
 """
 
 from __future__ import annotations
