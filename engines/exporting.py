@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Iterable
 from datetime import date, datetime
 from typing import Any
 
-from conformance.model.export import CannotExport, Exportable, rows
+from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
 from conformance.model.schedule import Advance, Deliver, Restart, Step
 from conformance.model.types import shown
@@ -28,6 +28,8 @@ NOTES = {
     "STEPS": "\n# The watermark moves to a time (ms since the epoch), rows arrive: (id, key, value, event time in ms), or the job restarts.\n",
     "EXPECTED": "\n# What comes out, as rows: key, value.\n",
 }
+
+STEP_NOTES = {"EXPECTED": "\n# What comes out, as rows: number of the step in STEPS, from 0, key, value.\n"}
 
 RESERVED = frozenset(
     {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "Event", "Timer", "outputs", "compared", "run"}
@@ -106,6 +108,8 @@ def file_of(
     used: Collection[Any],
     operator: str,
     others: tuple[type[Step], ...] = (),
+    *,
+    by_step: bool = False,
 ) -> str:
     """The text of an export.
 
@@ -115,13 +119,18 @@ def file_of(
         used: classes and functions whose source ``operator`` needs.
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and ``SHARED``.
         others: the steps that it takes beside bundles and advances.
+        by_step: whether ``run()`` gives each row behind the number of its step where ``asked.difference`` is the steps.
 
     Raises:
         CannotExport: the witness does not fit.
     """
     asked.check_steps(others)
     inlined = Inlined()
-    in_order = asked.compared_in_order
+    difference = asked.difference
+    if difference is Difference.STEPS and not by_step:
+        raise CannotExport(
+            f"witness {asked.witness}: only the steps differ in which {asked.engine} put its rows out, and no file for it shows steps"
+        )
     inlined.add(type(asked.program))
     program = list(inlined.definitions)
     if taken := RESERVED & inlined.names:
@@ -144,13 +153,15 @@ def file_of(
     imports = (*imports, *(KEY_IMPORTS if keys else ()))
     lines = {"import json", "from collections import namedtuple", *imports, *inlined.imports}
     lines -= {"from __future__ import annotations"}
+    told = asked.by_step if difference is Difference.STEPS else rows
     data = {
         "CLAIM": asked.claim,
         "STEPS": steps(asked),
-        "EXPECTED": rows(asked.specified),
-        "OBSERVED": rows(asked.seen),
+        "EXPECTED": told(asked.specified),
+        "OBSERVED": told(asked.seen),
     }
     listed = {name: _listed(value) for name, value in data.items()}
+    notes = NOTES | (STEP_NOTES if difference is Difference.STEPS else {})
     if keys:
         kind, values = keys
         names = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]
@@ -161,14 +172,14 @@ def file_of(
         f'"""{_plain(asked.claim)}\n\n{_plain(head)}\n\nIt needs: pip install {needs}\n"""',
         "from __future__ import annotations\n\n"
         + "\n".join(sorted(lines, key=lambda line: (line.split()[0] == "from", line))),
-        "\n".join(f"{NOTES.get(name, '')}{name} = {value}" for name, value in listed.items()),
+        "\n".join(f"{notes.get(name, '')}{name} = {value}" for name, value in listed.items()),
         "# The program.\n\n" + program[0],
         *program[1:],
         f"PROGRAM = {type(asked.program).__name__}()",
         "# The program on the engine's own state and timers.\n\n" + shared.strip(),
         *inlined.definitions[len(program) :],
         operator.strip(),
-        (IN_ORDER if in_order else IN_ANY_ORDER).strip(),
+        (IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER).strip(),
         TEST.format(name=asked.test_name).strip(),
     ]
     return "\n\n\n".join(parts) + "\n"

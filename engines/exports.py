@@ -12,6 +12,7 @@ OF_ENGINE = {
     spark.TESTER: spark.twstester,
     spark.SPARK: spark.spark,
     spark.PANDAS: spark.spark,
+    spark.GROUPS: spark.spark,
 }
 
 

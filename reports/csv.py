@@ -12,7 +12,6 @@ import io
 from collections.abc import Sequence
 
 from conformance.judgement.cell import MatrixCell, Verdict
-from conformance.judgement.verdict import fold
 from conformance.model.plan import is_plan
 from conformance.results.report import Report
 from conformance.results.results import Results
@@ -57,7 +56,7 @@ def render(runs: Sequence[Results]) -> str:
         for cell in run.cells:
             groups.setdefault((cell.engine, *cell.row), []).append(cell)
         for cells in groups.values():
-            row = fold(cells)
+            row = run.folded()[cells[0].row][cells[0].engine]
             record = run.environment[row.engine]
             framework, number = record.framework or ("", "")
             about = [label, *row.row, claim(run, row.row), row.engine, record.native_operator, framework, number]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
-from conformance.judgement.verdict import fold
 from conformance.model.values import Json
 from conformance.results.report import Report
 from conformance.results.results import Results
@@ -34,13 +34,12 @@ def render(runs: Sequence[Results]) -> str:
     """The tests of the last run, engine by engine, and one for each engine that did not run to its end. The duration (ms) of a test is its
     row's share of the engine's time."""
     results = runs[-1]
-    groups: dict[tuple[str, str, str], list[MatrixCell]] = {}
-    for engine in results.engines:
-        for cell in results.cells:
-            if cell.engine == engine:
-                groups.setdefault((engine, *cell.row), []).append(cell)
-    usual = {engine: lacks(cell for cell in results.cells if cell.engine == engine) for engine in results.engines}
-    rows = {where: fold(cells) for where, cells in groups.items()}
+    of_engines: dict[str, dict[tuple[str, str], list[MatrixCell]]] = {engine: {} for engine in results.engines}
+    for cell in results.cells:
+        of_engines[cell.engine].setdefault(cell.row, []).append(cell)
+    groups = {(engine, *row): cells for engine, rows in of_engines.items() for row, cells in rows.items()}
+    usual = {engine: lacks(itertools.chain.from_iterable(rows.values())) for engine, rows in of_engines.items()}
+    rows = {where: results.folded()[cells[0].row][where[0]] for where, cells in groups.items()}
     each = {e: per_case(results, e, (r.cases for (of, *_), r in rows.items() if of == e)) for e in results.engines}
     tests = [
         _test(results, row, groups[where], usual[where[0]], round(1000 * row.cases * each[where[0]]))

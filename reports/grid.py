@@ -10,7 +10,6 @@ from functools import cached_property
 
 from conformance.judgement.agreement import REFERENCE
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
-from conformance.judgement.verdict import fold
 from conformance.model.scenario import slug
 from conformance.model.values import digest
 from conformance.results.baseline import Baseline
@@ -59,7 +58,10 @@ class Grid:
             for cell in run.cells:
                 groups.setdefault((cell.row, cell.engine), []).append(cell)
             self.cells.append(groups)
-        self.folded = [{place: fold(cells) for place, cells in groups.items()} for groups in self.cells]
+        self.folded = [
+            {(row, engine): cell for row, found in run.folded().items() for engine, cell in found.items()}
+            for run in runs
+        ]
         self.changes: list[tuple[int, Changes]] = list(enumerate(successive([Baseline.of(run) for run in runs]), 1))
         self._engines = [frozenset(run.engines) for run in runs]
         self._anchors = _Anchors()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
-from conformance.judgement.verdict import fold
 from conformance.results.report import Report
 from conformance.results.results import Results
 from reports.perturbations import lacks, told
@@ -30,7 +29,7 @@ def render(runs: Sequence[Results]) -> str:
     groups: dict[str, dict[tuple[str, str], list[MatrixCell]]] = {engine: {} for engine in results.engines}
     for cell in results.cells:
         groups[cell.engine].setdefault(cell.row, []).append(cell)
-    folded = {engine: {row: fold(cells) for row, cells in rows.items()} for engine, rows in groups.items()}
+    folded = {engine: {row: results.folded()[row][engine] for row in rows} for engine, rows in groups.items()}
     everything = [row for rows in folded.values() for row in rows.values()]
     root = ElementTree.Element(
         "testsuites",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from conformance.model.case import Case
 from conformance.model.engine import bare
@@ -49,10 +50,11 @@ def about(witness: Witness) -> Iterator[str]:
 
 
 def alone_lines(witness: Witness, engine: str, versions: Mapping[str, str]) -> list[str]:
-    """Where the witness of a cell failed alone: on the cell's own engine, in its versions and configuration, and nowhere else."""
-    return failed_alone(witness, witness.confirmed_on(bare(engine), versions)) or [
-        f"not run alone on {bare(engine)} ({versions_in(versions)})"
-    ]
+    """Where the witness of a cell failed alone: on the cell's own engine, in its versions and configuration, and nowhere else. The
+    version of the framework stands for all of them."""
+    name, number = next(iter(versions.items()), ("", ""))
+    here = [replace(found, versions={name: number}) for found in witness.confirmed_on(bare(engine), versions)]
+    return failed_alone(witness, here) or [f"not run alone on {bare(engine)} ({name} {number})"]
 
 
 def failed_alone(witness: Witness, confirmations: Iterable[Confirmation]) -> list[str]:

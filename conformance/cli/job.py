@@ -108,6 +108,7 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
 
     reports = run_reports()
     parts = [partial(keep, results, out), *(partial(render, report) for report in reports)]
+    results.folded()  # made here once, for the processes that are forked from this one
     # By number, since processes are sent what they are to do. The results come first: no report that fails takes them along.
     for _ in answers(lambda number: parts[number](), range(len(parts)), available()):
         pass

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -248,6 +249,7 @@ def _check(path: Path, engine: str, number: str) -> None:
         ) from None
 
 
+@cache
 def _order(number: str) -> Version:
     return Version(number)
 

@@ -163,29 +163,45 @@ class Agreement:
         )
 
 
+Pair = tuple[str, str]
+"""Two engines, or an engine and ``specified_for`` it."""
+
+
+def pairs_of(engines: Iterable[str]) -> list[Pair]:
+    """Each pair of engines in the given order, then each engine and the reference."""
+    engines = list(engines)
+    return [
+        *itertools.combinations(engines, 2),
+        *((engine, specified_for(engine)) for engine in engines if engine != REFERENCE),
+    ]
+
+
 def agreements(
     scenarios: Iterable[Scenario],
     cases: Iterable[Case],
     traces_by_engine: Mapping[str, Traces],
     references: Mapping[str, ReferenceTraces],
     stops: frozenset[str] = frozenset(),
+    pairs: Iterable[Pair] | None = None,
 ) -> list[Agreement]:
-    """For every program: the agreement of each pair of engines in the given order, then of each engine and the
-    reference.
+    """For every program: the agreement of pairs.
 
     Args:
         cases: cases of all programs; only cases as drawn are compared.
         traces_by_engine: the traces of each engine, by case id; a trace that ends in an error is left out.
         references: for each engine, the reference that reads *late* as it does.
         stops: engines for which a trace that ends in an error is an answer, because a user's operator stopped.
+        pairs: the pairs that are compared; None for all of ``pairs_of``.
     """
     drawn = [case for case in cases if not case.perturbation]
     answered = {engine: _answers(drawn, traces, engine in stops) for engine, traces in traces_by_engine.items()}
-    sides = [((one, answered[one]), (two, answered[two])) for one, two in itertools.combinations(answered, 2)]
-    for engine, traces in answered.items():
-        if engine != REFERENCE:
-            specified = references[engine]([case for case in drawn if case.id in traces])
-            sides.append(((engine, traces), (specified_for(engine), _answers(drawn, specified))))
+    sides = []
+    for one, two in pairs_of(answered) if pairs is None else pairs:
+        if two == specified_for(one):
+            specified = references[one]([case for case in drawn if case.id in answered[one]])
+            sides.append(((one, answered[one]), (two, _answers(drawn, specified))))
+        else:
+            sides.append(((one, answered[one]), (two, answered[two])))
     by_program: dict[tuple[str, str], list[Case]] = {}
     for case in drawn:
         by_program.setdefault((case.scenario, case.program), []).append(case)
@@ -238,6 +254,6 @@ def _on_time(case: Case) -> bool:
 
 
 def _alike(program: Program, case: Case, left: Trace, right: Trace) -> frozenset[Equivalence]:
-    if left.judged == right.judged:  # most values are equal: do not format each one again
+    if left.spelled_as(right) or left.judged == right.judged:  # most values are equal: do not format each one again
         return frozenset(grades(program))
     return alike(program, (case.schedule, left), (case.schedule, right))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from conformance.judgement.cell import AS_DRAWN, Folded, MatrixCell, Verdict
 from conformance.judgement.coverage import in_order
@@ -134,7 +134,7 @@ def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: i
 def replayed_once(cell: MatrixCell, brief: bool) -> MatrixCell:
     """A violated cell whose stored witness has not run alone with this adapter. In a brief run, it may not have run alone on this engine
     and version at all."""
-    told = "the stored witness failed alone with an earlier form of the adapter, and with this one beside other cases"
+    told = "its witness failed alone with an earlier adapter, beside others with this one"
     if brief:
         told = (
             "a brief run: the stored witness was replayed once, beside other cases where it could be, and not confirmed"
@@ -218,7 +218,7 @@ def fold(cells: Iterable[MatrixCell]) -> Folded:
     unexercised = tuple(cell.perturbation for cell in promised if not cell.cases)
     counts = {"promised": len(promised), "exercised": len(promised) - len(unexercised), "unexercised": unexercised}
     least = min((cell.cases for cell in promised), default=0)
-    row = Folded(**asdict(worst) | total | more | counts | {"least": least})
+    row = Folded(**vars(worst) | total | more | counts | {"least": least})
     if row.verdict is not Verdict.HOLDS:
         return row
     reason = held(row.cases, timelines, "at least ")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from conformance.model.case import Case
 from conformance.model.program import Program
-from conformance.model.steps import Advance, Deliver, Step
+from conformance.model.steps import Advance, Deliver, Restart, Step
 from conformance.model.trace import Trace
 from conformance.model.types import Type
 from conformance.model.values import Json, canonical
@@ -21,6 +22,15 @@ from conformance.model.values import Json, canonical
 
 class CannotExport(ValueError):
     """A format does not fit a witness. The message says why, in one line."""
+
+
+class Difference(Enum):
+    """What tells an engine's output from the reference's: the rows, only the order of a key's rows, or only the steps that they come
+    out in."""
+
+    ROWS = "rows"
+    ORDER = "order"
+    STEPS = "steps"
 
 
 @dataclass(frozen=True)
@@ -55,20 +65,29 @@ class Exportable:
         return f"test_witness_{self.witness}"
 
     @property
-    def compared_in_order(self) -> bool:
-        """Whether only the order of a key's output tells the engine from the reference.
+    def difference(self) -> Difference:
+        """What tells the engine's output from the reference's.
 
         Raises:
             CannotExport: nothing that was put out does.
         """
         seen, specified = rows(self.seen), rows(self.specified)
         if Counter(map(canonical, seen)) != Counter(map(canonical, specified)):
-            return False
+            return Difference.ROWS
         if _by_key(seen) != _by_key(specified):
-            return True
+            return Difference.ORDER
+        if Counter(map(canonical, self.by_step(self.seen))) != Counter(map(canonical, self.by_step(self.specified))):
+            return Difference.STEPS
         raise CannotExport(
             f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can show them differ"
         )
+
+    def by_step(self, trace: Trace) -> list[list[Json]]:
+        """The rows of ``rows``, each behind the number of its step, from 0, among the steps that move the watermark, bring rows or
+        restart the job."""
+        counted = (step.id for step in self.case.schedule.steps if isinstance(step, Advance | Deliver | Restart))
+        numbers = {step: number for number, step in enumerate(counted)}
+        return [[numbers[e.step], *row] for e, row in zip(trace.judged, rows(trace), strict=True)]
 
     @property
     def typed_keys(self) -> tuple[Type, Mapping[str, Any]] | None:

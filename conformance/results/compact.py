@@ -95,17 +95,17 @@ def _grouped(
 ) -> Iterator[list[Json]]:
     """Entries that follow each other with one head, each of another perturbation. What ``alike`` tells of them is one,
     too; an entry of which it tells nothing joins any."""
-    group, told = list[Json](), None
+    group, told, under = list[Json](), None, set[str]()
     for entry in entries:
         mine = alike(entry)
-        joins = all(
-            entry["perturbation"] != other["perturbation"] and all(entry[part] == other[part] for part in head)
-            for other in group
+        joins = not group or (
+            entry["perturbation"] not in under and all(entry[part] == group[0][part] for part in head)
         )
         if not joins or (told and mine and told != mine):
             yield group
-            group, told = [], None
+            group, told, under = [], None, set()
         group.append(entry)
+        under.add(entry["perturbation"])
         told = told or mine
     if group:
         yield group

@@ -7,6 +7,7 @@ versions can be read, too.
 from __future__ import annotations
 
 import json
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -94,10 +95,15 @@ class Results:
 
     def folded(self) -> dict[tuple[str, str], dict[str, Folded]]:
         """(scenario, guarantee) -> engine -> one row over all perturbations."""
+        of, known = self.__dict__.get("_folded", ((), {}))
+        if len(of) == len(self.cells) and all(map(operator.is_, of, self.cells)):
+            return known  # type: ignore[no-any-return]
         groups: dict[tuple[str, str], dict[str, list[MatrixCell]]] = {}
         for cell in self.cells:
             groups.setdefault(cell.row, {}).setdefault(cell.engine, []).append(cell)
-        return {row: {engine: fold(cells) for engine, cells in found.items()} for row, found in groups.items()}
+        folded = {row: {engine: fold(cells) for engine, cells in found.items()} for row, found in groups.items()}
+        self.__dict__["_folded"] = tuple(self.cells), folded
+        return folded
 
     def of(self, row: tuple[str, str], engine: str) -> list[MatrixCell]:
         return [cell for cell in self.cells if cell.row == row and cell.engine == engine]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from conformance.execution.host import EngineDown, Host
-from conformance.judgement.agreement import Agreement, agreements
+from conformance.judgement.agreement import Agreement, Pair, agreements
 from conformance.judgement.batches import Checked, check
 from conformance.judgement.evidence import ReferenceTraces, Runs
 from conformance.judgement.reference import reference_traces
@@ -109,17 +109,24 @@ class Checks:
 
 
 def agreements_of(
-    scenarios: Iterable[Scenario], infos: Iterable[EngineInfo], store: Store, checks: Checks
+    scenarios: Iterable[Scenario],
+    infos: Iterable[EngineInfo],
+    store: Store,
+    checks: Checks,
+    pairs: Iterable[Pair] | None = None,
 ) -> list[Agreement]:
-    """How far engines agree, over all batches."""
-    scenarios, infos = list(scenarios), list(infos)
+    """How far the engines of these pairs agree, or of all, over all batches."""
+    scenarios, infos, pairs = list(scenarios), list(infos), None if pairs is None else list(pairs)
+    if pairs is not None:
+        compared = {engine for pair in pairs for engine in pair}
+        infos = [info for info in infos if info.id in compared]
     total: dict[tuple[str, str, str, str], Agreement] = {}
     stops = frozenset(info.id for info in infos if info.capabilities.native_operator)
     references = {info.id: checks.reference(info.capabilities.lateness) for info in infos}
     for batch in store.batches:
         cases = store.read_cases(batch)
         traces = {info.id: store.read_traces(info.id, batch) for info in infos}
-        for found in agreements(scenarios, cases, traces, references, stops=stops):
+        for found in agreements(scenarios, cases, traces, references, stops, pairs):
             total[found.place] = total[found.place].plus(found) if found.place in total else found
     # A native operator has no cases of programs whose job it does not do.
     return [found for found in total.values() if found.cases or not {found.left, found.right} & stops]

@@ -11,7 +11,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from conformance.execution.kept import Kept
-from conformance.judgement.agreement import Agreement
+from conformance.judgement.agreement import Agreement, Pair, pairs_of
 from conformance.judgement.batches import Checked, check
 from conformance.judgement.evidence import ReferenceTraces, Runs
 from conformance.judgement.stability import Stability, twins_asked
@@ -72,26 +72,35 @@ class KeptChecks:
         scenarios: Sequence[Scenario],
         infos: Sequence[EngineInfo],
         store: Store,
-        found: Callable[[], list[Agreement]],
+        found: Callable[[Sequence[Pair]], list[Agreement]],
     ) -> list[Agreement]:
-        """How far engines agree: what an earlier run ``found`` on the same cases and traces, else what is found now."""
+        """How far engines agree. A pair of engines whose cases and traces are those of an earlier run is read; ``found`` says it of the
+        others."""
         judged = [self._digest(scenario) for scenario in scenarios]
+        pairs = pairs_of([info.id for info in infos])
         if not all(judged):
-            return found()
-        about = hashlib.sha256()
-        for path in (f for i in infos for n in store.batches for f in (store.handed(i.id, n), store.traces(i.id, n))):
-            about.update(path.read_bytes() if path.exists() else b"")
-        read_as = [[info.id, repr(info.capabilities.lateness), info.adapter] for info in infos]
-        name = f"{AGREEMENTS}/{digest([self._judge, judged, read_as])}-{about.hexdigest()[:24]}"
+            return found(pairs)
+        of = {info.id: _compared(info, store) for info in infos}
+        names = {
+            p: f"{AGREEMENTS}/{digest([self._judge, judged, *(of.get(engine, '') for engine in p)])}" for p in pairs
+        }
+        known = {pair: self._agreements(name) for pair, name in names.items()}
+        if missing := [pair for pair in pairs if known[pair] is None]:
+            now = found(missing)
+            for pair in missing:
+                known[pair] = [one for one in now if (one.left, one.right) == pair]
+                self._kept.keep_data(names[pair], [one.to_json() for one in known[pair] or ()])
+        by_place = {one.place: one for pair in pairs for one in known[pair] or ()}
+        places = ((s.id, program, *pair) for s in scenarios for program in s.programs for pair in pairs)
+        return [by_place[place] for place in places if place in by_place]
+
+    def _agreements(self, name: str) -> list[Agreement] | None:
+        """What an earlier run found on a pair of engines, None if that is not kept."""
         data = self._kept.data(name)
         try:
-            known = None if data is None else [Agreement.from_json(one) for one in data]
+            return None if data is None else [Agreement.from_json(one) for one in data]
         except (KeyError, TypeError, ValueError, AttributeError):
-            known = None
-        if known is None:
-            known = found()
-            self._kept.keep_data(name, [agreement.to_json() for agreement in known])
-        return known
+            return None
 
     @cached_property
     def _judge(self) -> list[str]:
@@ -123,6 +132,15 @@ class KeptChecks:
             told = [case.id, case.digest, trace and trace.text, case.id in runs.untouched]
             about.update(json.dumps([*told, runs.lost.get(case.id), runs.faults.get(case.id)]).encode())
         return f"{CHECKS}/{digest([self._judge, judged, info.id, info.adapter, info.lacks])}-{about.hexdigest()[:24]}"
+
+
+def _compared(info: EngineInfo, store: Store) -> str:
+    """A digest of what an engine is compared by."""
+    about = hashlib.sha256()
+    for path in (f for n in store.batches for f in (store.handed(info.id, n), store.traces(info.id, n))):
+        about.update(path.read_bytes() if path.exists() else b"")
+    can = info.capabilities
+    return digest([info.id, repr(can.lateness), bool(can.native_operator), info.adapter, about.hexdigest()])
 
 
 def _together(parts: Iterable[Checked]) -> Checked:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.metadata import version
 
 from conformance.execution.kept import Kept
-from conformance.judgement.agreement import Agreement
+from conformance.judgement.agreement import Agreement, Pair
 from conformance.model.engine import EngineInfo
 from conformance.model.values import digest as digest_of
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -137,8 +137,8 @@ class Run:
             o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.native_operator) or i.compared)
         ]
 
-        def found() -> list[Agreement]:
-            return agreements_of(self.options.scenarios, compared, self.store, self.checks)
+        def found(pairs: Iterable[Pair] | None = None) -> list[Agreement]:
+            return agreements_of(self.options.scenarios, compared, self.store, self.checks, pairs)
 
         if not self.kept_checks:
             return found()

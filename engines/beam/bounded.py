@@ -21,8 +21,8 @@ from conformance.model.engine import NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission
+from engines.beam import beside, plans, sink
 from engines.beam import pipeline as shared
-from engines.beam import plans, sink
 from engines.beam.collecting import collected
 from engines.beam.plans import BeamPlan
 from engines.beam.sink import Kind
@@ -67,7 +67,8 @@ def run(
         seen = sink.Collected()
         with sink.collecting(seen):
             try:
-                note = finish(partial(_build, rows, programs, typed, apply, plan), plan.options)
+                with beside.another(finish, plan.beside):
+                    note = finish(partial(_build, rows, programs, typed, apply, plan), plan.options)
             except Exception as error:
                 return plans.failed(pack, plan, error)
         notes |= dict.fromkeys(programs, note) if note else {}

@@ -22,7 +22,7 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Wait
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import environment, plans
+from engines.beam import beside, environment, plans
 from engines.beam.collecting import collected
 from engines.budgets import BEAM_DIRECT, BEAM_PLANS
 from engines.failing import SENTINEL, untouched
@@ -152,7 +152,8 @@ class BeamDirect(environment.OfBeam):
                 timed = plan.behind(self.apply(branch)) | f"time {branch.name}" >> PairWithTiming()
                 timed | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
             try:
-                pipeline.run(test_runner_api=False).wait_until_finish()
+                with beside.another(self.finish, plan.beside):
+                    pipeline.run(test_runner_api=False).wait_until_finish()
             except Exception as error:
                 return plans.failed(pack, plan, error)
         steps = _prove(pack, seen.of(sink.Kind.INPUT))

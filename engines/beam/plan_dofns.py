@@ -1,4 +1,4 @@
-"""DoFns that a plan puts before or behind a transform. Each puts out what it is given."""
+"""DoFns that a plan puts before a transform, behind it or beside it. Those before and behind put out what they are given."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ class Passing(beam.DoFn):
     def process(self, element: tuple[str, Any], count: Any = COUNT) -> Iterator[Any]:
         count.write((count.read() or 0) + 1)
         yield element[1]
+
+
+class Counting(beam.DoFn):
+    """Stateful: puts out how many elements of its key an element is."""
+
+    def process(self, element: tuple[str, Any], count: Any = COUNT) -> Iterator[int]:
+        number = (count.read() or 0) + 1
+        count.write(number)
+        yield number
 
 
 class OneOffset(RestrictionProvider):

@@ -26,13 +26,14 @@ def same(collection: Any) -> Any:
 @dataclass(frozen=True)
 class BeamPlan:
     """What stands around the transform: ``before`` and ``behind`` map a collection to another one; ``options`` are the pipeline's.
-    ``title``, ``text``, ``scrambles`` and ``always`` are as ``PlanTwin`` says."""
+    ``beside`` says that another pipeline runs at the same time. ``title``, ``text``, ``scrambles`` and ``always`` are as ``PlanTwin`` says."""
 
     title: str = ""
     text: str = ""
     before: Change = same
     behind: Change = same
     options: tuple[str, ...] = ()
+    beside: bool = False
     scrambles: bool = False
     always: bool = False
 
@@ -295,6 +296,11 @@ PLANS: Mapping[str, BeamPlan] = {
     ),
     "no-type-check": BeamPlan(
         "types not checked", "elements | transform # --no_pipeline_type_check", options=("--no_pipeline_type_check",)
+    ),
+    "two-pipelines": BeamPlan(
+        "another pipeline in the same process at the same time",
+        "Thread(target=another.run).start(); elements | transform",
+        beside=True,
     ),
 }
 """The plans of each runner, and of Beam's own transforms on the bundle-based DirectRunner."""

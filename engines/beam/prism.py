@@ -28,7 +28,7 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Step
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import environment, plans, prism_binary, prism_server, refusals
+from engines.beam import beside, environment, plans, prism_binary, prism_server, refusals
 from engines.beam.collecting import collected
 from engines.beam.direct import STATE
 from engines.budgets import BEAM_PLANS, BEAM_PRISM
@@ -116,7 +116,8 @@ class BeamPrism(environment.OfBeam):
             pipeline = beam.Pipeline(runner=PrismRunner(), options=options)
             carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply, plan)
             try:
-                self._server.within(lambda: pipeline.run().wait_until_finish())
+                with beside.another(self.finish, plan.beside):
+                    self._server.within(lambda: pipeline.run().wait_until_finish())
             except Exception as error:
                 return plans.failed(pack, plan, error)
         return _proved(pack, seen)

@@ -1,18 +1,18 @@
 """The exports "twstester" and "spark": a witness as a StatefulProcessor, on PySpark's TwsTester and on Spark itself, there with rows or with
-pandas frames."""
+pandas frames, or as a state function of applyInPandasWithState."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from conformance.model.export import CannotExport, Exportable
+from conformance.model.export import CannotExport, Difference, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
 from conformance.model.types import Struct
 from engines import exporting
-from engines.spark import export_cells, typed_cells
+from engines.spark import export_cells, export_groups, typed_cells
 
-TESTER, SPARK, PANDAS = "spark-tws-tester", "spark-tws", "spark-tws-pandas"
+TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
 
 CELLS = {
     Cell.VALUE: export_cells.ValueCell,
@@ -29,12 +29,10 @@ TYPED = {
 }
 """Of cells with a type."""
 
-IMPORTS = (
-    "from types import SimpleNamespace",
-    "from pyspark.sql import Row",
-    "from pyspark.sql.streaming import StatefulProcessor",
-)
+IMPORTS = ("from types import SimpleNamespace",)
+PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
 TESTER_IMPORTS = (
+    *PROCESSOR_IMPORTS,
     "from pyspark.errors import IllegalArgumentException",
     "from pyspark.sql.streaming.tws_tester import TwsTester",
 )
@@ -153,12 +151,10 @@ def run():
         Path(folder, "in").mkdir()
         rows = spark.readStream.schema("id string, key string, value string, ms long").json(f"{folder}/in")
         rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", f"{DELAY} milliseconds")
-        out = rows.{window}groupBy({columns}).{method}(
-            statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
-        )
+        out = rows.{changes}groupBy({columns}).{call}
 
-        def keep(batch, number):
-            found.extend(json.loads(row.row) for row in batch.collect())
+        def keep(batch, id):
+            found.extend({row} for row in batch.collect())
 
         sink = out.writeStream.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint")
         query = sink.start()
@@ -185,11 +181,20 @@ def run():
     given = [(id, key, json.dumps(value), ms) for kind, rows in STEPS if kind == "rows" for id, key, value, ms in rows]
     rows = spark.createDataFrame(given, "id string, key string, value string, ms long").coalesce(1)
     rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", "1 day")
-    out = rows.{window}groupBy({columns}).transformWithState(
-        statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
-    )
+    out = rows.{changes}groupBy({columns}).{call}
     return [json.loads(row.row) for row in out.collect()]
 '''
+
+PROCESSED = """(
+            statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
+        )"""
+
+METHODS = {
+    SPARK: f"transformWithState{PROCESSED}",
+    PANDAS: f"transformWithStateInPandas{PROCESSED}",
+    GROUPS: export_groups.CALL,
+}
+"""The call of each engine's operator."""
 
 BATCH = "batch"
 """The plan in which the operator is in a batch query."""
@@ -203,26 +208,29 @@ def twstester(asked: Exportable) -> str:
     run = TESTER_RUN.replace("{grouped}", f"(key, time - time % {size})" if size else "key")
     if asked.typed_keys:
         raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
-    return _file(asked, TESTER_IMPORTS, _processor(asked, "key[0][0]" if size else "key[0]") + run)
+    operator = _processor(asked, "key[0][0]" if size else "key[0]")
+    return _file(asked, TESTER_IMPORTS, _used(asked.program), operator + run)
 
 
 def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
-    if asked.engine not in (SPARK, PANDAS):
+    if asked.engine not in METHODS:
+        *others, last = METHODS
         raise CannotExport(
-            f"spark exports witnesses of {SPARK} and {PANDAS}; witness {asked.witness} is of {asked.engine}"
+            f"spark exports witnesses of {', '.join(others)} and {last}; witness {asked.witness} is of {asked.engine}"
         )
-    frames = asked.engine == PANDAS
-    if asked.compared_in_order:
+    difference = asked.difference
+    if difference is Difference.ORDER:
         raise CannotExport(
             f"witness {asked.witness}: its output is wrong by its order alone, which depends on the partitions that keys fall into"
         )
+    frames = asked.engine != SPARK
     size = _window(asked)
-    window = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
+    changes = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
     columns, key, handed = '"key"', "key[0]", "row.key"
     keys = asked.typed_keys
     if keys:
-        window += 'withColumn("beat", F.col("id") == "").withColumn("typed", typed()).'
+        changes += 'withColumn("beat", F.col("id") == "").withColumn("typed", typed()).'
         # A struct is a dictionary in pandas.
         columns, key = (
             '"beat", "typed"',
@@ -230,13 +238,22 @@ def spark(asked: Exportable) -> str:
         )
         handed = key
     plan = exporting.plan_of(asked, (BATCH,))
-    text = SESSION + (SPARK_BATCH_RUN if plan else SPARK_RUN)
-    if keys:
-        text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) + text
-    run = text.replace("{window}", window).replace("{columns}", f'{columns}, "window"' if size else columns)
-    run = run.replace("{method}", "transformWithStateInPandas" if frames else "transformWithState")
-    imports = (*SPARK_IMPORTS, *(() if plan else STREAM_IMPORTS), *["import pandas as pd"] * frames)
-    return _file(asked, imports, _processor(asked, key, FRAMES if frames else ROWS, handed) + run, (Restart, Plan))
+    if asked.engine == GROUPS:
+        operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
+    else:
+        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked.program)
+    text = SESSION + (TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else "")
+    run = (SPARK_BATCH_RUN if plan else SPARK_RUN).replace("{call}", METHODS[asked.engine])
+    steps = difference is Difference.STEPS and not plan
+    run = run.replace("{row}", "[number, *json.loads(row.row)]" if steps else "json.loads(row.row)")
+    run = run.replace("{changes}", changes).replace("{columns}", f'{columns}, "window"' if size else columns)
+    imports = (
+        *([] if asked.engine == GROUPS else PROCESSOR_IMPORTS),
+        *SPARK_IMPORTS,
+        *(() if plan else STREAM_IMPORTS),
+        *["import pandas as pd"] * frames,
+    )
+    return _file(asked, imports, used, operator + text + run, (Restart, Plan), by_step=not plan)
 
 
 def _window(asked: Exportable) -> int:
@@ -274,8 +291,23 @@ def _cell(program: Program, cell: str) -> str:
     return f"{_class(program, cell).__name__}({', '.join(given)})"
 
 
-def _file(asked: Exportable, imports: Iterable[str], operator: str, others: tuple[type[Step], ...] = ()) -> str:
-    used = [_class(asked.program, cell) for cell in asked.program.cells]
-    used += [export_cells.NamedTimers] if asked.program.timers else []
-    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=") + " pandas pyarrow" * (asked.engine == PANDAS)
-    return exporting.file_of(asked, needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, others)
+def _used(program: Program) -> list[type]:
+    """The classes that the processor of a program needs."""
+    used = [_class(program, cell) for cell in program.cells]
+    return [*used, export_cells.NamedTimers] if program.timers else used
+
+
+def _file(
+    asked: Exportable,
+    imports: Iterable[str],
+    used: Iterable[type],
+    operator: str,
+    others: tuple[type[Step], ...] = (),
+    *,
+    by_step: bool = False,
+) -> str:
+    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
+    needs += " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
+    return exporting.file_of(
+        asked, needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, others, by_step=by_step
+    )

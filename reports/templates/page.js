@@ -12,14 +12,17 @@
       row,
       text: (row.cells[0].textContent + " " + body.rows[0].textContent + " " + body.dataset.scenario).toLowerCase(),
       cells: [...row.cells].slice(1),
-      links: [...row.cells].slice(1).map((cell) => [...cell.querySelectorAll("a.v")]),
+      links: [...row.cells].slice(1).map((cell) => [...cell.querySelectorAll("a")]),
       changed: !!row.querySelector("small b"),
     })),
   }));
   const letters = document.getElementById("letters").textContent.split(" ");
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
   for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
-  for (const link of links) [link.overall, link.whole] = [link.className.slice(2), link.textContent];
+  for (const link of links) {
+    [link.overall, link.whole] = [link.className, link.textContent];
+    link.classList.add("v");
+  }
   const fields = ["q", "scenario", "verdict", "perturbation", "from", "to"];
   let opened = null, from = null, theme = "system";
 

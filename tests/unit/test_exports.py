@@ -1,6 +1,7 @@
 """Exports: which witnesses can be one file without this project, and what a file holds."""
 
 import ast
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.replay import exportable
-from conformance.model.export import CannotExport
+from conformance.model.export import CannotExport, Difference
 from conformance.model.schedule import NoData, Restart, renumbered
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.inlined import Inlined
@@ -28,9 +29,12 @@ def asked(name):
 
 
 BEAM, TESTER, SPARK = "late-data/de43f08c32c5", "timer-firing/c7417487fb0b", "event-time-timers/45bff12a76ef"
+GROUPS = "event-time-timers/143c03987576"
 
 
-@pytest.mark.parametrize(("form", "name"), [("teststream", BEAM), ("twstester", TESTER), ("spark", SPARK)])
+@pytest.mark.parametrize(
+    ("form", "name"), [("teststream", BEAM), ("twstester", TESTER), ("spark", SPARK), ("spark", GROUPS)]
+)
 def test_a_file_imports_nothing_of_ours_and_defines_nothing_twice(form, name):
     text = load_export(form)(asked(name))
     assert text == load_export("pytest")(asked(name))
@@ -83,6 +87,53 @@ def test_a_restart_is_a_step_of_sparks_files_alone():
     assert "('restart', None)" in load_export("spark")(restarted)
     with pytest.raises(CannotExport, match="needs a step that exports do not have: Restart"):
         load_export("twstester")(replace(restarted, engine="spark-tws-tester"))
+
+
+def test_rows_that_come_out_in_another_step_are_compared_by_step_where_a_file_can():
+    """Spark fires a timeout of a group once the watermark is past it. Of TestStream no file tells steps."""
+    found = asked(GROUPS)
+    assert found.difference is Difference.STEPS
+    assert [row[0] for row in found.by_step(found.specified)] == [2]
+    assert [row[0] for row in found.by_step(found.seen)] == [3]
+    assert "found.extend([number, *json.loads(row.row)]" in load_export("spark")(found)
+    with pytest.raises(CannotExport, match="only the steps differ in which beam-direct put its rows out"):
+        load_export("teststream")(replace(found, engine="beam-direct"))
+    assert asked(SPARK).difference is Difference.ROWS
+
+
+def test_the_state_function_of_a_file_keeps_cells_and_timers_in_the_one_state():
+    pandas = pytest.importorskip("pandas")
+    scope = {"__name__": "exported"}
+    exec(load_export("spark")(asked(GROUPS)), scope)
+
+    class Group:
+        exists, hasTimedOut, watermark, timeout = False, False, 1_000, None
+
+        def getCurrentWatermarkMs(self):
+            return self.watermark
+
+        def update(self, state):
+            self.exists, self.get = True, state
+
+        def remove(self):
+            self.exists = False
+
+        def setTimeoutTimestamp(self, ms):
+            self.timeout = ms
+
+    def called(group, *rows):
+        frame = pandas.DataFrame(rows, columns=["id", "key", "value", "ms"])
+        (out,) = scope["function"](("a",), [frame], group)
+        return [json.loads(row) for row in out.row]
+
+    group = Group()
+    assert called(group, ("", "", "null", 0)) == []
+    assert not group.exists
+    assert called(group, ("e1", "a", "null", 2_000)) == []
+    assert (group.exists, group.timeout) == (True, 12_000)
+    group.hasTimedOut, group.watermark, group.timeout = True, 12_001, None
+    assert called(group) == [["a", {"fired": 12_000}]]
+    assert group.timeout is None
 
 
 def test_what_a_file_cannot_hold_is_said():

@@ -112,7 +112,7 @@ def test_a_cell_says_that_its_stored_witness_failed_alone_with_an_earlier_form_o
     cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"), brief=False)
     assert cell.verdict is Verdict.VIOLATED
     assert cell.reason.startswith(
-        "a stored witness still fails: e2 was dropped (the stored witness failed alone with an earlier form"
+        "a stored witness still fails: e2 was dropped (its witness failed alone with an earlier adapter"
     )
 
 
