@@ -12,7 +12,7 @@ from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.plugins.registry import load_scenarios
 
-WANTED, SEED = 6, 7
+WANTED, SEED = 4, 7
 
 FOLDER = "CONFORMANCE_TESTS_SHARE"
 """The environment variable with the folder that the processes of a test run share."""
