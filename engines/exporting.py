@@ -110,6 +110,7 @@ def file_of(
     others: tuple[type[Step], ...] = (),
     *,
     by_step: bool = False,
+    program: bool = True,
 ) -> str:
     """The text of an export.
 
@@ -120,6 +121,7 @@ def file_of(
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and ``SHARED``.
         others: the steps that it takes beside bundles and advances.
         by_step: whether ``run()`` gives each row behind the number of its step where ``asked.difference`` is the steps.
+        program: whether the file has the program. A native operator does a program's job without it.
 
     Raises:
         CannotExport: the witness does not fit.
@@ -131,8 +133,9 @@ def file_of(
         raise CannotExport(
             f"witness {asked.witness}: only the steps differ in which {asked.engine} put its rows out, and no file for it shows steps"
         )
-    inlined.add(type(asked.program))
-    program = list(inlined.definitions)
+    if program:
+        inlined.add(type(asked.program))
+    definitions = list(inlined.definitions)
     if taken := RESERVED & inlined.names:
         raise CannotExport(
             f"witness {asked.witness}: its program defines {min(taken)}, a name that the file needs itself"
@@ -151,7 +154,7 @@ def file_of(
         WIDTH,
     )
     imports = (*imports, *(KEY_IMPORTS if keys else ()))
-    lines = {"import json", "from collections import namedtuple", *imports, *inlined.imports}
+    lines = {"import json", *["from collections import namedtuple"] * program, *imports, *inlined.imports}
     lines -= {"from __future__ import annotations"}
     told = asked.by_step if difference is Difference.STEPS else rows
     data = {
@@ -173,16 +176,22 @@ def file_of(
         "from __future__ import annotations\n\n"
         + "\n".join(sorted(lines, key=lambda line: (line.split()[0] == "from", line))),
         "\n".join(f"{notes.get(name, '')}{name} = {value}" for name, value in listed.items()),
-        "# The program.\n\n" + program[0],
-        *program[1:],
-        f"PROGRAM = {type(asked.program).__name__}()",
-        "# The program on the engine's own state and timers.\n\n" + shared.strip(),
-        *inlined.definitions[len(program) :],
+        *(_of_program(asked, definitions, shared) if program else ()),
+        *inlined.definitions[len(definitions) :],
         operator.strip(),
         (IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER).strip(),
         TEST.format(name=asked.test_name).strip(),
     ]
     return "\n\n\n".join(parts) + "\n"
+
+
+def _of_program(asked: Exportable, definitions: list[str], shared: str) -> list[str]:
+    return [
+        "# The program.\n\n" + definitions[0],
+        *definitions[1:],
+        f"PROGRAM = {type(asked.program).__name__}()",
+        "# The program on the engine's own state and timers.\n\n" + shared.strip(),
+    ]
 
 
 def _listed(value: Any) -> str:

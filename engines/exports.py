@@ -18,7 +18,9 @@ OF_ENGINE = {
 
 def pytest(asked: Exportable) -> str:
     """The file. Raises CannotExport where no format fits the engine or the witness."""
+    if asked.engine.startswith(spark.NATIVE):
+        return spark.spark(asked)
     if asked.engine not in OF_ENGINE:
-        there = ", ".join(OF_ENGINE)
+        there = ", ".join([*OF_ENGINE, f"{spark.NATIVE}NAME"])
         raise CannotExport(f"pytest exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
     return OF_ENGINE[asked.engine](asked)

@@ -40,6 +40,7 @@ from engines.mutants import (
     ttl,
     typed_keys,
     types,
+    waiting,
 )
 from engines.mutants.registry import mutants_of
 from engines.reference import CaseRun, Reference
@@ -76,6 +77,7 @@ MUTANTS = mutants_of(
         handed_keys,
         operator_keys,
         together,
+        waiting,
     )
 )
 

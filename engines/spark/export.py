@@ -10,9 +10,10 @@ from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
 from conformance.model.types import Struct
 from engines import exporting
-from engines.spark import export_cells, export_groups, typed_cells
+from engines.spark import export_cells, export_groups, export_native, export_query, typed_cells
 
 TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
+NATIVE = export_native.NATIVE
 
 CELLS = {
     Cell.VALUE: export_cells.ValueCell,
@@ -36,14 +37,6 @@ TESTER_IMPORTS = (
     "from pyspark.errors import IllegalArgumentException",
     "from pyspark.sql.streaming.tws_tester import TwsTester",
 )
-SPARK_IMPORTS = (
-    "import os",
-    "import sys",
-    "from pyspark.sql import SparkSession",
-    "from pyspark.sql import functions as F",
-)
-STREAM_IMPORTS = ("import tempfile", "from pathlib import Path")
-
 PROCESSOR = '''
 class Processor(StatefulProcessor):
     """Runs the program."""
@@ -110,20 +103,6 @@ def run():
 '''
 
 
-SESSION = """
-def session():
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    return (
-        SparkSession.builder.master("local[2]")
-        .config("spark.sql.shuffle.partitions", 2)
-        .config("spark.sql.streaming.stateStore.providerClass", store)
-        .config("spark.ui.enabled", False)
-        .getOrCreate()
-    )
-
-"""
-
 TYPED_KEYS = '''
 def literal(value):
     return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
@@ -137,52 +116,6 @@ def typed():
         found = F.when(F.col("key") == name, value).otherwise(found)
     return found
 
-'''
-
-SPARK_RUN = '''
-DELAY = 86400000
-
-
-def run():
-    """The rows that come out, in order. Each file is a micro-batch. A row DELAY ahead moves the watermark, and no other."""
-    spark = session()
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "in").mkdir()
-        rows = spark.readStream.schema("id string, key string, value string, ms long").json(f"{folder}/in")
-        rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", f"{DELAY} milliseconds")
-        out = rows.{changes}groupBy({columns}).{call}
-
-        def keep(batch, id):
-            found.extend({row} for row in batch.collect())
-
-        sink = out.writeStream.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint")
-        query = sink.start()
-        for number, (kind, given) in enumerate(STEPS):
-            if kind == "restart":
-                query.stop()
-                query = sink.start()
-                continue
-            # The second micro-batch of a watermark sees what the first one has set.
-            for part, rows in enumerate([[("", "", None, given + DELAY)]] * 2 if kind == "watermark" else [given]):
-                lines = [json.dumps(dict(id=id, key=key, value=json.dumps(value), ms=time)) for id, key, value, time in rows]
-                Path(folder, "next").write_text("\\n".join(lines), encoding="utf-8")
-                Path(folder, "next").rename(Path(folder, "in", f"{number}-{part}.json"))
-                query.processAllAvailable()
-        query.stop()
-    return found
-'''
-
-
-SPARK_BATCH_RUN = '''
-def run():
-    """The rows that a batch query puts out, on all rows of the schedule."""
-    spark = session()
-    given = [(id, key, json.dumps(value), ms) for kind, rows in STEPS if kind == "rows" for id, key, value, ms in rows]
-    rows = spark.createDataFrame(given, "id string, key string, value string, ms long").coalesce(1)
-    rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", "1 day")
-    out = rows.{changes}groupBy({columns}).{call}
-    return [json.loads(row.row) for row in out.collect()]
 '''
 
 PROCESSED = """(
@@ -214,8 +147,10 @@ def twstester(asked: Exportable) -> str:
 
 def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    if asked.engine.startswith(NATIVE):
+        return export_native.spark(asked)
     if asked.engine not in METHODS:
-        *others, last = METHODS
+        *others, last = *METHODS, "Spark's own operators"
         raise CannotExport(
             f"spark exports witnesses of {', '.join(others)} and {last}; witness {asked.witness} is of {asked.engine}"
         )
@@ -242,18 +177,22 @@ def spark(asked: Exportable) -> str:
         operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
     else:
         operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked.program)
-    text = SESSION + (TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else "")
-    run = (SPARK_BATCH_RUN if plan else SPARK_RUN).replace("{call}", METHODS[asked.engine])
-    steps = difference is Difference.STEPS and not plan
-    run = run.replace("{row}", "[number, *json.loads(row.row)]" if steps else "json.loads(row.row)")
-    run = run.replace("{changes}", changes).replace("{columns}", f'{columns}, "window"' if size else columns)
+    store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
+    text = export_query.SESSION.replace("{store}", store)
+    text += TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
+    grouped = f'{columns}, "window"' if size else columns
+    out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
+    text += (
+        export_query.batch(out, "json.loads(row.row)")
+        if plan
+        else export_query.stream(out, "*json.loads(row.row)", by_step=difference is Difference.STEPS)
+    )
     imports = (
         *([] if asked.engine == GROUPS else PROCESSOR_IMPORTS),
-        *SPARK_IMPORTS,
-        *(() if plan else STREAM_IMPORTS),
+        *(export_query.IMPORTS if plan else export_query.STREAM_IMPORTS),
         *["import pandas as pd"] * frames,
     )
-    return _file(asked, imports, used, operator + text + run, (Restart, Plan), by_step=not plan)
+    return _file(asked, imports, used, operator + text, (Restart, Plan), by_step=not plan)
 
 
 def _window(asked: Exportable) -> int:

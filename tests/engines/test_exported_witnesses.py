@@ -31,6 +31,7 @@ WITNESSES = [
     ("timer-firing/c7417487fb0b", "twstester", "pyspark"),
     ("event-time-timers/45bff12a76ef", "spark", "pyspark"),
     ("event-time-timers/143c03987576", "spark", "pyspark"),
+    ("stream-join/c93d2da5fc2d", "spark", "pyspark"),
     ("session-timeout/0596904754da", "bounded", "apache_beam"),
     ("value-state/1c0d104582d3", "teststream", "apache_beam"),
     ("late-data/be461314654d", "teststream", "apache_beam"),

@@ -13,8 +13,9 @@ from conformance.model.export import CannotExport, Difference
 from conformance.model.schedule import NoData, Restart, renumbered
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.inlined import Inlined
-from conformance.plugins.registry import UnknownName, export_names, load_export, load_scenarios
+from conformance.plugins.registry import UnknownName, engine_ids, export_names, load_export, load_scenarios
 from conformance.results.witness import Witness
+from engines.spark import export_native
 from scenarios.windowed_counting import CountPerWindow
 
 ROOT = Path(__file__).parents[2]
@@ -29,11 +30,12 @@ def asked(name):
 
 
 BEAM, TESTER, SPARK = "late-data/de43f08c32c5", "timer-firing/c7417487fb0b", "event-time-timers/45bff12a76ef"
-GROUPS = "event-time-timers/143c03987576"
+GROUPS, JOIN = "event-time-timers/143c03987576", "stream-join/c93d2da5fc2d"
 
 
 @pytest.mark.parametrize(
-    ("form", "name"), [("teststream", BEAM), ("twstester", TESTER), ("spark", SPARK), ("spark", GROUPS)]
+    ("form", "name"),
+    [("teststream", BEAM), ("twstester", TESTER), ("spark", SPARK), ("spark", GROUPS), ("spark", JOIN)],
 )
 def test_a_file_imports_nothing_of_ours_and_defines_nothing_twice(form, name):
     text = load_export(form)(asked(name))
@@ -134,6 +136,18 @@ def test_the_state_function_of_a_file_keeps_cells_and_timers_in_the_one_state():
     group.hasTimedOut, group.watermark, group.timeout = True, 12_001, None
     assert called(group) == [["a", {"fired": 12_000}]]
     assert group.timeout is None
+
+
+def test_a_file_of_an_operator_of_spark_has_the_query_as_a_user_writes_it():
+    found = asked(JOIN)
+    text = load_export("spark")(found)
+    assert "INTERVAL 10000 MILLISECONDS" in text
+    assert '"full_outer"' in text
+    assert "PROGRAM" not in text, "the operator does its job"
+    names = [name for name in engine_ids() if name.startswith("spark-native:")]
+    with pytest.raises(CannotExport, match="exports do not have the operator of spark-native:count-complete"):
+        load_export("pytest")(replace(found, engine="spark-native:count-complete"))
+    assert {f"spark-native:{name}" for name in export_native.QUERIES} <= {*names}
 
 
 def test_what_a_file_cannot_hold_is_said():

@@ -8,12 +8,15 @@ from conformance.execution.kept import Kept
 from conformance.execution.packing import packs_of
 from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
+from conformance.judgement.agreement import agreements, pairs_of
 from conformance.judgement.batches import Judgement, check
 from conformance.judgement.evidence import Runs
 from conformance.judgement.reference import reference_traces
 from conformance.model.engine import EngineInfo
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.results.store import Store, write_cases
+from conformance.results.tables import run_table, write
 from conformance.run import kept_checks
 from conformance.run.kept_checks import KeptChecks
 
@@ -71,3 +74,37 @@ def test_only_what_changed_is_checked_anew(ran, tmp_path, monkeypatch):
     assert checking(tmp_path, (cases, lost, info, reference), monkeypatch)[1] == ["late-data"]
     other = replace(info, adapter="another")
     assert checking(tmp_path, (cases, runs, other, reference), monkeypatch)[1] == ["late-data", "per-key-counting"]
+
+
+def compared(folder, store, infos, cases):
+    """(the agreements, the pairs that were compared anew)"""
+    anew = []
+
+    def found(pairs):
+        anew.extend(pairs)
+        traces = {info.id: store.read_traces(info.id, 0) for info in infos}
+        references = {info.id: reference_traces(programs_of(SCENARIOS), info.capabilities.lateness) for info in infos}
+        return agreements(SCENARIOS, cases, traces, references, pairs=pairs)
+
+    return KeptChecks(Kept(folder)).agreements(SCENARIOS, infos, store, found), anew
+
+
+def test_only_the_pairs_of_a_changed_engine_are_compared_anew(ran, tmp_path):
+    cases, runs, info, _ = ran
+    infos = [replace(info, id=name) for name in ("one", "two", "three")]
+    store = Store(tmp_path / "out")
+    write_cases(store.cases(0), cases)
+    for each in infos:
+        write(store.traces(each.id, 0), run_table(cases, runs))
+    first, anew = compared(tmp_path / "kept", store, infos, cases)
+    assert anew == pairs_of(["one", "two", "three"])
+    assert compared(tmp_path / "kept", store, infos, cases) == (first, [])
+    dropped = next(iter(runs.traces))
+    write(
+        store.traces("two", 0),
+        run_table(cases, replace(runs, traces={c: t for c, t in runs.traces.items() if c != dropped})),
+    )
+    again, anew = compared(tmp_path / "kept", store, infos, cases)
+    assert anew == [pair for pair in pairs_of(["one", "two", "three"]) if "two" in pair]
+    assert [one.place for one in again] == [one.place for one in first]
+    assert {(a.left, a.right) for a, b in zip(again, first, strict=True) if a != b} == {*anew}

@@ -1,6 +1,7 @@
 """Schedules, cases and traces: what is refused, and what travels as a file."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -192,6 +193,23 @@ def test_a_program_that_stops_ends_its_trace():
     trace = Trace.collect([Emission("a", 1, 1), Emission("a", None, 2, None, "ValueError: no"), Emission("a", 3, 3)])
     assert [e.step for e in trace.emissions] == [1, 2]
     assert trace.error == "ValueError: no"
+
+
+def test_a_trace_of_its_text_is_the_trace():
+    """Its emissions are read once they are asked for. Whether it ended with an error is seen by its text."""
+    told = [Emission("a", {"n": 1}, 1, 5), Emission("a", None, 2)], [Emission("a", "null]]", 1)], []
+    stopped = [Emission("a", 1, 1), Emission("a", None, 1, error="KeyError: null]]")]
+    for emissions in (*told, stopped):
+        trace = Trace.collect(emissions)
+        read = Trace.of_text(trace.text)
+        assert read.error == trace.error
+        assert ("emissions" in vars(read)) is bool(trace.error)
+        assert read.spelled_as(trace)
+        assert read == trace
+        assert pickle.loads(pickle.dumps(Trace.of_text(trace.text))) == trace
+    assert not Trace.collect(stopped).spelled_as(Trace.of_text(trace.text)), "one has no text yet"
+    with pytest.raises(AttributeError, match="no 'nonsense'"):
+        getattr(Trace.of_text("[]"), "nonsense")  # noqa: B009
 
 
 def test_an_empty_bundle_that_a_step_is_about_stays():
