@@ -52,11 +52,12 @@ def render(runs: Sequence[Results]) -> str:
     )
     writer.writerow(map(_plain, [*COLUMNS, *perturbations, *AFTER]))
     for run, label in zip(runs, labels(runs) if len(runs) > 1 else [""], strict=True):
+        folded = run.folded()
         groups: dict[tuple[str, str, str], list[MatrixCell]] = {}
         for cell in run.cells:
             groups.setdefault((cell.engine, *cell.row), []).append(cell)
         for cells in groups.values():
-            row = run.folded()[cells[0].row][cells[0].engine]
+            row = folded[cells[0].row][cells[0].engine]
             record = run.environment[row.engine]
             framework, number = record.framework or ("", "")
             about = [label, *row.row, claim(run, row.row), row.engine, record.native_operator, framework, number]

@@ -39,7 +39,8 @@ def render(runs: Sequence[Results]) -> str:
         of_engines[cell.engine].setdefault(cell.row, []).append(cell)
     groups = {(engine, *row): cells for engine, rows in of_engines.items() for row, cells in rows.items()}
     usual = {engine: lacks(itertools.chain.from_iterable(rows.values())) for engine, rows in of_engines.items()}
-    rows = {where: results.folded()[cells[0].row][where[0]] for where, cells in groups.items()}
+    folded = results.folded()
+    rows = {where: folded[cells[0].row][where[0]] for where, cells in groups.items()}
     each = {e: per_case(results, e, (r.cases for (of, *_), r in rows.items() if of == e)) for e in results.engines}
     tests = [
         _test(results, row, groups[where], usual[where[0]], round(1000 * row.cases * each[where[0]]))

@@ -29,7 +29,8 @@ def render(runs: Sequence[Results]) -> str:
     groups: dict[str, dict[tuple[str, str], list[MatrixCell]]] = {engine: {} for engine in results.engines}
     for cell in results.cells:
         groups[cell.engine].setdefault(cell.row, []).append(cell)
-    folded = {engine: {row: results.folded()[row][engine] for row in rows} for engine, rows in groups.items()}
+    together = results.folded()
+    folded = {engine: {row: together[row][engine] for row in rows} for engine, rows in groups.items()}
     everything = [row for rows in folded.values() for row in rows.values()]
     root = ElementTree.Element(
         "testsuites",

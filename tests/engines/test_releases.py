@@ -95,12 +95,12 @@ def test_an_upgrade_of_spark(tmp_path):
     one takes is refused later, and nothing else blocks."""
     write_cases(tmp_path / "few.parquet", smallest_run("per-key-counting", "restart"))
     asked = ["--scenario=per-key-counting", "--cases-from=few.parquet", "--witnesses=none", "--out=out"]
-    asked += ["--engine=spark-native:count", "--engine=spark-tws-jvm"]
+    asked += ["--engine=spark-native:count", "--engine=spark-tws-tester"]
     command = [sys.executable, "-m", "conformance.cli", "upgrade", "pyspark", f"--from={OLDEST}", *asked]
     command.append(f"--to={version('pyspark')}")
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "spark-tws-jvm: left out: Spark before 4.0 has no transformWithState" in done.stdout
+    assert f"spark-tws-tester: left out: PySpark {OLDEST} has no transformWithState" in done.stdout
     assert "blocks: spark-native:count: sink-unread: accepted → refused: StreamingQueryException" in done.stdout
     assert "0 cells blocked" in done.stdout
     assert "besides cells: 1 blocked" in done.stdout
