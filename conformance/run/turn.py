@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
@@ -335,7 +335,7 @@ class Turn:
             self._options.scenarios,
             opposed(info.id),
             cells,
-            lambda: (store.read_batch(info.id, batch) for batch in store.batches),
+            cache(lambda: [store.read_batch(info.id, batch) for batch in store.batches]),
             self._run.checks.reference(info.capabilities.lateness),
         )
         return [Violation(*violation) for violation in found]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -30,7 +29,6 @@ WITNESSES = [
     ("windowed-counting/1dfe8b9b2b66", "teststream", "apache_beam"),
     ("timer-firing/c7417487fb0b", "twstester", "pyspark"),
     ("event-time-timers/45bff12a76ef", "spark", "pyspark"),
-    ("event-time-timers/143c03987576", "spark", "pyspark"),
     ("stream-join/c93d2da5fc2d", "spark", "pyspark"),
     ("session-timeout/0596904754da", "bounded", "apache_beam"),
     ("value-state/1c0d104582d3", "teststream", "apache_beam"),
@@ -65,7 +63,7 @@ def test_an_export_fails_as_its_witness_says_without_this_project(witness, form,
     assert said[0] == stored["sentence"], ran.stderr
     assert said[1].startswith("  expected: "), ran.stderr
     assert said[2].endswith(", as when this file was written"), ran.stderr
-    stepwise = re.search(r"number of the step", file.read_text(encoding="utf-8"))
+    stepwise = "number of the step" in file.read_text(encoding="utf-8")
     if not stored["base_schedule"] and not stepwise:  # of two schedules, either may be in the file
         assert said[1] == f"  expected: {[[key, value] for key, value, *_ in stored['specified']]}"
         assert said[2].startswith(f"  observed: {[[key, value] for key, value, *_ in stored['seen']]}, ")
