@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from conformance.confirmation.reduction import Subject
@@ -28,6 +27,9 @@ from conformance.results.witness import Confirmation, Witness
 
 STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRESSIBLE", "ERROR"
 """The possible answers of a replay."""
+
+NOT_REPLAYED = "NOT REPLAYED"
+"""The answer of a witness that a budget leaves no time for."""
 
 
 @dataclass(frozen=True)
@@ -155,21 +157,36 @@ def replay_all(
     can: Capabilities,
     packed: Collection[str] = (),
     never_alone: Collection[str] = (),
+    go_on: Callable[[], bool] = lambda: True,
 ) -> list[Replay]:
     """Replays witnesses on an engine's process, as many at a time as the process takes. Witnesses in ``packed`` (ids)
     run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do,
-    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known."""
+    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known. Nothing
+    begins once ``go_on`` says no."""
     witnesses, scenarios = list(witnesses), list(scenarios)
     passing = {w.id for w in witnesses if w.id in never_alone and patience(w) == 1}
+
+    def alone(witness: Witness) -> Replay:
+        if go_on():
+            return replay(process, witness, scenarios, can)
+        return Replay(witness, NOT_REPLAYED, "the budget leaves no time for it")
+
+    def pack_run(pack: Pack) -> PackRun:
+        return answered(process, pack) if go_on() else PackRun()
+
     with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-        answers = _in_packs(pool, process, [w for w in witnesses if w.id in packed], scenarios, can)
+        answers = _in_packs(pool, pack_run, [w for w in witnesses if w.id in packed], scenarios, can)
         enough = {name: r for name, r in answers.items() if r.answer == STILL_FAILS or name in passing}
-        jobs = {w.id: pool.submit(replay, process, w, scenarios, can) for w in witnesses if w.id not in enough}
+        jobs = {w.id: pool.submit(alone, w) for w in witnesses if w.id not in enough}
         return [enough.get(w.id) or jobs[w.id].result() for w in witnesses]
 
 
 def _in_packs(
-    pool: ThreadPoolExecutor, process: Any, witnesses: list[Witness], scenarios: list[Scenario], can: Capabilities
+    pool: ThreadPoolExecutor,
+    pack_run: Callable[[Pack], PackRun],
+    witnesses: list[Witness],
+    scenarios: list[Scenario],
+    can: Capabilities,
 ) -> dict[str, Replay]:
     """The replays of the witnesses that packs gave an answer to, by witness."""
     about = {w.id: _speaks_of(w, scenarios) for w in witnesses if not _not_expressible(w, scenarios, can)}
@@ -178,7 +195,7 @@ def _in_packs(
     cases = {case.id: case for _, _, subject in about.values() for case in subject.cases}
     runs: dict[str, PackRun] = {}
     packs = packs_of(cases.values(), can.largest_pack, can.largest_waiting_pack)
-    for pack, run in zip(packs, pool.map(partial(answered, process), packs), strict=True):
+    for pack, run in zip(packs, pool.map(pack_run, packs), strict=True):
         runs |= {case.id: run for case in pack.cases if case.id in run.traces and case.id not in run.untouched}
     found = {}
     for witness in witnesses:

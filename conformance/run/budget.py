@@ -1,7 +1,8 @@
 """A budget of time: how long each engine of a run may take, and which packs tell most.
 
-Engines of a queue share the time that is left when their turns begin. Packs take no more than ``PACKS`` of an engine's share; the
-rest is for confirmation. What did not run is left out as if it had not been drawn: no evidence speaks of it.
+Stored witnesses are replayed first: they take no more than ``REPLAYS`` of the time, shared by the engines of a queue. Engines of a queue
+share the time that is left when their turns begin. Packs take no more than ``PACKS`` of an engine's share; the rest is for confirmation.
+What did not run is left out as if it had not been drawn: no evidence speaks of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from conformance.model.runs import Pack
 
 Asked = frozenset[tuple[str, str, str]]
 """(scenario, program, perturbation) of the cases that put one guarantee to the test, any of them."""
+
+REPLAYS = 0.3
+"""The fraction of the time that replays of stored witnesses may take."""
 
 PACKS = 0.6
 """The fraction of an engine's time that its packs may take."""
@@ -34,8 +38,10 @@ class Budget:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock, self.limited = clock, seconds is not None
-        self._end = clock() + (seconds or 0.0)
+        started = clock()
+        self._end, self._replayed = started + (seconds or 0.0), started + (seconds or 0.0) * REPLAYS
         self._waiting = [set(queue) for queue in queues]
+        self._replaying = [set(queue) for queue in self._waiting]
         self._lock = threading.Lock()
         self._until: dict[str, tuple[float, float]] = {}
 
@@ -47,6 +53,15 @@ class Budget:
             share = max(0.0, self._end - now) / len(queue)
             self._until[engine] = now + share * PACKS, now + share
             queue.discard(engine)
+
+    def replays(self, engine: str) -> Callable[[], bool]:
+        """Gives an engine its share of what is left for replays: whether it may begin another one."""
+        with self._lock:
+            queue = next((queue for queue in self._replaying if engine in queue), {engine})
+            now = self._clock()
+            until = now + max(0.0, self._replayed - now) / len(queue)
+            queue.discard(engine)
+        return lambda: not self.limited or self._clock() < until
 
     def packs_go_on(self, engine: str) -> bool:
         """Whether an engine may begin another pack."""

@@ -129,16 +129,12 @@ class Turn:
             self.outcome = found
             return engine
         outcome.seconds["start"] = time.monotonic() - started
-        stored = (
-            []
-            if info.lacks or 0 not in self._part.numbers
-            else [w for w in self._run.stored if bare(w.engine) == bare(info.id)]
-        )
+        mine = not info.lacks and 0 in self._part.numbers
+        stored = [w for w in self._run.stored if mine and bare(w.engine) == bare(info.id)]
         rest = resting(stored, info)
         packed = {w.id for w in stored} if self._options.brief else rest
-        outcome.replays = replay_all(
-            engine, stored, self._options.scenarios, info.capabilities, packed, never_alone=packed - rest
-        )
+        can, go_on = info.capabilities, self._run.budget.replays(info.id)
+        outcome.replays = replay_all(engine, stored, self._options.scenarios, can, packed, packed - rest, go_on)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 

@@ -14,7 +14,7 @@ from conformance.model.scenario import asked_by
 from conformance.plugins.registry import load_scenarios
 from conformance.results.results import Results
 from conformance.results.witness import write_witnesses
-from conformance.run.budget import PACKS, Budget, most_telling_first
+from conformance.run.budget import PACKS, REPLAYS, Budget, most_telling_first
 from conformance.run.run import Options, Run
 
 SCENARIOS = load_scenarios(["per-key-counting"])
@@ -46,8 +46,27 @@ def test_engines_of_a_queue_share_what_is_left():
     assert budget.spent
 
 
+def test_replays_take_a_part_of_the_time_that_engines_share():
+    """What one engine of a queue does not take is for the others."""
+    clock = Clock()
+    budget = Budget(100, [["a", "b"], ["c"]], clock)
+    a, c = budget.replays("a"), budget.replays("c")
+    clock.now = 50 * REPLAYS - 1
+    assert a()
+    clock.now = 50 * REPLAYS + 1
+    assert not a()
+    assert c()
+    b = budget.replays("b")
+    clock.now = 100 * REPLAYS - 1
+    assert b()
+    clock.now = 100 * REPLAYS
+    assert not b()
+    assert not c()
+
+
 def test_without_a_budget_all_goes_on():
     budget = Budget(None, [])
+    assert budget.replays("any")()
     assert budget.packs_go_on("any")
     assert budget.goes_on("any")
     assert not budget.spent

@@ -13,6 +13,7 @@ from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
     FIXED,
     NOT_EXPRESSIBLE,
+    NOT_REPLAYED,
     STILL_FAILS,
     Replay,
     confirmed_here,
@@ -578,6 +579,13 @@ def test_a_witness_that_passes_in_a_pack_runs_alone_only_where_that_was_asked_fo
     process = InProcess(REFERENCE)
     (found,) = replay_all(process, [rarely], [SCENARIO], can, mine, never_alone=mine)
     assert (found.answer, len(process.packs)) == (FIXED, 1 + 6)
+
+
+def test_a_witness_that_a_budget_leaves_no_time_for_is_not_replayed():
+    _, witness, _ = confirm(drops_e2)
+    process = InProcess(REFERENCE)
+    (found,) = replay_all(process, [witness], [SCENARIO], REFERENCE.capabilities, {witness.id}, go_on=lambda: False)
+    assert (found.answer, process.packs) == (NOT_REPLAYED, [])
 
 
 def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):
