@@ -8,12 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.model.program import Output, State
-from conformance.model.schedule import Advance, Deliver, Event, Partitions
-from conformance.model.values import Json, copied
+from conformance.model.schedule import Deliver, Event
+from conformance.model.values import copied
 from engines.mutants.registry import bug
 from engines.reference import CaseRun, Scope, TimerId
-
-DAY = 86_400_000
 
 
 @bug("a key that a bundle does not have loses its state with that bundle")
@@ -72,21 +70,6 @@ class SecondVisitLost(CaseRun):
         return kept
 
 
-@bug("an advance of more than a day loses all state")
-class StateLostByALongAdvance(CaseRun):
-    def advance(self, step: Advance) -> None:
-        if self.watermark and step.watermark - self.watermark > DAY:
-            self.state.clear()
-        super().advance(step)
-
-
-@bug("timers that are overdue by more than a day when they fire are lost")
-class OverdueTimersLost(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        if self.program.processing_time or self.watermark - time <= DAY:
-            super().fire(timer, time)
-
-
 @bug("of timers that fire in one step, those after the third are lost")
 class FourthTimerOfAStepLost(CaseRun):
     fired = (0, 0)
@@ -111,27 +94,6 @@ class FifthOutputOfAStepLost(CaseRun):
         super().emit(key, outputs[: max(0, 4 - there)])
 
 
-@bug("what a timer puts out carries the watermark as its event time where it has one of its own")
-class OutputOfTimersAtTheWatermark(CaseRun):
-    firing = False
-
-    def fire(self, timer: TimerId, time: int) -> None:
-        self.firing = True
-        super().fire(timer, time)
-        self.firing = False
-
-    def emit(self, key: str, outputs: list[Output]) -> None:
-        if self.firing:
-            outputs = [Output(o.value, o.event_time and self.watermark, o.error) for o in outputs]
-        super().emit(key, outputs)
-
-
-@bug("an output's own event time is lost")
-class EventTimesOfOutputLost(CaseRun):
-    def emit(self, key: str, outputs: list[Output]) -> None:
-        super().emit(key, [Output(o.value, None, o.error) for o in outputs])
-
-
 @bug("timers that are due at the watermark of a restart are lost")
 class DueTimersLostOnRestart(CaseRun):
     def restart(self) -> None:
@@ -146,55 +108,6 @@ class StateLostOnTheThirdRestart(CaseRun):
         self.restarts += 1
         if self.restarts == 3:
             self.state.clear()
-
-
-@bug("a restart before any bundle loses the initial state")
-class InitialStateLostOnAnEarlyRestart(CaseRun):
-    delivered = False
-
-    def deliver(self, step: Deliver) -> None:
-        super().deliver(step)
-        self.delivered = True
-
-    def restart(self) -> None:
-        if not self.delivered:
-            self.state.clear()
-
-
-@bug("a failed attempt of the first bundle leaves its state")
-class FirstFailedAttemptKept(CaseRun):
-    def fail_once(self, bundle: Deliver, resume: bool) -> None:
-        super().fail_once(bundle, resume)
-        if bundle == self.case.schedule.bundles[0]:
-            self.attempt(bundle)
-            self.emissions = self.emissions[
-                : len(self.emissions) - len([e for e in self.emissions if e.step == bundle.id])
-            ]
-
-
-@bug("with fewer partitions than three, an advance forgets the timers")
-class TimersLostWithFewPartitions(CaseRun):
-    def settle(self) -> None:
-        first = self.case.schedule.steps[0]
-        due = {timer for _, timer in self.due()}
-        if isinstance(first, Partitions) and first.count < 3:
-            self.timers = {timer: time for timer, time in self.timers.items() if timer in due}
-        super().settle()
-
-
-@bug("a time to live begins anew with a restart")
-class TtlBeginsAnewOnRestart(CaseRun):
-    def restart(self) -> None:
-        for stored in self.state.values():
-            for name in self.program.ttl:
-                stored[name] = _at(stored[name], self.now) if name in stored else stored.pop(name, None)
-
-
-def _at(value: Json, now: int) -> Json:
-    """Stored values with their times of writing moved to now."""
-    if isinstance(value, dict):
-        return {name: now if name == "at" else _at(each, now) for name, each in value.items()}
-    return [_at(each, now) for each in value] if isinstance(value, list) else value
 
 
 @bug("an element of the very instant of the one before it, under its key, is taken for a duplicate")

@@ -21,7 +21,7 @@
   for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) {
     [link.overall, link.whole] = [link.className, link.textContent];
-    link.classList.add("v");
+    link.className = `v ${link.overall}`;
   }
   const fields = ["q", "scenario", "verdict", "perturbation", "from", "to"];
   let opened = null, from = null, theme = "system";

@@ -358,7 +358,7 @@ def test_without_javascript_the_table_and_all_evidence_are_readable(open_page, r
     """The evidence as text: each cell where its link leads, and each witness."""
     page = open_page(ran / "matrix.html", java_script_enabled=False)
     cells = sum(len(cells) for cells in results.folded().values())
-    assert page.locator("#matrix a.v:visible").count() == cells
+    assert page.locator("#matrix td > a:visible").count() == cells
     assert page.locator("section.row :is(article, b)[id]:visible").count() == cells
     expect(page.locator("form.controls")).to_be_hidden()
     expect(page.locator("#evidence .warn")).to_be_visible()
