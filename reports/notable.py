@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.confirmation.replay import NOT_REPLAYED
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.results.record import GuaranteeRecord
 from conformance.results.results import Results
 
 
 def new_witnesses(results: Results) -> list[MatrixCell]:
-    """A violated cell for each witness that this run found itself: no stored witness of that id was replayed."""
+    """A violated cell for each witness that this run found itself: no stored witness of that id was replayed, and none of that guarantee on
+    that engine was left without time for a replay."""
     stored = {replay.witness for replay in results.replays}
+    untold = {(r.engine, r.scenario, r.guarantee) for r in results.replays if r.answer == NOT_REPLAYED}
     found: dict[str, MatrixCell] = {}
     for cell in results.cells:
-        if cell.verdict is Verdict.VIOLATED and cell.witness and cell.witness not in stored:
+        told = cell.witness in stored or (cell.engine, *cell.row) in untold
+        if cell.verdict is Verdict.VIOLATED and cell.witness and not told:
             found.setdefault(cell.witness, cell)
     return list(found.values())
 

@@ -1,5 +1,4 @@
-"""Bugs of what comes back: keys that were quiet, visits of a key between those of others, times that lie far apart, and what waits over a
-restart."""
+"""Bugs of what comes back: keys that were quiet, visits of a key between those of others, and what waits over a restart."""
 
 from __future__ import annotations
 

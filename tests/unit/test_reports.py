@@ -11,6 +11,7 @@ import pytest
 from hostile import EVIL, SCHEDULE, TRACE, agreement, hostile_results
 from rich.console import Console
 
+from conformance.confirmation.replay import NOT_REPLAYED
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.stability import Stability, StabilityGrade
 from conformance.model.equivalence import Equivalence
@@ -225,6 +226,14 @@ def test_forty_engines_are_told_on_a_screen(results):
         assert said == (
             [] if terminal_ else [*(f"{name}: done in 1 s" for name in names[:12]), "native: 28 variants done in 28 s"]
         )
+
+
+def test_a_violation_whose_witness_was_left_without_time_is_not_called_new(results):
+    cell = results.cells[0]
+    left = ReplayRecord("other", cell.engine, cell.scenario, cell.guarantee, NOT_REPLAYED, "")
+    text = ended(replace(results, replays=[left]))
+    assert "that no stored witness showed" not in text
+    assert "Stored witnesses: 1 NOT REPLAYED" in text
 
 
 def test_a_run_ends_on_a_screen_whatever_its_size(results):
