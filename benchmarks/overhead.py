@@ -4,21 +4,19 @@
 
 The framework alone runs the file that ``conformance replay --export`` writes: the program on the engine's own state, in a query or a
 pipeline as a user writes it. Both run in one process, in turn, after a first run of each; the figures are medians. Both must put out the
-same rows. An engine that no export is for is one line.
+same rows. An engine that no export is for is one line; one that takes longer than --limit seconds ends the benchmark with the exit code 3.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import os
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
+from benchmarks.throughput import LIMIT, limited, opened
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, Engine
 from conformance.model.export import CannotExport, Exportable, rows
@@ -49,9 +47,8 @@ def counted(elements: int, bundles: int) -> Case:
 
 def alone(engine: Engine, case: Case) -> Callable[[], list[list[Json]]]:
     """The function that runs a case on the framework alone. Raises CannotExport."""
-    other = Trace(
-        (Emission("k0", None, case.schedule.steps[-1].id),)
-    )  # an export is of output that is not the specified one
+    # An export is of output that is not the specified one.
+    other = Trace((Emission("k0", None, case.schedule.steps[-1].id),))
     asked = Exportable(
         "0" * 12, COUNTING.name, "", "", COUNTING.programs["count"], case, engine.id, {}, Trace(()), other
     )
@@ -74,19 +71,14 @@ def measure(name: str, elements: int, times: int) -> str:
     engine = load_engine(name)
     several = engine.capabilities.takes(case := counted(elements, BUNDLES), PROGRAMS["per-key-counting/count"])
     case = case if several else counted(elements, 1)
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        engine.check()
-        engine.open(Path(folder))
-        try:
-            sides = [lambda: rows(engine.run(Pack((case,)), PROGRAMS).traces[case.id]), alone(engine, case)]
-            seconds: list[list[float]] = [[], []]
-            for turn in range(times + 1):
-                told = [timed(side) for side in sides]
-                assert told[0][1] == told[1][1], f"{name} gives other rows alone"
-                for mine, (took, _) in zip(seconds, told, strict=True):
-                    mine += [took] if turn else []  # the first warms up
-        finally:
-            engine.close()
+    with opened(engine):
+        sides = [lambda: rows(engine.run(Pack((case,)), PROGRAMS).traces[case.id]), alone(engine, case)]
+        seconds: list[list[float]] = [[], []]
+        for turn in range(times + 1):
+            told = [timed(side) for side in sides]
+            assert told[0][1] == told[1][1], f"{name} gives other rows alone"
+            for mine, (took, _) in zip(seconds, told, strict=True):
+                mine += [took] if turn else []  # the first warms up
     by_adapter, by_framework = map(statistics.median, seconds)
     added = by_adapter / by_framework - 1
     return f"{name:24} {len(case.schedule.arrivals):8} {by_adapter:9.2f} s {by_framework:15.2f} s {added:8.0%}"
@@ -97,12 +89,14 @@ def main() -> None:
     parser.add_argument("--engine", action="append", help=f"default: {', '.join(ENGINES)}")
     parser.add_argument("--elements", type=int, default=2_000, help="how many elements: %(default)s")
     parser.add_argument("--times", type=int, default=5, help="how often each side runs: %(default)s")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that one engine may take: %(default)s")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     print(f"{'engine':24} {'elements':>8} {'adapter':>11} {'framework alone':>17} {'added':>8}")
     for name in options.engine or ENGINES:
         try:
-            print(measure(name, options.elements, options.times), flush=True)
+            with limited(name, options.limit):
+                print(measure(name, options.elements, options.times), flush=True)
         except (CannotRun, CannotExport) as error:
             print(f"{name}: {error}", file=sys.stderr)
 

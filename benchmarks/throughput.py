@@ -18,6 +18,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
@@ -88,22 +90,17 @@ def measure(name: str, sizes: list[int], alone: int) -> str:
     """Measure an engine. Gives its line of the table."""
     engine = load_engine(name)
     cases = draw(engine, sizes[-1])
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        engine.check()
-        engine.open(Path(folder))
-        try:
-            run(engine, cases[:20])  # warm up
-            seconds = {}
-            for size in sizes:
-                seconds[size], packed = run(engine, cases[:size])
-            sample = cases[:: max(1, len(cases) // alone)][:alone]
-            started = time.monotonic()
-            for case in sample:
-                alone_too = engine.run(Pack((case,)), PROGRAMS)
-                assert _output(alone_too, case) == _output(packed, case), f"{case.id} gave another trace alone"
-            one_by_one = len(sample) / (time.monotonic() - started)
-        finally:
-            engine.close()
+    with opened(engine):
+        run(engine, cases[:20])  # warm up
+        seconds = {}
+        for size in sizes:
+            seconds[size], packed = run(engine, cases[:size])
+        sample = cases[:: max(1, len(cases) // alone)][:alone]
+        started = time.monotonic()
+        for case in sample:
+            alone_too = engine.run(Pack((case,)), PROGRAMS)
+            assert _output(alone_too, case) == _output(packed, case), f"{case.id} gave another trace alone"
+        one_by_one = len(sample) / (time.monotonic() - started)
     rate = len(cases) / seconds[sizes[-1]]
     growth = "  ".join(f"{size}: {seconds[size]:6.1f} s" for size in sizes)
     return f"{name:52} {rate:9.1f} {one_by_one:11.3f} {rate / one_by_one:7.0f}   {growth}"
@@ -113,6 +110,30 @@ def given_up(name: str, limit: float) -> None:
     """End the benchmark: an engine's threads and processes cannot be stopped from within."""
     print(f"{name}: no answer within {limit:g} s; given up", file=sys.stderr, flush=True)
     os._exit(3)
+
+
+@contextmanager
+def opened(engine: Engine) -> Iterator[None]:
+    """Within this context the engine is open, in a temporary folder. Raises CannotRun."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        engine.check()
+        engine.open(Path(folder))
+        try:
+            yield
+        finally:
+            engine.close()
+
+
+@contextmanager
+def limited(name: str, seconds: float) -> Iterator[None]:
+    """Within this context, an engine that takes longer is given up, which ends the benchmark."""
+    timer = threading.Timer(seconds, given_up, (name, seconds))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def main() -> None:
@@ -126,15 +147,11 @@ def main() -> None:
     logging.disable(logging.WARNING)
     print(f"{'engine':52} {'packed/s':>9} {'one by one/s':>11} {'ratio':>7}   seconds for so many cases, packed")
     for name in options.engine or engine_ids():
-        timer = threading.Timer(options.limit, given_up, (name, options.limit))
-        timer.daemon = True
-        timer.start()
         try:
-            print(measure(name, sizes, options.alone), flush=True)
+            with limited(name, options.limit):
+                print(measure(name, sizes, options.alone), flush=True)
         except CannotRun as error:
             print(f"{name}: {error}", file=sys.stderr)
-        finally:
-            timer.cancel()
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class Exportable:
             return Difference.ROWS
         if _by_key(seen) != _by_key(specified):
             return Difference.ORDER
-        if Counter(map(canonical, self.by_step(self.seen))) != Counter(map(canonical, self.by_step(self.specified))):
+        if _with_steps(self.seen) != _with_steps(self.specified):
             return Difference.STEPS
         raise CannotExport(
             f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can show them differ"
@@ -84,7 +84,7 @@ class Exportable:
 
     def by_step(self, trace: Trace) -> list[list[Json]]:
         """The rows of ``rows``, each behind the number of its step, from 0, among the steps that move the watermark, bring rows or
-        restart the job."""
+        restart the job. For schedules that ``check_steps`` takes."""
         counted = (step.id for step in self.case.schedule.steps if isinstance(step, Advance | Deliver | Restart))
         numbers = {step: number for number, step in enumerate(counted)}
         return [[numbers[e.step], *row] for e, row in zip(trace.judged, rows(trace), strict=True)]
@@ -132,6 +132,10 @@ class Exportable:
 def rows(trace: Trace) -> list[list[Json]]:
     """What was put out in a schedule's steps, as rows: key, value, and the event time (ms) where one was given."""
     return [[e.key, e.value, *([] if e.event_time is None else [e.event_time])] for e in trace.judged]
+
+
+def _with_steps(trace: Trace) -> Counter[str]:
+    return Counter(canonical([e.step, *row]) for e, row in zip(trace.judged, rows(trace), strict=True))
 
 
 def _by_key(found: list[list[Json]]) -> dict[str, list[Json]]:

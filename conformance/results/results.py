@@ -94,7 +94,7 @@ class Results:
         )
 
     def folded(self) -> dict[tuple[str, str], dict[str, Folded]]:
-        """(scenario, guarantee) -> engine -> one row over all perturbations."""
+        """(scenario, guarantee) -> engine -> one row over all perturbations. Made once for the cells that there are."""
         of, known = self.__dict__.get("_folded", ((), {}))
         if len(of) == len(self.cells) and all(map(operator.is_, of, self.cells)):
             return known  # type: ignore[no-any-return]

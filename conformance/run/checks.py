@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from conformance.execution.host import EngineDown, Host
-from conformance.judgement.agreement import Agreement, Pair, agreements
+from conformance.judgement.agreement import Agreement, Pair, agreements, pairs_of
 from conformance.judgement.batches import Checked, check
 from conformance.judgement.evidence import ReferenceTraces, Runs
 from conformance.judgement.reference import reference_traces
@@ -115,11 +115,10 @@ def agreements_of(
     checks: Checks,
     pairs: Iterable[Pair] | None = None,
 ) -> list[Agreement]:
-    """How far the engines of these pairs agree, or of all, over all batches."""
-    scenarios, infos, pairs = list(scenarios), list(infos), None if pairs is None else list(pairs)
-    if pairs is not None:
-        compared = {engine for pair in pairs for engine in pair}
-        infos = [info for info in infos if info.id in compared]
+    """How far engines agree, over all batches: those of ``pairs``, or all."""
+    scenarios, infos = list(scenarios), list(infos)
+    pairs = pairs_of(info.id for info in infos) if pairs is None else list(pairs)
+    infos = [info for info in infos if any(info.id in pair for pair in pairs)]
     total: dict[tuple[str, str, str, str], Agreement] = {}
     stops = frozenset(info.id for info in infos if info.capabilities.native_operator)
     references = {info.id: checks.reference(info.capabilities.lateness) for info in infos}

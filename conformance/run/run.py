@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from importlib.metadata import version
 
@@ -137,7 +137,7 @@ class Run:
             o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.native_operator) or i.compared)
         ]
 
-        def found(pairs: Iterable[Pair] | None = None) -> list[Agreement]:
+        def found(pairs: Sequence[Pair] | None = None) -> list[Agreement]:
             return agreements_of(self.options.scenarios, compared, self.store, self.checks, pairs)
 
         if not self.kept_checks:

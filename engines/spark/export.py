@@ -245,8 +245,7 @@ def _file(
     *,
     by_step: bool = False,
 ) -> str:
-    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
-    needs += " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
+    needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
     return exporting.file_of(
         asked, needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, others, by_step=by_step
     )

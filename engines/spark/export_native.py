@@ -105,8 +105,14 @@ def spark(asked: Exportable) -> str:
         delay=_filled(query.delay, asked),
         only_with_key=True,
     )
-    needs = f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
     source = SIDE * ("side(" in query.out) + session + run
     return exporting.file_of(
-        asked, needs, export_query.STREAM_IMPORTS, (), source, (Restart,), by_step=True, program=False
+        asked,
+        export_query.needs(asked),
+        export_query.STREAM_IMPORTS,
+        (),
+        source,
+        (Restart,),
+        by_step=True,
+        program=False,
     )

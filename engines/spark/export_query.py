@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from conformance.model.export import Exportable
+
 DELAY = "86400000"
 """The watermark's delay (ms) where the operator does not read it: no row but those that move the watermark lies so far ahead."""
 
@@ -74,6 +76,11 @@ def run():
     out = {out}
     return [{row} for row in out.collect()]
 '''
+
+
+def needs(asked: Exportable) -> str:
+    """What to install for an export, for pip."""
+    return f"pyspark=={asked.versions.get('spark', '')}".rstrip("=")
 
 
 def batch(out: str, row: str) -> str:

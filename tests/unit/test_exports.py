@@ -10,7 +10,7 @@ import pytest
 
 from conformance.cli.replay import exportable
 from conformance.model.export import CannotExport, Difference
-from conformance.model.schedule import NoData, Restart, renumbered
+from conformance.model.schedule import NoData, Restart, Wait, renumbered
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.inlined import Inlined
 from conformance.plugins.registry import UnknownName, engine_ids, export_names, load_export, load_scenarios
@@ -101,6 +101,18 @@ def test_rows_that_come_out_in_another_step_are_compared_by_step_where_a_file_ca
     with pytest.raises(CannotExport, match="only the steps differ in which beam-direct put its rows out"):
         load_export("teststream")(replace(found, engine="beam-direct"))
     assert asked(SPARK).difference is Difference.ROWS
+
+
+def test_output_in_a_step_that_exports_do_not_have_is_one_line():
+    """Though only the steps differ."""
+    found = asked(GROUPS)
+    steps = [*found.case.schedule.steps[:-1], Wait(0, 5_000), found.case.schedule.steps[-1]]
+    schedule = renumbered(steps)
+    seen = Trace((replace(found.seen.emissions[0], step=schedule.steps[-2].id),))
+    waiting = replace(found, case=replace(found.case, schedule=schedule), seen=seen)
+    assert waiting.difference is Difference.STEPS
+    with pytest.raises(CannotExport, match="needs a step that exports do not have: Wait"):
+        load_export("spark")(waiting)
 
 
 def test_the_state_function_of_a_file_keeps_cells_and_timers_in_the_one_state():
