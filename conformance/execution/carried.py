@@ -40,8 +40,10 @@ class CarriedEngine:
         return self._old.alive and self._new.alive
 
     def run(self, pack: Pack) -> PackRun:
-        """Run one pack. Raises NotDriven, EngineDown."""
-        if not any(isinstance(step, Restart) for step in pack.timeline):
+        """Run one pack, up to its first restart in the old release. A pack that waits runs in both as a whole, because processing time
+        would pass between the two. Raises NotDriven, EngineDown."""
+        steps = pack.timeline
+        if not any(isinstance(step, Restart) for step in steps) or any(step.passes for step in steps):
             return self._run_in_both(pack)
         folder = self._new.host.folder()
         try:

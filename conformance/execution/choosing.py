@@ -2,22 +2,22 @@
 
 A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
 the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
-timelines where several things befall a job, or with times far in the future, one for each set of them: they are dear, and nothing else
-shows what these do together.
+timelines where several things befall a job, or a rare one does (a failure or restart before anything else, one partition, times far in the
+future), one for each set of them: they are dear, and nothing else shows what these do.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf
 
 from conformance.model.case import Case
 from conformance.model.engine import Budget
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance
+from conformance.model.schedule import Advance, Deliver, FailOnce, Partitions, Restart
 
 Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) of its program that it puts to the test."""
@@ -82,12 +82,13 @@ class _Content:
 
     Attributes:
         home: case (id) -> the number of its pack.
+        befallen: for each pack, what befalls a job in it.
         parts: for each pack, the pack that its cases need -> how many of them serve each aim.
         least: aim -> the number of cases from which on more bring nothing.
     """
 
     def __init__(self, packs: list[Pack], budget: Budget, tested: Tested, promised: Promised) -> None:
-        self._befallen = [" ".join(befallen(pack)) for pack in packs]
+        self.befallen = [befallen(pack) for pack in packs]
         self.home = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
         cases = [case for pack in packs for case in pack.cases]
         self._tested = dict(zip((case.id for case in cases), tested(cases), strict=True))
@@ -105,8 +106,8 @@ class _Content:
         for guarantee in self._tested[case.id]:
             yield case.scenario, guarantee, case.perturbation
             yield case.scenario, guarantee, TOTAL
-        if self._tested[case.id] and (several := self._befallen[self.home[case.id]]):
-            yield case.scenario, several, BEFALLEN
+        if self._tested[case.id] and (several := self.befallen[self.home[case.id]]):
+            yield case.scenario, " ".join(several), BEFALLEN
 
     def least(self, aim: Aim) -> int:
         about = aim[2]
@@ -156,7 +157,7 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
         return gain / max(cost, 1e-9), cost
 
     left = seconds * TOGETHER
-    for several in _together(packs):
+    for several in _together(found.befallen):
         fits = [number for number in several if cost_of(packs[number], budget) <= left]
         offers = sorted({offer for number in fits for offer in _offers(number, found.parts)}, key=sorted)
         if offers and kept.isdisjoint(several):
@@ -189,20 +190,30 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
     return kept or ({0} if packs else set())
 
 
-def _together(packs: list[Pack]) -> list[list[int]]:
-    """For each set of things that befall a job together, the packs in which they do."""
+def _together(befallen: Sequence[tuple[str, ...]]) -> list[list[int]]:
+    """For each set of things that befall a job together, the packs (numbers) in which they do."""
     found: dict[tuple[str, ...], list[int]] = {}
-    for number, pack in enumerate(packs):
-        if several := befallen(pack):
+    for number, several in enumerate(befallen):
+        if several:
             found.setdefault(several, []).append(number)
     return [found[several] for several in sorted(found)]
 
 
 def befallen(pack: Pack) -> tuple[str, ...]:
-    """What befalls a job on the timeline of a pack, () if that is one thing alone, and the times are not far."""
-    several = {step.circumstance for step in pack.timeline if step.circumstance}
-    far = any(isinstance(step, Advance) and step.watermark >= FAR for step in pack.timeline)
-    return tuple(sorted(several | {"times past 2**31 s"} if far else several)) if far or len(several) > 1 else ()
+    """What befalls a job on the timeline of a pack; () if that is one thing alone, and a common one."""
+    several, rare = set[str](), set[str]()
+    begun = False
+    for step in pack.timeline:
+        begun = begun or (isinstance(step, Deliver) and not step.initial)
+        if step.circumstance:
+            several.add(step.circumstance)
+            if not begun and isinstance(step, FailOnce | Restart):
+                rare.add(f"{step.circumstance} in the beginning")
+        if isinstance(step, Partitions) and step.count == 1:
+            rare.add("one partition")
+        if isinstance(step, Advance) and step.watermark >= FAR:
+            rare.add("times past 2**31 s")
+    return tuple(sorted(several | rare)) if rare or len(several) > 1 else ()
 
 
 def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]) -> None:

@@ -13,6 +13,7 @@ from conformance.generation.goals import CLOCK, EACH, Family, Goal, Goals, each_
 from conformance.generation.schedules import schedules
 from conformance.generation.timelines import (
     INITIAL,
+    RESTARTED,
     TIMELINES,
     WAITING,
     draw_timelines,
@@ -56,7 +57,9 @@ def draw_cases(
     all_timelines = draw_timelines(seed)
     several, one = Twins(all_timelines[:TIMELINES], seed), Twins(all_timelines[TIMELINES:], seed)
     waiting = Twins(
-        examples(waiting_timelines(), WAITING, seeded(seed, "waiting clocks"), lambda c: c.timeline), seed, ()
+        examples(waiting_timelines(), WAITING, seeded(seed, "waiting clocks"), lambda c: c.timeline),
+        seed,
+        (RESTART,) * RESTARTED,
     )
     begun = [with_initial_state(timeline) for timeline in all_timelines[:INITIAL]]
     with_state = Twins(begun, seed, (RESTART,) * INITIAL)

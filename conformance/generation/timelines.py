@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
@@ -13,6 +15,9 @@ START = 1_000_000
 
 SETTLED_AFTER = 200_000
 """The last advance goes this far (ms) past the one before it, so that every timer of a program comes due."""
+
+MONTH = 30 * 86_400_000
+"""By how much (ms) one advance of one timeline moves the watermark: more than a day, and more than 2**31 ms."""
 
 SLOTS = (1, 2, 3)
 """The numbers of bundles between two advances. Each timeline orders them in its own way."""
@@ -41,6 +46,17 @@ def timelines(several_bundles: bool) -> st.SearchStrategy[Schedule]:
         return Schedule(tuple(steps))
 
     return build()
+
+
+def stretched(timeline: Schedule) -> Schedule:
+    """The timeline, but the last of three bundles between two advances comes MONTH later, behind an advance of its own."""
+    for place, three in enumerate(itertools.pairwise(itertools.pairwise(timeline.steps))):
+        if all(isinstance(step, Deliver) for pair in three for step in pair):
+            before, after = timeline.steps[: place + 2], timeline.steps[place + 2 :]
+            watermark = max(step.watermark for step in before if isinstance(step, Advance))
+            later = Advance(0, watermark + MONTH)
+            return renumbered([*before, later, *(step.shifted(MONTH) for step in after)])
+    return timeline
 
 
 WAIT = 8_000
@@ -73,13 +89,14 @@ INITIAL = 4
 WAITING = 4
 """The number of distinct timelines for programs in processing time. On a wall clock, each takes as long as its waits."""
 
+RESTARTED = 2
+"""On how many of them the job is restarted, too."""
+
 
 def draw_timelines(seed: int) -> list[Schedule]:
-    """The timelines of a run: TIMELINES with several bundles, then TIMELINES with one bundle."""
-    return [
-        timeline
+    """The timelines of a run: TIMELINES with several bundles, the first of them ``stretched``, then TIMELINES with one bundle."""
+    several, one = (
+        examples(timelines(several), TIMELINES, seeded(seed, "clocks", several), lambda timeline: timeline.timeline)
         for several in (True, False)
-        for timeline in examples(
-            timelines(several), TIMELINES, seeded(seed, "clocks", several), lambda timeline: timeline.timeline
-        )
-    ]
+    )
+    return [stretched(several[0]), *several[1:], *one]

@@ -23,9 +23,9 @@ from conformance.model.schedule import Schedule
 IN_TIMELINE = 4
 """The number of twins of a case from perturbations that keep its timeline."""
 
-TIMELINES_EACH = {RESTART: 4, RETRY: 4, RESUME: 2, SEVERAL_CHANGES: 2, SEVERAL_RECOVERIES: 3}
+TIMELINES_EACH = {RESTART: 4, RETRY: 4, RESUME: 3, REPARTITION: 2, SEVERAL_CHANGES: 2, SEVERAL_RECOVERIES: 3}
 """The number of timelines with several bundles on which each recovery is made: some guarantees are about restarts alone, some about the
-two failures, of which some engines have the retry alone. Several changes at once are others on each timeline. Each other perturbation
+two failures, of which some engines have the retry alone. State is in more partitions than before, and in one. Several changes at once are others on each timeline. Each other perturbation
 that changes the timeline is made on one timeline. Each of these timelines costs an engine run, which takes as long as hundreds of cases."""
 
 SPARSE_EACH = 2

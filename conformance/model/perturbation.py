@@ -34,6 +34,7 @@ class Perturbation:
         keeps_timeline: whether a twin can share a pack with its base. If not, all cases of a timeline are perturbed in the same
             place, so that their twins share a pack.
         sparse: whether neighbours of the same program would hide the effect. A pack then has at most one case of a program.
+        turns: what takes turns with ``apply`` on the timelines of a run.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Perturbation:
     needs: frozenset[Feature] = frozenset()
     keeps_timeline: bool = True
     sparse: bool = False
+    turns: tuple[Change, ...] = ()
 
     def twin(self, case: Case, seed: int, turn: int = 0) -> Case | None:
         """The perturbed twin of a case, the same for the same seed; None where the perturbation changes nothing. ``turn`` counts the
@@ -53,7 +55,8 @@ class Perturbation:
         return Case(case.scenario, case.program, schedule, self.id, case.id)
 
     def change(self, seed: int, turn: int) -> Change:
-        return self.apply
+        changes = (self.apply, *self.turns)
+        return changes[turn % len(changes)]
 
 
 @dataclass(frozen=True)
@@ -88,9 +91,9 @@ REDELIVER = Perturbation("redeliver", "deliver some elements again", event_chang
 
 
 def _with_own_timeline(
-    id: str, title: str, apply: Callable[[Schedule, Random], Schedule | None], *needs: Feature
+    id: str, title: str, apply: Change, *needs: Feature, turns: Sequence[Change] = ()
 ) -> Perturbation:
-    return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False)
+    return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False, turns=tuple(turns))
 
 
 EMPTY_BUNDLE = _with_own_timeline(
@@ -102,16 +105,27 @@ COALESCE = _with_own_timeline(
     "coalesce", "coalesce an advance with a bundle", timeline_changes.coalesce, Feature.COALESCED
 )
 SHIFT_TIMES = _with_own_timeline("shift", "shift all times by weeks or years", timeline_changes.shift)
+_OTHERS = [timeline_changes.repartition(count) for count in timeline_changes.PARTITIONS]
 REPARTITION = _with_own_timeline(
-    "repartition", "another partition count", timeline_changes.repartition, Feature.PARTITIONS
+    "repartition", "another partition count", _OTHERS[0], Feature.PARTITIONS, turns=_OTHERS[1:]
 )
-RESTART = _with_own_timeline("restart", "restart from the checkpoint", timeline_changes.restart, Feature.RESTART)
-RETRY = _with_own_timeline(
-    "retry", "a failed attempt at a bundle is retried", timeline_changes.failing(resume=False), Feature.RETRY
+RESTART = _with_own_timeline(
+    "restart",
+    "restart from the checkpoint",
+    timeline_changes.restart,
+    Feature.RESTART,
+    turns=[timeline_changes.restart_before, timeline_changes.restart, timeline_changes.restart],
 )
-RESUME = _with_own_timeline(
-    "resume", "the job fails in a bundle and resumes", timeline_changes.failing(resume=True), Feature.RESUME
-)
+
+
+def _failing(id: str, title: str, resume: bool, needs: Feature) -> Perturbation:
+    """On one of three timelines the first bundle fails, on the others a later one."""
+    later, first = (timeline_changes.failing(resume, first) for first in (False, True))
+    return _with_own_timeline(id, title, later, needs, turns=[first, later])
+
+
+RETRY = _failing("retry", "a failed attempt at a bundle is retried", False, Feature.RETRY)
+RESUME = _failing("resume", "the job fails in a bundle and resumes", True, Feature.RESUME)
 
 ALONE = Perturbation("alone", "without neighbours of its program", sparse=True)
 UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
@@ -181,15 +195,15 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 def possible(program: Program, perturbation: Perturbation) -> bool:
     """Whether a case of the program can have a twin of this perturbation.
 
-    A program in processing time has one bundle before each wait, and its timelines are fixed. A job that starts with state can be
-    restarted besides. Neither has cases without neighbours. A program with typed keys has no others than its own.
+    A program in processing time has one bundle before each wait, and its timelines are fixed; so are those of a job that starts with
+    state. Both can be restarted. Neither has cases without neighbours. A program with typed keys has no others than its own.
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
         return False
     if not (program.waits or program.initial):
         return True
     if perturbation is RESTART:
-        return not program.waits
+        return True
     of_one_bundle = perturbation.keeps_timeline and not perturbation.sparse
     return of_one_bundle and not (program.waits and Feature.SEVERAL_BUNDLES in perturbation.needs)
 

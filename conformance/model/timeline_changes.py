@@ -20,8 +20,8 @@ SHIFTS = tuple(WEEK * -(-epoch // WEEK) for epoch in (1, 2**32, 1_767_225_600_00
 """How far (ms) times are shifted: a week; past 2**32 ms; into 2026; past 2**31 s, in 2038. Each is a multiple of a week, and so of every
 window length that divides a day or a week."""
 
-PARTITIONS = 5
-"""The other partition count. No adapter runs it by default."""
+PARTITIONS = (5, 1)
+"""The other partition counts. No adapter runs them by default."""
 
 
 def _inserted(schedule: Schedule, place: int, step: Step) -> Schedule:
@@ -95,31 +95,48 @@ def shift(schedule: Schedule, random: Random) -> Schedule:
     return Schedule(tuple(step.shifted(by) for step in schedule.steps))
 
 
-def repartition(schedule: Schedule, random: Random) -> Schedule:
-    """State in another number of partitions, from the start."""
-    return _inserted(schedule, 0, Partitions(0, PARTITIONS))
+def repartition(count: int) -> Callable[[Schedule, Random], Schedule | None]:
+    def repartition(schedule: Schedule, random: Random) -> Schedule:
+        """State in another number of partitions, from the start."""
+        return _inserted(schedule, 0, Partitions(0, count))
+
+    return repartition
 
 
 RESTARTS = 3
-"""The most restarts of one schedule."""
+"""The most restarts of one schedule after its first bundle."""
 
 
-def restart(schedule: Schedule, random: Random) -> Schedule:
-    """Restart once, twice or three times, anywhere after the first bundle. The job must keep its state, its timers and its watermark."""
-    bundles = (n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial)
-    first = next(bundles, 0)
-    places = range(first + 1, len(schedule.steps))
-    for place in sorted(random.sample(places, min(random.randint(1, RESTARTS), len(places))), reverse=True):
+def _first_bundle(schedule: Schedule) -> int:
+    """The place of the first bundle."""
+    return next((n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial), 0)
+
+
+def _restarted(schedule: Schedule, random: Random, times: int) -> Schedule:
+    places = range(_first_bundle(schedule) + 1, len(schedule.steps))
+    for place in sorted(random.sample(places, min(times, len(places))), reverse=True):
         schedule = _inserted(schedule, place, Restart(0))
     return schedule
 
 
-def failing(resume: bool) -> Callable[[Schedule, Random], Schedule | None]:
+def restart(schedule: Schedule, random: Random) -> Schedule:
+    """Restart once, twice or three times, anywhere after the first bundle; once where the schedule waits, because a restart takes processing
+    time that no wait counts. The job must keep its state, its timers and its watermark."""
+    return _restarted(schedule, random, 1 if schedule.waits else random.randint(1, RESTARTS))
+
+
+def restart_before(schedule: Schedule, random: Random) -> Schedule:
+    """Restart right before the first bundle, when the job has its watermark and its initial state alone, and once after it."""
+    return _inserted(_restarted(schedule, random, 1), _first_bundle(schedule), Restart(0))
+
+
+def failing(resume: bool, first: bool = False) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
-        """Let the first attempt at a bundle fail. A bundle that finds state of earlier bundles is preferred. A case whose chosen
-        bundle is empty has no twin. No bundle fails twice."""
+        """Let the first attempt at a bundle fail: the ``first`` one, before which there is no state, or one that finds state of earlier
+        bundles, where there is one. A case whose chosen bundle is empty has no twin. No bundle fails twice."""
         failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, FailOnce)}
-        left = [bundle for bundle in schedule.bundles[1:] or schedule.bundles if bundle.id not in failing]
+        bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
+        left = [b for b in (bundles[:1] if first else bundles[1:] or bundles) if b.id not in failing]
         if not left:
             return None
         bundle = random.choice(left)

@@ -10,6 +10,7 @@ from conformance.model.engine import Family
 from conformance.model.naming import unknown
 from conformance.plugins.registry import UnknownName
 from engines.mutants import (
+    beginnings,
     callbacks,
     capacity,
     collections,
@@ -78,6 +79,7 @@ MUTANTS = mutants_of(
         operator_keys,
         together,
         waiting,
+        beginnings,
     )
 )
 

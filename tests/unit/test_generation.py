@@ -1,6 +1,7 @@
 """Cases: reproducible, distinct, and enough of them at the boundaries."""
 
 import importlib
+import itertools
 from collections import Counter, defaultdict
 
 import pytest
@@ -45,6 +46,16 @@ def test_timelines_are_distinct():
     drawn = draw_timelines(7)
     assert len({timeline.timeline for timeline in drawn}) == len(drawn) == 2 * TIMELINES
     assert Counter(len(timeline.bundles) == 1 for timeline in drawn) == {True: TIMELINES, False: TIMELINES}
+
+
+def test_on_one_timeline_the_watermark_moves_by_more_than_31_bits_of_ms_at_once():
+    """Between two bundles that lay between the same advances."""
+    for seed in range(10):
+        rises = [
+            [after.watermark - before.watermark for before, after in itertools.pairwise(timeline.advances)]
+            for timeline in draw_timelines(seed)
+        ]
+        assert [sum(rise > 2**31 for rise in each[:-1]) for each in rises] == [1, *[0] * (2 * TIMELINES - 1)]
 
 
 def test_every_guarantee_gets_its_cases(cases, tested):
@@ -132,10 +143,11 @@ def test_twins_without_neighbours_are_few(cases):
 
 def test_twins_on_timelines_of_their_own_share_few_timelines(cases):
     """Those of all programs the same, each being an engine run: the timelines of several bundles, and one of one bundle. Jobs that start
-    with state have timelines of their own."""
+    with state have timelines of their own, and so have schedules that wait."""
     timelines = defaultdict(set)
     for case in cases:
-        if case.base and not BY_ID[case.perturbation].keeps_timeline and not case.schedule.bundles[0].initial:
+        own = case.schedule.waits or case.schedule.bundles[0].initial
+        if case.base and not BY_ID[case.perturbation].keeps_timeline and not own:
             timelines[case.perturbation].add(case.schedule.timeline)
     each = {perturbation.id: number for perturbation, number in TIMELINES_EACH.items()}
     assert {name: len(found) for name, found in timelines.items() if len(found) > each.get(name, 1) + 1} == {}

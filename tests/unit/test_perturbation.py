@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
+from conformance.generation.examples import examples
 from conformance.generation.schedules import schedules
-from conformance.generation.timelines import draw_timelines
+from conformance.generation.timelines import draw_timelines, waiting_timelines
 from conformance.generation.twins import TIMELINES_EACH
 from conformance.model.case import Case
 from conformance.model.equivalence import IMPLIES
@@ -66,7 +67,7 @@ DOMAIN = Domain(offsets=(0, 1, -1), on_time=False)
 
 TIMELINES = [timeline for seed in range(3) for timeline in draw_timelines(seed)]
 DRAWN = {timeline: schedules(timeline, DOMAIN) for timeline in TIMELINES}
-SEEDS = st.integers(0, 99)
+SEEDS, TURNS = st.integers(0, 99), st.integers(0, 3)
 TOGETHER = (SEVERAL_CHANGES, SEVERAL_RECOVERIES)
 
 quickly = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -89,7 +90,7 @@ CASES_OF_SEVERAL_BUNDLES = cases(st.one_of([drawn for timeline, drawn in DRAWN.i
 def twins(perturbation):
     """(case, its twin), of cases that the perturbation has a hold on."""
     drawn = CASES_OF_SEVERAL_BUNDLES if perturbation.needs & SEVERAL else CASES
-    both = st.tuples(drawn, SEEDS).map(lambda pair: (pair[0], perturbation.twin(*pair)))
+    both = st.tuples(drawn, SEEDS, TURNS).map(lambda asked: (asked[0], perturbation.twin(*asked)))
     return both.filter(lambda pair: pair[1] is not None)
 
 
@@ -354,23 +355,17 @@ def test_the_shifts_move_windows_onto_windows():
 @given_twins(REPARTITION)
 def test_another_partition_count_comes_first(perturbation, base, twin):
     assert _inserted(base, twin) == 0
-    assert twin.steps[0] == Partitions(0, PARTITIONS)
+    assert twin.steps[0] in {Partitions(0, count) for count in PARTITIONS}
 
 
 @given_twins(RESTART)
-def test_a_restart_comes_after_the_first_bundle(perturbation, base, twin):
-    """A job that has done nothing has nothing to lose."""
+def test_a_restart_comes_after_the_first_bundle_or_right_before_it(perturbation, base, twin):
     restarts = [step.id for step in twin.steps if isinstance(step, Restart)]
-    assert 1 <= len(restarts) <= RESTARTS
+    first = next(step.id for step in twin.steps if isinstance(step, Deliver))
+    assert [place for place in restarts if place < first] in ([], [first - 1])
+    assert 1 <= sum(place > first for place in restarts) <= RESTARTS
     assert renumbered([step for step in twin.steps if not isinstance(step, Restart)]) == base
-    assert any(isinstance(step, Deliver) for step in twin.steps[: restarts[0]])
     assert all(before + 1 < after for before, after in itertools.pairwise(restarts))
-
-
-def test_a_job_is_restarted_several_times():
-    case = Case("s", "p", Schedule((Advance(0, 0), *(Deliver(n, ()) for n in range(1, 6)), Advance(6, 1))))
-    twins = [RESTART.twin(case, seed) for seed in range(20)]
-    assert {sum(isinstance(step, Restart) for step in twin.schedule.steps) for twin in twins} == {1, 2, 3}
 
 
 @given_twins(RETRY, RESUME)
@@ -379,6 +374,40 @@ def test_what_fails_once_is_a_bundle_with_events(perturbation, base, twin):
     assert twin.steps[place] == FailOnce(place, resume=perturbation is RESUME)
     assert twin.bundle_after(twin.steps[place]) is twin.steps[place + 1]
     assert twin.steps[place + 1].events
+
+
+def _full():
+    """A case of five bundles with an element each."""
+    bundles = [Deliver(n, (Event(f"e{n}", "a", None, 9),)) for n in range(1, 6)]
+    return Case("s", "p", Schedule((Advance(0, 0), *bundles, Advance(6, 10))))
+
+
+@pytest.mark.parametrize(("perturbation", "kind"), [(RESTART, Restart), (RETRY, FailOnce), (RESUME, FailOnce)])
+def test_what_befalls_a_job_does_so_before_there_is_state_on_one_of_its_timelines(perturbation, kind):
+    """By every seed."""
+    for seed in range(10):
+        twins = [perturbation.twin(_full(), seed, turn).schedule for turn in range(TIMELINES_EACH[perturbation])]
+        assert [isinstance(twin.steps[1], kind) for twin in twins].count(True) == 1
+
+
+def test_the_partitions_are_more_than_before_and_one():
+    twins = [REPARTITION.twin(_full(), 3, turn).schedule for turn in range(TIMELINES_EACH[REPARTITION])]
+    assert [twin.steps[0].count for twin in twins] == [5, 1]
+
+
+def test_a_schedule_that_waits_is_restarted_once_after_its_first_bundle():
+    """Each restart takes processing time."""
+    for timeline in examples(waiting_timelines(), 2, 1, lambda timeline: timeline.timeline):
+        for seed in range(10):
+            for turn in (0, 1):
+                steps = RESTART.twin(Case("s", "p", timeline), seed, turn).schedule.steps
+                assert [isinstance(step, Restart) for step in steps[2 + turn :]].count(True) == 1
+
+
+def test_a_job_is_restarted_several_times():
+    case = Case("s", "p", Schedule((Advance(0, 0), *(Deliver(n, ()) for n in range(1, 6)), Advance(6, 1))))
+    twins = [RESTART.twin(case, seed) for seed in range(20)]
+    assert {sum(isinstance(step, Restart) for step in twin.schedule.steps) for twin in twins} == {1, 2, 3}
 
 
 @given_twins(RENAME)
