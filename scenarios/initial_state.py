@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import INTERLEAVE, MERGE, RENAME, RESTART, SPLIT
+from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, SPLIT
 from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
@@ -107,7 +107,7 @@ SCENARIO = Scenario(
     summary="A job begins with a count for some keys, and counts on.",
     programs={"continued": Continued()},
     domain={"continued": Domain(offsets=(1, 500, 20_000), values=(10, 20, 30))},
-    stable_under={"continued": promise((INTERLEAVE, SPLIT, MERGE, RESTART, RENAME), Equivalence.IDENTICAL)},
+    stable_under={"continued": promise((INTERLEAVE, SPLIT, MERGE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee(
             "initial state is there for a key's first element",

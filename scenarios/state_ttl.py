@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import INTERLEAVE, RENAME
+from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Event
@@ -321,7 +321,7 @@ SCENARIO = Scenario(
         program: Domain(offsets=(1, 500, 2_000), keys=2, values=values, events=10)
         for program, values in OPERATIONS.items()
     },
-    stable_under={program: promise((INTERLEAVE, RENAME), Equivalence.IDENTICAL) for program in OPERATIONS},
+    stable_under={program: promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL) for program in OPERATIONS},
     guarantees=(
         Guarantee("a value is there until its TTL has passed", "value", a_value_is_there, needs=TTLS),
         Guarantee("a value is gone when its TTL has passed", "value", a_value_is_gone, needs=TTLS, source=EVICTED),

@@ -13,7 +13,6 @@ from conformance.generation.goals import CLOCK, EACH, Family, Goal, Goals, each_
 from conformance.generation.schedules import schedules
 from conformance.generation.timelines import (
     INITIAL,
-    RESTARTED,
     TIMELINES,
     WAITING,
     draw_timelines,
@@ -23,7 +22,7 @@ from conformance.generation.timelines import (
 from conformance.generation.twins import Twins
 from conformance.model.case import Case
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BY_ID, RARE, RESTART, possible
+from conformance.model.perturbation import BY_ID, RARE, RECOVERIES, RESTART, possible
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.schedule import Schedule
 
@@ -59,10 +58,10 @@ def draw_cases(
     waiting = Twins(
         examples(waiting_timelines(), WAITING, seeded(seed, "waiting clocks"), lambda c: c.timeline),
         seed,
-        (RESTART,) * RESTARTED,
+        RECOVERIES,
     )
     begun = [with_initial_state(timeline) for timeline in all_timelines[:INITIAL]]
-    with_state = Twins(begun, seed, (RESTART,) * INITIAL)
+    with_state = Twins(begun, seed, (RESTART, RESTART, *RECOVERIES * 2))
     known = set(known)
     cases = []
     for scenario in scenarios:

@@ -89,9 +89,6 @@ INITIAL = 4
 WAITING = 4
 """The number of distinct timelines for programs in processing time. On a wall clock, each takes as long as its waits."""
 
-RESTARTED = 2
-"""On how many of them the job is restarted, too."""
-
 
 def draw_timelines(seed: int) -> list[Schedule]:
     """The timelines of a run: TIMELINES with several bundles, the first of them ``stretched``, then TIMELINES with one bundle."""
