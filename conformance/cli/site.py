@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime, timezone
 from pathlib import Path
 
 import click
@@ -11,11 +12,11 @@ import click
 from conformance.cli import options
 from conformance.comparison.history import History, history, sources
 from conformance.plugins.registry import load_scenarios
-from conformance.results.baseline import UnreadableBaseline
+from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import ScenarioRecord
 
 EPOCH = "SOURCE_DATE_EPOCH"
-"""The environment variable with the time of the files, in seconds since 1970, where their own times say nothing."""
+"""The environment variable with the time of each file, in seconds since 1970, that does not say when it was measured."""
 
 
 @click.command("site")
@@ -33,7 +34,7 @@ def site_(places: tuple[Path, ...], url: str, out: Path) -> None:
     from reports.site.places import Texts, of_engine, of_guarantee
 
     found = sources(places)
-    seen = history(found, {path: _written(path) for path in found})
+    seen = history(found, {path: _measured(path, baseline) for path, baseline in found.items()})
     if not seen.courses:
         raise UnreadableBaseline(f"{', '.join(map(str, places))}: no engine there has a release")
     texts = Texts({scenario.id: ScenarioRecord.of(scenario) for scenario in load_scenarios()})
@@ -56,7 +57,10 @@ def _told(seen: History) -> str:
     return f"{', '.join(numbers)}, {len(seen.engines)} engines"
 
 
-def _written(path: Path) -> int:
+def _measured(path: Path, baseline: Baseline) -> int:
+    """When a file was measured, as far as is known, in seconds since the epoch."""
+    if baseline.measured:
+        return int(datetime.fromisoformat(baseline.measured).replace(tzinfo=timezone.utc).timestamp())
     given = os.environ.get(EPOCH, "")
     return int(given) if given.isdecimal() else int(path.stat().st_mtime)
 

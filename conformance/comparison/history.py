@@ -103,7 +103,7 @@ class Measured:
         cases: the digests of the files of cases.
         flaws: the ways in which its runs fall short of full ones, in words.
         failures: engine -> why it did not run to its end.
-        changed: seconds since the epoch at which the newest of its files was written.
+        changed: seconds since the epoch at which the newest of its files was measured.
     """
 
     number: str
@@ -210,7 +210,7 @@ def history(found: Mapping[Path, Baseline], changed: Mapping[Path, int] | None =
     """The history in some baselines. Where two of them have one engine in one release, the later one counts.
 
     Args:
-        changed: when each file was written, in seconds since the epoch.
+        changed: when each file was measured, in seconds since the epoch.
 
     Raises:
         UnreadableBaseline: a version of a framework is none that can be put in order.

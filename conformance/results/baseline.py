@@ -102,6 +102,7 @@ class Baseline:
         stored_witnesses: identifies the stored witnesses that were replayed, "" where that is not known.
         packs: engine -> number of packs that it ran. An engine whose number is unknown is left out.
         failures: engine -> why it did not run, or not to its end; also those that gave no cells at all.
+        measured: the day of the run (YYYY-MM-DD, UTC), "" where that is not known.
     """
 
     harness: str
@@ -113,6 +114,7 @@ class Baseline:
     stored_witnesses: str = ""
     packs: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    measured: str = ""
 
     @classmethod
     def of(cls, results: Results) -> Baseline:
@@ -132,6 +134,7 @@ class Baseline:
             results.run.stored_witnesses,
             {engine: found.packs.run for engine, found in results.environment.items() if found.packs.drawn},
             {engine: found.failure for engine, found in results.environment.items() if found.failure},
+            str(results.timing.get("day", "")),
         )
 
     def updated(self, newer: Baseline) -> Baseline:
@@ -195,6 +198,7 @@ class Baseline:
             "schema": SCHEMA if known else SCHEMA_1,
             "harness": self.harness,
             "cases": self.cases_digest,
+            **({"measured": self.measured} if self.measured else {}),
             **(of_run if known else {}),
             "engines": {name: dict(self.engines[name]) for name in sorted(self.engines)},
         }
@@ -240,6 +244,7 @@ class Baseline:
                 scope=Scope(**run),
                 packs=dict(head.get("packs", {})),
                 failures=dict(head.get("failures", {})),
+                measured=str(head.get("measured", "")),
             )
         except UnreadableBaseline:
             raise

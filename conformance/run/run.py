@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import datetime, timezone
 from importlib.metadata import version
 
 from conformance.execution.kept import Kept
@@ -173,6 +174,7 @@ class Run:
             agreements=self._agreements(outcomes),
             replays=[replay.record for outcome in outcomes for replay in outcome.replays],
             timing={
+                "day": datetime.now(timezone.utc).date().isoformat(),
                 "cpus": os.cpu_count(),
                 "drawing": round(drawing, 2),
                 "seconds": round(time.monotonic() - started, 2),
