@@ -14,7 +14,7 @@ from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.execution.kept import Kept, traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
-from conformance.run.power import Asked, powers_of, write_powers
+from conformance.run.power import Asked, UnreadablePower, powers_of, read_powers, write_powers
 from conformance.run.processes import available
 from conformance.run.selftest import selftest
 
@@ -81,7 +81,8 @@ def selftest_(
     The kill matrix, which guarantees each mutant breaks, is found for --html, --json, --scenario and --load; otherwise a mutant runs
     until it is caught.
 
-    With --as, no mutant makes the exit code 1: the command says the power of a run.
+    With --as, no mutant makes the exit code 1: the command says the power of a run. What caught a mutant by an earlier version of the
+    file of --json is asked first, which takes less time.
     """
     from reports import kills
 
@@ -102,7 +103,8 @@ def selftest_(
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
             names = engine_ids() if ALL in engines else engines
-            found_of = powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder()))
+            likely = _earlier(as_json)
+            found_of = powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder()), likely)
         for power in found_of:
             kills.show_power(power, console)
         if as_json:
@@ -129,6 +131,14 @@ def selftest_(
     if as_json:
         found.write(as_json)
     sys.exit(0 if found.passed else 1)
+
+
+def _earlier(path: Path | None) -> dict[str, tuple[str, str]]:
+    """Mutant -> a guarantee that caught it when the file was written; nothing where the file is new or of another kind."""
+    try:
+        return {mutant: row for power in read_powers(path) for mutant, row in power.caught.items()} if path else {}
+    except UnreadablePower:
+        return {}
 
 
 COMMANDS = (selftest_,)

@@ -41,6 +41,10 @@ VISIBLE = 50
 cases, its cases decide."""
 
 
+Row = tuple[str, str]
+"""(scenario, guarantee)."""
+
+
 class UnreadablePower(ValueError):
     """A file that does not say the power of a run; the message says what is wrong with it."""
 
@@ -72,7 +76,7 @@ class Power:
     asked: Asked
     run: int = 0
     drawn: int = 0
-    caught: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    caught: Mapping[str, Row] = field(default_factory=dict)
     missed: tuple[str, ...] = ()
     not_visible: tuple[str, ...] = ()
 
@@ -113,38 +117,45 @@ def powers_of(
     progress: Callable[[str], None] = lambda text: None,
     processes: int = 1,
     kept: Kept | None = None,
+    likely: Mapping[str, Row] | None = None,
 ) -> list[Power]:
     """The power of a run on each of the engines with these options: every mutant runs on the cases and packs of that run, in so many
     processes side by side. A mutant runs a case once for all engines that read *late* alike. Cases that an earlier run drew are read
-    from ``kept``."""
+    from ``kept``. ``likely``: mutant -> a guarantee that it broke earlier, whose program it is asked for first; no answer depends on it."""
     scenarios, mutants = tuple(scenarios), list(mutants)
     choices = KeptChoices(kept, scenarios) if kept else None
     engines = [_Asking(name, scenarios, asked, choices) for name in names]
     for cases in batches(scenarios, asked.wanted, asked.seed, kept):
         for engine in engines:
             engine.give(cases)
-        _ask(engines, mutants, processes, progress)
+        _ask(engines, mutants, processes, progress, likely or {})
     if asked.wanted < VISIBLE and (hidden := [m for m in mutants if any(engine.hides(m) for engine in engines)]):
         for cases in batches(scenarios, VISIBLE, asked.seed, kept):
             for engine in engines:
                 engine.show(cases)
-            _ask(engines, hidden, processes, progress)
+            _ask(engines, hidden, processes, progress, {})
     return [engine.power(mutants) for engine in engines]
 
 
-Told = tuple[tuple[str, str] | None, bool]
+Told = tuple[Row | None, bool]
 """The guarantee that a mutant breaks on an engine, None if it breaks none, and whether the engine could show the mutant."""
 
 
-def _ask(engines: list[_Asking], mutants: list[str], processes: int, progress: Callable[[str], None]) -> None:
+def _ask(
+    engines: list[_Asking],
+    mutants: list[str],
+    processes: int,
+    progress: Callable[[str], None],
+    likely: Mapping[str, Row],
+) -> None:
     """Lets the mutants answer what the engines were given."""
 
     def told(mutant: str) -> list[Told]:
         answered, found = _Answers(mutant_engine(mutant)), list[Told]()
-        likely: tuple[str, str] | None = None
+        first = likely.get(mutant)
         for engine in engines:
-            found.append(engine.told(mutant, answered, likely))
-            likely = found[-1][0] or likely
+            found.append(engine.told(mutant, answered, first))
+            first = found[-1][0] or first
         return found
 
     for mutant, found in zip(mutants, answers(told, mutants, processes), strict=True):
@@ -163,7 +174,7 @@ class _Asking:
         self._info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
         self._plans = [] if asked.brief else plans_given_out(asked.seed).get(bare(name), [])
         self._bench: _Bench | None = None
-        self.caught: dict[str, tuple[str, str]] = {}
+        self.caught: dict[str, Row] = {}
         self._seen: set[str] = set()
         self._run = self._drawn = 0
 
@@ -188,8 +199,8 @@ class _Asking:
 
         self._bench, self._sight = None, sight
 
-    def told(self, mutant: str, answered: _Answers, likely: tuple[str, str] | None) -> Told:
-        """``likely``: a guarantee that the mutant broke on another engine, whose program is asked first."""
+    def told(self, mutant: str, answered: _Answers, likely: Row | None) -> Told:
+        """``likely``: a guarantee that the mutant broke elsewhere, whose program is asked first."""
         if mutant in self.caught:
             return None, True
         broken = self._bench.broken(answered, likely) if self._bench else None
@@ -258,7 +269,7 @@ class _Bench:
         self._specified: dict[str, Traces] = {}
         self._reference = reference_traces(self._programs, self._lateness)
 
-    def broken(self, answered: _Answers, likely: tuple[str, str] | None = None) -> tuple[str, str] | None:
+    def broken(self, answered: _Answers, likely: Row | None = None) -> Row | None:
         """A guarantee that the mutant breaks in these packs, None if it breaks none. The program of the ``likely`` one is asked first."""
         runs: dict[str, Runs] = {}
         for ref, part in self._in_turn(self._program_of(likely)):
@@ -285,7 +296,7 @@ class _Bench:
         specified = self._of_reference(ref)
         return any(found.traces[case.id] != specified[case.id] for case in part.cases)
 
-    def _program_of(self, row: tuple[str, str] | None) -> str:
+    def _program_of(self, row: Row | None) -> str:
         found = (ref for ref, asked in self._asked.items() if any((s.id, g.id) == row for s, g, _ in asked))
         return next(found, "")
 
@@ -304,7 +315,7 @@ class _Bench:
     def _counting(self, ref: str) -> bool:
         return any(guarantee.accounting for _, guarantee, _ in self._asked.get(ref, ()))
 
-    def _against(self, ref: str, runs: Runs) -> tuple[str, str] | None:
+    def _against(self, ref: str, runs: Runs) -> Row | None:
         """A guarantee that the results so far speak against. Cases on which the mutant equals the reference break
         nothing, so only the other cases are judged."""
         specified = self._of_reference(ref)

@@ -50,6 +50,17 @@ def test_what_one_engine_shows_is_asked_first_of_the_next_and_changes_no_answer(
     assert several == [power_of(name, VALUE_STATE, mutants, Asked(5)) for name in ("reference", "beam-fnapi")]
 
 
+def test_what_is_likely_changes_no_answer():
+    """Neither a guarantee that another program breaks, nor one that there is none of."""
+    mutants, scenarios = ["clear-does-nothing", "ttl-ignored"], [*VALUE_STATE, *load_scenarios(["per-key-counting"])]
+    plain = powers_of(["beam-fnapi"], scenarios, mutants, Asked(5))
+    row = next(iter(plain[0].caught.values()))
+    hinted = powers_of(
+        ["beam-fnapi"], scenarios, mutants, Asked(5), likely={mutants[0]: row, mutants[1]: ("no", "row")}
+    )
+    assert hinted == plain
+
+
 def test_the_power_of_a_run_survives_its_file(tmp_path):
     power = Power("e", Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, ("b",), ("c",))
     write_powers(tmp_path / "p.json", [power, replace(power, engine="f")])
