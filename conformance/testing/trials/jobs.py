@@ -51,26 +51,24 @@ def _over(timeline: Schedule, about: str, mend: str, failing: bool = False) -> T
     return Trial(about, found | idle, mend, reached=reached, idle=tuple(idle))
 
 
+RESUMED = "take up state and timers from the checkpoint, and nothing else"
+UNDONE = "leave nothing of the attempt that failed: state, timers, output"
+
+
 def recoveries() -> Iterator[Trial]:
-    yield _over(
-        timeline_of(BUNDLE, Restart(0), BUNDLE, Restart(0), BUNDLE),
-        "a restart",
-        "take up state and timers from the checkpoint, and nothing else",
-    )
+    yield _over(timeline_of(BUNDLE, Restart(0), BUNDLE, Restart(0), BUNDLE), "a restart", RESUMED)
+    yield _over(timeline_of(Restart(0), BUNDLE, BUNDLE, BUNDLE), "a restart before the first bundle", RESUMED)
     timeline = timeline_of(BUNDLE, Advance(0, T + 6_000), Restart(0), Advance(0, T + 20_000))
     timers: Calls = [["timers", "set", "one", T + 5_000], ["timers", "set", "two", T + 9_000]]
     yield Trial(
         "a restart behind an advance",
         {"timers that have fired, and that have not": case_of("timed", timeline, [("a", timers)])},
-        "take up state and timers from the checkpoint, and nothing else",
+        RESUMED,
     )
     for resume, about in ((False, "a retry"), (True, "a resume")):
-        yield _over(
-            timeline_of(BUNDLE, FailOnce(0, resume), BUNDLE, BUNDLE),
-            about,
-            "leave nothing of the attempt that failed: state, timers, output",
-            failing=True,
-        )
+        fails = FailOnce(0, resume)
+        yield _over(timeline_of(BUNDLE, fails, BUNDLE, BUNDLE), about, UNDONE, failing=True)
+        yield _over(timeline_of(fails, BUNDLE, BUNDLE, BUNDLE), f"{about} of the first bundle", UNDONE)
 
 
 def partitions(count: int, words: str) -> Trial:
