@@ -114,14 +114,14 @@ RESTART = _with_own_timeline(
     "restart from the checkpoint",
     timeline_changes.restart,
     Feature.RESTART,
-    turns=[timeline_changes.restart_before, timeline_changes.restart, timeline_changes.restart],
+    turns=[timeline_changes.restart_before, timeline_changes.restart_behind, timeline_changes.restart],
 )
 
 
 def _failing(id: str, title: str, resume: bool, needs: Feature) -> Perturbation:
-    """On one of three timelines the first bundle fails, on the others a later one."""
-    later, first = (timeline_changes.failing(resume, first) for first in (False, True))
-    return _with_own_timeline(id, title, later, needs, turns=[first, later])
+    whiches = (timeline_changes.ANY_LATER, timeline_changes.THE_FIRST, timeline_changes.THE_LAST)
+    later, *turns = (timeline_changes.failing(resume, which) for which in whiches)
+    return _with_own_timeline(id, title, later, needs, turns=turns)
 
 
 RETRY = _failing("retry", "a failed attempt at a bundle is retried", False, Feature.RETRY)

@@ -104,7 +104,7 @@ def repartition(count: int) -> Callable[[Schedule, Random], Schedule | None]:
 
 
 RESTARTS = 3
-"""The most restarts of one schedule after its first bundle."""
+"""The most restarts of one schedule at places that are drawn."""
 
 
 def _first_bundle(schedule: Schedule) -> int:
@@ -112,31 +112,42 @@ def _first_bundle(schedule: Schedule) -> int:
     return next((n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial), 0)
 
 
-def _restarted(schedule: Schedule, random: Random, times: int) -> Schedule:
+def restart(schedule: Schedule, random: Random) -> Schedule:
+    """Restart once, twice or three times, anywhere after the first bundle; once where the schedule waits, because a restart takes processing
+    time that no wait counts. The job must keep its state, its timers and its watermark."""
     places = range(_first_bundle(schedule) + 1, len(schedule.steps))
+    times = 1 if schedule.waits else random.randint(1, RESTARTS)
     for place in sorted(random.sample(places, min(times, len(places))), reverse=True):
         schedule = _inserted(schedule, place, Restart(0))
     return schedule
 
 
-def restart(schedule: Schedule, random: Random) -> Schedule:
-    """Restart once, twice or three times, anywhere after the first bundle; once where the schedule waits, because a restart takes processing
-    time that no wait counts. The job must keep its state, its timers and its watermark."""
-    return _restarted(schedule, random, 1 if schedule.waits else random.randint(1, RESTARTS))
-
-
 def restart_before(schedule: Schedule, random: Random) -> Schedule:
-    """Restart right before the first bundle, when the job has its watermark and its initial state alone, and once after it."""
-    return _inserted(_restarted(schedule, random, 1), _first_bundle(schedule), Restart(0))
+    """Restart right before the first bundle, too, when the job has its watermark and its initial state alone."""
+    return _inserted(restart(schedule, random), _first_bundle(schedule), Restart(0))
 
 
-def failing(resume: bool, first: bool = False) -> Callable[[Schedule, Random], Schedule | None]:
+def restart_behind(schedule: Schedule, random: Random) -> Schedule:
+    """Restart right behind each advance between bundles, too, when timers have fired and state has been cleared."""
+    schedule = restart(schedule, random)
+    for advance in reversed(schedule.advances[1:-1]):
+        place = schedule.steps.index(advance) + 1
+        if not isinstance(schedule.steps[place], Restart):
+            schedule = _inserted(schedule, place, Restart(0))
+    return schedule
+
+
+ANY_LATER, THE_FIRST, THE_LAST = slice(1, None), slice(1), slice(-1, None)
+"""Which bundle fails: one that finds state of earlier bundles, the one before which there is no state, the one that finds the most."""
+
+
+def failing(resume: bool, which: slice = ANY_LATER) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
-        """Let the first attempt at a bundle fail: the ``first`` one, before which there is no state, or one that finds state of earlier
-        bundles, where there is one. A case whose chosen bundle is empty has no twin. No bundle fails twice."""
+        """Let the first attempt at a bundle fail. If there is one bundle, that one fails. A case whose chosen bundle is empty has no twin. No
+        bundle fails twice."""
         failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, FailOnce)}
         bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
-        left = [b for b in (bundles[:1] if first else bundles[1:] or bundles) if b.id not in failing]
+        left = [bundle for bundle in bundles[which] or bundles if bundle.id not in failing]
         if not left:
             return None
         bundle = random.choice(left)

@@ -6,9 +6,10 @@ import copy
 
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
+from conformance.model.values import Json
 from engines.mutants.registry import bug
 from engines.mutants.schedules import Firings, LastBundle
-from engines.reference import CaseRun
+from engines.reference import CaseRun, Scope
 
 
 @bug("a restart begins with empty state")
@@ -32,12 +33,15 @@ class OutputReplayedOnRestart(CaseRun):
 
 @bug("a restart resumes with the state from before the last bundle")
 class CheckpointOneBundleOld(CaseRun):
+    _old: dict[Scope, dict[str, Json]] | None = None
+
     def deliver(self, step: Deliver) -> None:
         self._old = copy.deepcopy(self.state)
         super().deliver(step)
 
     def restart(self) -> None:
-        self.state = self._old
+        if self._old is not None:
+            self.state = self._old
 
 
 @bug("a restart takes back what the step before it put out")

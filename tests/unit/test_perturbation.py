@@ -360,10 +360,11 @@ def test_another_partition_count_comes_first(perturbation, base, twin):
 
 @given_twins(RESTART)
 def test_a_restart_comes_after_the_first_bundle_or_right_before_it(perturbation, base, twin):
+    """Some places are drawn; right behind each advance between bundles there may be one more."""
     restarts = [step.id for step in twin.steps if isinstance(step, Restart)]
     first = next(step.id for step in twin.steps if isinstance(step, Deliver))
     assert [place for place in restarts if place < first] in ([], [first - 1])
-    assert 1 <= sum(place > first for place in restarts) <= RESTARTS
+    assert 1 <= sum(place > first for place in restarts) <= RESTARTS + len(base.advances[1:-1])
     assert renumbered([step for step in twin.steps if not isinstance(step, Restart)]) == base
     assert all(before + 1 < after for before, after in itertools.pairwise(restarts))
 
@@ -388,6 +389,16 @@ def test_what_befalls_a_job_does_so_before_there_is_state_on_one_of_its_timeline
     for seed in range(10):
         twins = [perturbation.twin(_full(), seed, turn).schedule for turn in range(TIMELINES_EACH[perturbation])]
         assert [isinstance(twin.steps[1], kind) for twin in twins].count(True) == 1
+
+
+def test_a_job_is_restarted_behind_each_advance_and_fails_in_its_last_bundle_on_one_timeline():
+    case = Case("s", "p", draw_timelines(3)[1])
+    steps = RESTART.twin(case, 3, 2).schedule.steps
+    inner = [n for n, step in enumerate(steps) if isinstance(step, Advance)][1:-1]
+    assert inner
+    assert all(isinstance(steps[place + 1], Restart) for place in inner)
+    for perturbation in (RETRY, RESUME):
+        assert isinstance(perturbation.twin(_full(), 3, 2).schedule.steps[-3], FailOnce)
 
 
 def test_the_partitions_are_more_than_before_and_one():
