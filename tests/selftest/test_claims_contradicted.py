@@ -101,12 +101,15 @@ def cells(scenario, engine):
 @cache
 def drawn(scenario):
     """The scenario with the guarantees that claims speak of, cases of it for their programs, and the reference's traces."""
-    scenarios = load_scenarios([scenario])
+    [whole] = load_scenarios([scenario])
     rows = {condition.row for claim in CLAIMS.values() for condition in claim.conditions}
-    asked = tuple(g for g in scenarios[0].guarantees if (scenario, g.id) in rows)
-    cases = draw_cases(scenarios, 8, 0, exercised_by_any_reading(scenarios))
-    mine = [case for case in cases if case.program in {g.program for g in asked}]
-    return [replace(scenarios[0], guarantees=asked)], mine, reference_traces(programs_of(scenarios))
+    asked = tuple(g for g in whole.guarantees if (scenario, g.id) in rows)
+    programs = {g.program: whole.programs[g.program] for g in asked}
+    of_these = tuple(g for g in whole.guarantees if g.program in programs)
+    domain = {program: whole.domain[program] for program in programs}
+    part = [replace(whole, programs=programs, domain=domain, guarantees=of_these, complete=False, planned=False)]
+    cases = draw_cases(part, 8, 0, exercised_by_any_reading(part))
+    return [replace(part[0], guarantees=asked)], cases, reference_traces(programs_of(part))
 
 
 def answer(claim, engine, conditions):
