@@ -14,6 +14,7 @@ from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.execution.kept import Kept, traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
+from conformance.run.bench import Row
 from conformance.run.power import Asked, UnreadablePower, powers_of, read_powers, write_powers
 from conformance.run.processes import available
 from conformance.run.selftest import selftest
@@ -133,7 +134,7 @@ def selftest_(
     sys.exit(0 if found.passed else 1)
 
 
-def _earlier(path: Path | None) -> dict[str, tuple[str, str]]:
+def _earlier(path: Path | None) -> dict[str, Row]:
     """Mutant -> a guarantee that caught it when the file was written; nothing where the file is new or of another kind."""
     try:
         return {mutant: row for power in read_powers(path) for mutant, row in power.caught.items()} if path else {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
@@ -50,13 +48,11 @@ def timelines(several_bundles: bool) -> st.SearchStrategy[Schedule]:
 
 def stretched(timeline: Schedule) -> Schedule:
     """The timeline, but the last of three bundles between two advances comes MONTH later, behind an advance of its own."""
-    for place, three in enumerate(itertools.pairwise(itertools.pairwise(timeline.steps))):
-        if all(isinstance(step, Deliver) for pair in three for step in pair):
-            before, after = timeline.steps[: place + 2], timeline.steps[place + 2 :]
-            watermark = max(step.watermark for step in before if isinstance(step, Advance))
-            later = Advance(0, watermark + MONTH)
-            return renumbered([*before, later, *(step.shifted(MONTH) for step in after)])
-    return timeline
+    steps = timeline.steps
+    place = next(n for n in range(len(steps)) if all(isinstance(step, Deliver) for step in steps[n : n + 3]))
+    before, after = steps[: place + 2], steps[place + 2 :]
+    watermark = max(step.watermark for step in before if isinstance(step, Advance))
+    return renumbered([*before, Advance(0, watermark + MONTH), *(step.shifted(MONTH) for step in after)])
 
 
 WAIT = 8_000

@@ -25,8 +25,9 @@ IN_TIMELINE = 4
 
 TIMELINES_EACH = {RESTART: 4, RETRY: 4, RESUME: 3, REPARTITION: 2, SEVERAL_CHANGES: 2, SEVERAL_RECOVERIES: 3}
 """The number of timelines with several bundles on which each recovery is made: some guarantees are about restarts alone, some about the
-two failures, of which some engines have the retry alone. State is in more partitions than before, and in one. Several changes at once are others on each timeline. Each other perturbation
-that changes the timeline is made on one timeline. Each of these timelines costs an engine run, which takes as long as hundreds of cases."""
+two failures, of which some engines have the retry alone. State is in more partitions than before, and in one. Several changes at once are
+others on each timeline. Each other perturbation that changes the timeline is made on one timeline. Each of these timelines costs an engine
+run, which takes as long as hundreds of cases."""
 
 SPARSE_EACH = 2
 """The number of cases per program and family of timelines whose twins run without neighbours of their program, for a perturbation that
@@ -43,7 +44,8 @@ class Twins:
     """
 
     def __init__(self, timelines: list[Schedule], seed: int, only: tuple[Perturbation, ...] | None = None) -> None:
-        """``only`` lists the perturbations to make among those that change the timeline, each on a timeline of its own."""
+        """``only`` lists the perturbations to make among those that change the timeline, each as often as it is listed, and shared out to
+        the timelines."""
         self.timelines, self._seed = timelines, seed
         several = len(timelines[0].bundles) > 1
         self._in_timeline = [p for p in PERTURBATIONS if p.keeps_timeline and not p.sparse]

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,9 @@ class Baseline:
                     else:
                         alike[line["engine"], line["scenario"], line["program"], perturbation] = tuple(found)
             run = dict(head["run"] if head["schema"] == SCHEMA else {})
+            measured = str(head.get("measured", ""))
+            if measured:
+                date.fromisoformat(measured)
             return cls(
                 str(head["harness"]),
                 str(head["cases"]),
@@ -244,7 +248,7 @@ class Baseline:
                 scope=Scope(**run),
                 packs=dict(head.get("packs", {})),
                 failures=dict(head.get("failures", {})),
-                measured=str(head.get("measured", "")),
+                measured=measured,
             )
         except UnreadableBaseline:
             raise

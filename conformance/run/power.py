@@ -29,6 +29,7 @@ from conformance.model.runs import Pack, PackRun, added
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
+from conformance.run.bench import Row
 from conformance.run.drawing import batches
 from conformance.run.kept_choices import KeptChoices
 from conformance.run.packs import choice_of, plans_given_out, selected
@@ -39,10 +40,6 @@ SCHEMA = "conformance/power/2"
 VISIBLE = 50
 """Number of cases for each guarantee that decide whether an engine could show a mutant at all. If the run has more
 cases, its cases decide."""
-
-
-Row = tuple[str, str]
-"""(scenario, guarantee)."""
 
 
 class UnreadablePower(ValueError):

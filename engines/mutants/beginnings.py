@@ -5,19 +5,17 @@ from __future__ import annotations
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 from conformance.model.values import Json, copied
 from engines.mutants.registry import bug
+from engines.mutants.schedules import LastBundle
 from engines.reference import CaseRun, Checkpoint, Scope
 
 DAY = 86_400_000
 
 
-class _Begun(CaseRun):
-    """``begun``: whether there was a bundle."""
-
-    begun = False
-
-    def deliver(self, step: Deliver) -> None:
-        super().deliver(step)
-        self.begun = True
+class _Begun(LastBundle):
+    @property
+    def begun(self) -> bool:
+        """Whether there was a bundle."""
+        return self.last_bundle is not None
 
 
 @bug("the state that a failed attempt at the first bundle wrote is kept")

@@ -92,6 +92,15 @@ def test_a_run_of_some_scenarios_does_not_take_the_place_of_one_of_all():
     fit().without(["slow"]).check_fit(before)
 
 
+def test_a_baseline_says_when_it_was_measured(tmp_path):
+    """A day that is none is one line."""
+    replace(fit(), measured="2026-11-25").write(tmp_path / "b")
+    assert Baseline.read(tmp_path / "b").measured == "2026-11-25"
+    replace(fit(), measured="last March").write(tmp_path / "b")
+    with pytest.raises(UnreadableBaseline, match=r"b is neither a whole baseline nor results: .*last March"):
+        Baseline.read(tmp_path / "b")
+
+
 def test_a_baseline_of_the_first_schema_is_read(tmp_path):
     """Its violated cells do not say in how many cases, and it is of a full run."""
     head = {"schema": "conformance/baseline/1", "harness": "1", "cases": "d", "engines": {"a": {"spark": "4"}}}
