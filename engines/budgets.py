@@ -10,10 +10,10 @@ from conformance.model.engine import Budget
 ADAPTER = False
 """No part of what identifies an adapter: how much is run does not change what an engine does."""
 
-SPARK_TWS_JVM = Budget(seconds=100, pack=0.5, step=0.25, case=0.0007)
-SPARK_GROUPS_JVM = Budget(seconds=75, pack=0.5, step=0.17, case=0.0001)
-SPARK_PYTHON = Budget(seconds=160, pack=1.0, step=0.35, case=0.0026)
-SPARK_PANDAS = Budget(seconds=75, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
+SPARK_TWS_JVM = Budget(seconds=132, pack=0.5, step=0.25, case=0.0007)
+SPARK_GROUPS_JVM = Budget(seconds=100, pack=0.5, step=0.17, case=0.0001)
+SPARK_PYTHON = Budget(seconds=210, pack=1.0, step=0.35, case=0.0026)
+SPARK_PANDAS = Budget(seconds=100, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
 
 SPARK_NATIVE = Budget(seconds=8, pack=0.5, step=0.15, case=0.0005, cases=30, each=5)
 """A query takes as long for the few cases of one program as for the cases of all programs."""

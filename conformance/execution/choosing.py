@@ -30,7 +30,7 @@ TOTAL, CLOCKS, BEFALLEN = "total", "clocks", "befallen"
 FAR = 2**31 * 1000
 """Times (ms) from here on do not fit in 31 bits of seconds."""
 
-TOGETHER = 1 / 3
+TOGETHER = 1 / 2
 """The part of a budget that packs on timelines on which several things befall a job may take before all others. The packs of their bases
 do not count: they bring something by themselves."""
 
@@ -157,7 +157,7 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
         return gain / max(cost, 1e-9), cost
 
     left = seconds * TOGETHER
-    for several in _together(found.befallen):
+    for several in _together(packs, found.befallen, budget):
         fits = [number for number in several if cost_of(packs[number], budget) <= left]
         offers = sorted({offer for number in fits for offer in _offers(number, found.parts)}, key=sorted)
         if offers and kept.isdisjoint(several):
@@ -190,13 +190,15 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
     return kept or ({0} if packs else set())
 
 
-def _together(befallen: Sequence[tuple[str, ...]]) -> list[list[int]]:
-    """For each set of things that befall a job together, the packs (numbers) in which they do."""
+def _together(packs: Sequence[Pack], befallen: Sequence[tuple[str, ...]], budget: Budget) -> list[list[int]]:
+    """For each set of things that befall a job together, the packs (numbers) in which they do. The set with the dearest packs comes first:
+    what it leaves takes cheaper ones."""
     found: dict[tuple[str, ...], list[int]] = {}
     for number, several in enumerate(befallen):
         if several:
             found.setdefault(several, []).append(number)
-    return [found[several] for several in sorted(found)]
+    least = {several: min(cost_of(packs[number], budget) for number in found[several]) for several in found}
+    return [found[several] for several in sorted(found, key=lambda several: (-least[several], several))]
 
 
 def befallen(pack: Pack) -> tuple[str, ...]:

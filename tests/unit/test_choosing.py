@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.execution.choosing import chosen, cost_of
+from conformance.execution.choosing import befallen, chosen, cost_of
 from conformance.execution.packing import packs_of
 from conformance.generation.cases import draw_cases
 from conformance.generation.goals import promised
@@ -12,7 +12,7 @@ from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case
 from conformance.model.engine import ALL, Budget
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, Partitions, Restart, Schedule, renumbered
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
 from conformance.plugins.registry import load_scenarios
 
 BUDGET = Budget(seconds=100, pack=10, cases=3, each=2)
@@ -82,7 +82,35 @@ def test_what_befalls_a_job_together_is_run_once_although_it_is_dear():
     dear = replace(BUDGET, seconds=40, pack=5)
     assert cost_of(packs[-1], dear) == 2 * cost_of(packs[0], dear)
     assert packs[-1] in choice(packs, dear)
-    assert packs[-1] not in choice(packs, replace(dear, seconds=14)), "a third of the budget at most"
+    assert packs[-1] not in choice(packs, replace(dear, seconds=14)), "half of the budget at most"
+
+
+@pytest.mark.parametrize(
+    ("place", "step", "rare"),
+    [
+        (1, FailOnce(0), True),
+        (3, FailOnce(0), False),
+        (1, FailOnce(0, resume=True), True),
+        (1, Restart(0), True),
+        (2, Restart(0), False),
+        (0, Partitions(0, 1), True),
+        (0, Partitions(0, 5), False),
+    ],
+)
+def test_what_befalls_a_job_by_itself_is_run_where_it_is_rare(place, step, rare):
+    """Before there is any state, and in one partition."""
+    timeline = [Advance(0, 1_000), Deliver(0), Advance(0, 2_000), Deliver(0), Advance(0, 9_000)]
+    made = Case("s", "p", renumbered([*timeline[:place], step, *timeline[place:]]))
+    assert bool(befallen(Pack((made,)))) is rare
+
+
+def test_of_what_befalls_a_job_the_dearest_is_run_first():
+    """Half of the budget has room for one of both."""
+    first, bundle, last = case(1_000).schedule.steps
+    rare = Pack((replace(case(1_000), schedule=renumbered((Partitions(0, 1), first, bundle, last))),))
+    dear = Pack((replace(case(2_000), schedule=renumbered((Partitions(0, 3), first, bundle, Restart(0), last))),))
+    assert dear in choice([rare, dear], replace(BUDGET, seconds=40, pack=10))
+    assert choice([rare, dear], replace(BUDGET, seconds=20, pack=10)) == [rare]
 
 
 def test_a_twin_comes_with_its_base_or_not_at_all():
