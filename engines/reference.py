@@ -186,7 +186,7 @@ class CaseRun:
         key = self.handed(scope[0])
         event = replace(event, key=seen(key)) if self.program.keys else event
         outputs = call(self.program.on_event, event, self.cells(scope), CaseTimers(self, scope))
-        self.emit(self.program.key_name(key), outputs)
+        self.emit(self.program.key_name(key), self.timed(outputs, event))
 
     def identity(self, name: str) -> str:
         """What state and timers of a key are kept by: its name, or what tells it from the typed keys that are not equal to it."""
@@ -242,10 +242,19 @@ class CaseRun:
         scope = (key, window)
         handed = self.handed(key)
         fired = Timer(name, tag, seen(handed), NO_TIME if self.program.processing_time else time)
-        self.emit(
-            self.program.key_name(handed),
-            call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope)),
-        )
+        outputs = call(self.program.on_timer, fired, self.cells(scope), CaseTimers(self, scope))
+        self.emit(self.program.key_name(handed), self.timed(outputs, fired))
+
+    def timed(self, outputs: list[Output], cause: Event | Timer) -> list[Output]:
+        """What a call for an element or a timer put out, with its event time."""
+        if not self.program.timed:
+            return outputs
+        time = self.output_time(cause)
+        return [output if output.error else replace(output, event_time=time) for output in outputs]
+
+    def output_time(self, cause: Event | Timer) -> int:
+        """The event time (ms) of what a call for an element or a timer puts out."""
+        return cause.event_time if isinstance(cause, Event) else cause.time
 
     def inspect(self) -> None:
         """Read from outside what is stored."""

@@ -234,7 +234,8 @@ def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel,
     for number, emission in enumerate(mine):
         y = top + 8 + LINE * number
         mark = _mark(root, _kind(emission, column.step), x, y - 4)
-        _tooltip(mark, said(emission))
+        at = "" if emission.event_time is None else f", at {emission.event_time} ms"
+        _tooltip(mark, f"{said(emission)}{at}")
         _text(root, x + 9, y, _short(said(emission)))
         if emission is panel.differs:
             _boxed(root, x - 8, y, len(_short(said(emission))))

@@ -174,7 +174,7 @@ def step_by_step(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[st
     out: dict[int, list[str]] = {}
     for name, trace in traces.items():
         for emission in trace.emissions:
-            out.setdefault(emission.step, []).append(f"    {name} {_emitted(emission)}")
+            out.setdefault(emission.step, []).append(f"    {name} {_emitted(emission, schedule)}")
     origin = schedule.advances[0].watermark
     yield f"times in ms after the first watermark, {origin} ms since the epoch"
     for step in schedule.steps:
@@ -190,9 +190,10 @@ def step_by_step(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[st
         yield from out[DRAIN]
 
 
-def _emitted(emission: Emission) -> str:
+def _emitted(emission: Emission, schedule: Schedule) -> str:
     what = f"stopped: {emission.error}" if emission.error else canonical(emission.value)
-    return f"key {spelled(emission.key)} {what}"
+    time = "" if emission.event_time is None else f" at {relative(emission.event_time, schedule)}"
+    return f"key {spelled(emission.key)} {what}{time}"
 
 
 def legal(text: str) -> str:

@@ -204,13 +204,15 @@ def _together(packs: Sequence[Pack], befallen: Sequence[tuple[str, ...]], budget
 def befallen(pack: Pack) -> tuple[str, ...]:
     """What befalls a job on the timeline of a pack; () if that is one thing alone, and a common one."""
     several, rare = set[str](), set[str]()
-    begun = False
+    begun = started = False
     for step in pack.timeline:
+        started = started or (isinstance(step, Deliver) and step.initial)
         begun = begun or (isinstance(step, Deliver) and not step.initial)
         if step.circumstance:
             several.add(step.circumstance)
             if not begun and isinstance(step, FailOnce | Restart):
                 rare.add(f"{step.circumstance} in the beginning")
+                rare |= {"a restart with initial state"} if started and isinstance(step, Restart) else set()
         if isinstance(step, Partitions) and step.count == 1:
             rare.add("one partition")
         if isinstance(step, Advance) and step.watermark >= FAR:

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from packaging.version import Version
 
 from conformance.model.case import Case, program_ref
-from conformance.model.feature import Feature, Support
+from conformance.model.feature import Feature, Support, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.plan import PlanTwin
 from conformance.model.program import Cell, FixedWindows, Program
@@ -68,6 +68,10 @@ class NativeOperator:
         return self.program, *self.also
 
 
+UNNAMED = dict.fromkeys((Feature.OUTPUT_TIME,), unsupported("the adapter does not name it"))
+"""Features that are younger than adapters may be. Capabilities need not name them."""
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """An engine's abilities as data. ``conformance list engines`` prints them; cells of missing features are unsupported.
@@ -103,6 +107,7 @@ class Capabilities:
     plans_of_a_run: int = 10**9
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "features", {**UNNAMED, **self.features})
         if missing := [feature.value for feature in Feature if feature not in self.features]:
             raise ValueError(f"capabilities say nothing of: {', '.join(missing)}")
 
@@ -169,6 +174,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.NULL_KEYS)
     if program.misfits:
         needs.add(Feature.MISFITS)
+    if program.timed:
+        needs.add(Feature.OUTPUT_TIME)
     if program.waits:
         needs.add(Feature.PROCESSING_TIME)
     if program.initial:

@@ -38,6 +38,7 @@ class Feature(Enum):
     TYPED_KEYS = "typed keys"
     NULL_KEYS = "a null as a key"
     EMISSIONS = "any number of emissions per call"
+    OUTPUT_TIME = "an event time that the engine gives each output"
 
 
 @dataclass(frozen=True, slots=True)

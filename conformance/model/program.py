@@ -147,6 +147,8 @@ class Program:
         windowing: one global window, or fixed windows.
         labels: fields of emitted objects whose values a key's elements may get in any order (an index).
         times: fields of emitted objects that hold times (ms). They shift with all times.
+        timed: whether an emission has the event time that the engine gave the output, whatever the program says: that of the element,
+            or of the timer, that the call was for.
         parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place uses
             the same numbers.
         initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the key's first
@@ -167,6 +169,7 @@ class Program:
     windowing: ClassVar[Windowing] = GlobalWindow()
     labels: ClassVar[tuple[str, ...]] = ()
     times: ClassVar[tuple[str, ...]] = ()
+    timed: ClassVar[bool] = False
     parameters: ClassVar[Mapping[str, int]] = {}
     initial: ClassVar[bool] = False
     inspected: ClassVar[bool] = False
@@ -205,6 +208,10 @@ class Program:
         for name in cls.timers:
             if not isinstance(name, str) or not name.isidentifier():
                 raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
+        if cls.timed and (cls.processing_time or cls.inspected):
+            raise InvalidProgram(
+                f"{cls.__name__}: what is put out at a processing time, or is read from outside, has no event time"
+            )
         if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
             raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
         readable = {Cell.VALUE, Cell.BAG, Cell.MAP}

@@ -23,7 +23,7 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission
 from engines.beam import beside, plans, sink
 from engines.beam import pipeline as shared
-from engines.beam.collecting import collected
+from engines.beam.collecting import collected, emission
 from engines.beam.plans import BeamPlan
 from engines.beam.sink import Kind
 from engines.beam.typed_keys import Typed
@@ -72,8 +72,8 @@ def run(
             except Exception as error:
                 return plans.failed(pack, plan, error)
         notes |= dict.fromkeys(programs, note) if note else {}
-        for case, emission in _emissions(cases, rows, seen):
-            emissions[case].append(emission)
+        for case, one in _emissions(cases, programs, rows, seen):
+            emissions[case].append(one)
     return replace(collected(pack, emissions), notes=notes)
 
 
@@ -100,7 +100,9 @@ def _build(
     plan.behind(apply(branch)) | "see outputs" >> beam.ParDo(sink.Outputs())
 
 
-def _emissions(pack: Pack, given: list[TimestampedValue], seen: sink.Collected) -> Iterator[tuple[str, Emission]]:
+def _emissions(
+    pack: Pack, programs: Mapping[str, Program], given: list[TimestampedValue], seen: sink.Collected
+) -> Iterator[tuple[str, Emission]]:
     """(case, emission) of everything that came out, in order."""
     end = plans.driven(pack)[2].id
     wanted = [(row.value[0][1], row.value[1][1]) for row in given]
@@ -117,8 +119,8 @@ def _emissions(pack: Pack, given: list[TimestampedValue], seen: sink.Collected) 
         if kind is Kind.HANDED:
             to_come -= 1
         elif kind is Kind.OUTPUT:
-            _, case, key, caused_in, output = what
+            (program, case, key, caused_in, output), time = what
             if caused_in is None and to_come:
                 raise NotDriven(f"a timer fired with {to_come} elements to come")
             step = end if caused_in is None else caused_in
-            yield case, Emission(key, output.value, step, output.event_time, output.error)
+            yield case, emission(programs[program], key, output, step, time)

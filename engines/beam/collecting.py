@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from conformance.model.program import Output, Program
 from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import Deliver
 from conformance.model.trace import Emission, Trace
+
+
+def emission(program: Program, key: str, output: Output, step: int, time: int) -> Emission:
+    """An output with the ``time`` (ms) that Beam gave it, where the program asks for that."""
+    named = time if program.timed and not output.error else output.event_time
+    return Emission(key, output.value, step, named, output.error)
 
 
 def collected(pack: Pack, emissions: Mapping[str, list[Emission]]) -> PackRun:

@@ -23,7 +23,7 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Wait
 from conformance.model.trace import DRAIN, Emission
 from engines.beam import beside, environment, plans
-from engines.beam.collecting import collected
+from engines.beam.collecting import collected, emission
 from engines.budgets import BEAM_DIRECT, BEAM_PLANS
 from engines.failing import SENTINEL, untouched
 from engines.typed_keys import types_in_use
@@ -40,6 +40,7 @@ STATE = {
     Feature.SET: NATIVE,
     Feature.COMBINING: NATIVE,
     Feature.EMISSIONS: NATIVE,
+    Feature.OUTPUT_TIME: NATIVE,
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,
     Feature.MISFITS: unsupported("a coder fails when a bundle is committed, and ends the pipeline (Beam 2.77.0)"),
@@ -157,7 +158,7 @@ class BeamDirect(environment.OfBeam):
             except Exception as error:
                 return plans.failed(pack, plan, error)
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
-        found = _collect(pack, seen.of(sink.Kind.OUTPUT), steps)
+        found = _collect(pack, programs, seen.of(sink.Kind.OUTPUT), steps)
         return replace(found, untouched=untouched(pack, dofn.attempts.failed.values()))
 
     def apply(self, branch: Branch) -> Any:
@@ -243,7 +244,9 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
     return steps
 
 
-def _collect(pack: Pack, outputs: list[tuple[Any, Any]], steps: dict[int, int]) -> PackRun:
+def _collect(
+    pack: Pack, programs: Mapping[str, Program], outputs: list[tuple[Any, int]], steps: dict[int, int]
+) -> PackRun:
     """Traces from the timed outputs. An output belongs to the step of its moment: that of the event that caused it, or a later one where
     the runner held it back.
 
@@ -253,11 +256,11 @@ def _collect(pack: Pack, outputs: list[tuple[Any, Any]], steps: dict[int, int]) 
     last = max(steps)
     end = max(step.watermark for step in pack.timeline if isinstance(step, Advance))
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
-    for (_, case, key, caused_in, output), timing in outputs:
+    for ((name, case, key, caused_in, output), timing), time in outputs:
         moment = _moment(timing)
         ended = moment == last and timing.watermark.micros // 1000 > end
         step = DRAIN if ended else steps[moment]
         if caused_in is not None and step != DRAIN and step < caused_in:
             raise NotDriven(f"an element of step {caused_in} gave its output in step {step}")
-        emissions[case].append(Emission(key, output.value, step, output.event_time, output.error))
+        emissions[case].append(emission(programs[name], key, output, step, time))
     return collected(pack, emissions)

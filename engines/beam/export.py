@@ -93,9 +93,9 @@ class Write(beam.DoFn):
     def __init__(self, path):
         self._path = path
 
-    def process(self, row):
+    def process(self, row{time}):
         with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\\n")
+            file.write(json.dumps({row}) + "\\n")
 
 
 {source}
@@ -293,6 +293,8 @@ def _run(asked: Exportable, runner: Runner, around: Around) -> str:
         "{windowing}": _windowing(asked),
         "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
         "{hint}": export_types.hint(asked),
+        "{time}": ", time=beam.DoFn.TimestampParam" if asked.program.timed else "",
+        "{row}": "[*row, time.micros // 1000]" if asked.program.timed else "row",
     }
     text = RUN
     for name, word in words.items():

@@ -29,7 +29,7 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Step
 from conformance.model.trace import DRAIN, Emission
 from engines.beam import beside, environment, plans, prism_binary, prism_server, refusals
-from engines.beam.collecting import collected
+from engines.beam.collecting import collected, emission
 from engines.beam.direct import STATE
 from engines.budgets import BEAM_PLANS, BEAM_PRISM
 
@@ -120,7 +120,7 @@ class BeamPrism(environment.OfBeam):
                     self._server.within(lambda: pipeline.run().wait_until_finish())
             except Exception as error:
                 return plans.failed(pack, plan, error)
-        return _proved(pack, seen)
+        return _proved(pack, programs, seen)
 
     def finish(self, build: Build) -> None:
         import apache_beam as beam
@@ -137,7 +137,7 @@ class BeamPrism(environment.OfBeam):
         return branch.run_programs()
 
 
-def _proved(pack: Pack, seen: Collected) -> PackRun:
+def _proved(pack: Pack, programs: Mapping[str, Program], seen: Collected) -> PackRun:
     """The traces, from what was seen between the heartbeats.
 
     Raises:
@@ -156,8 +156,8 @@ def _proved(pack: Pack, seen: Collected) -> PackRun:
         elif kinds[Kind.INPUT]:
             raise NotDriven(f"{len(kinds[Kind.INPUT])} elements came in after the last step")
         number = step.id if step else DRAIN
-        for _, case, key, _, output in kinds[Kind.OUTPUT]:
-            emissions[case].append(Emission(key, output.value, number, output.event_time, output.error))
+        for (name, case, key, _, output), time in kinds[Kind.OUTPUT]:
+            emissions[case].append(emission(programs[name], key, output, number, time))
     _prove_handed(pack, seen)
     return collected(pack, emissions)
 

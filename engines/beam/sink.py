@@ -19,7 +19,7 @@ class Kind(Enum):
     INPUT = "an element before it reached any program"
     HANDED = "an element that a stateful DoFn was handed"
     TIMER_SET = "the key that a stateful DoFn set a timer for"
-    OUTPUT = "an emission"
+    OUTPUT = "an emission, and its event time (ms)"
     HEARTBEAT = "a step's last element"
     WATERMARK = "a time (ms) that the watermark has reached"
 
@@ -68,5 +68,5 @@ class Inputs(beam.DoFn):
 
 
 class Outputs(beam.DoFn):
-    def process(self, element: Any) -> None:
-        note(Kind.OUTPUT, element)
+    def process(self, element: Any, time: Any = beam.DoFn.TimestampParam) -> None:
+        note(Kind.OUTPUT, (element, time.micros // 1000))

@@ -44,6 +44,9 @@ DRIVEN: Mapping[Feature, Support] = {
         "the rows that a program received are counted for each program"
     ),
     Feature.EMISSIONS: NATIVE,
+    Feature.OUTPUT_TIME: unsupported(
+        "a row that an operator puts out has the columns that the program fills, and no time beside them (Spark 4.3.0)"
+    ),
 }
 
 ROW_FILTER = LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.AT_OR_BEHIND)

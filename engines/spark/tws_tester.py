@@ -37,6 +37,9 @@ CAPABILITIES = Capabilities(
         Feature.RESUME: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         Feature.LATE_COUNTER: unsupported("TwsTester drops late rows without a word (PySpark 4.3.0)"),
         Feature.EMISSIONS: NATIVE,
+        Feature.OUTPUT_TIME: unsupported(
+            "TwsTester gives back the rows of a processor, without a time (PySpark 4.3.0)"
+        ),
     },
     lateness=ROW_FILTER,
 )

@@ -24,12 +24,12 @@ from common import (
 )
 
 from conformance.confirmation.replay import STILL_FAILS, replay
-from conformance.model.case import program_ref
+from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.feature import Feature
 from conformance.model.program import GlobalWindow, Output
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, FailOnce
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Schedule
 from conformance.model.trace import DRAIN
 from conformance.plugins.registry import load_scenarios
 from conformance.results.catalogue import opposed
@@ -75,6 +75,20 @@ def test_timers_fire_with_their_names(any_beam):
         return sorted((e.key, e.step, str(e.value)) for e in found.emissions)
 
     assert unordered(trace) == unordered(wanted)
+
+
+def test_an_output_has_the_time_that_the_runner_gave_it(any_beam):
+    """That of its element, and of its timer."""
+    events = (Event("e1", "a", "once", T + 1), Event("e2", "b", "two", T + 7))
+    case = Case("output-times", "timers", Schedule((Advance(0, T), Deliver(1, events), Advance(2, T + 50_000))))
+    emissions = run(any_beam, [case])[case.id].emissions
+    assert {(e.key, e.value.get("timer"), e.event_time) for e in emissions} == {
+        ("a", None, T + 1),
+        ("a", "alarm", T + 10_001),
+        ("b", None, T + 7),
+        ("b", "alarm", T + 10_007),
+        ("b", "next", T + 12_007),
+    }
 
 
 def test_a_program_that_raises_stops_its_case_only(any_beam):

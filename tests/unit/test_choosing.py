@@ -104,6 +104,15 @@ def test_what_befalls_a_job_by_itself_is_run_where_it_is_rare(place, step, rare)
     assert bool(befallen(Pack((made,)))) is rare
 
 
+def test_a_restart_with_initial_state_before_any_bundle_is_run_by_itself():
+    """Besides one without."""
+    timeline = [Advance(0, 1_000), Restart(0), Deliver(0), Advance(0, 9_000)]
+    initial = Deliver(0, (Event("i1", "a", 1, 0),), initial=True)
+    without = Case("s", "p", renumbered(timeline))
+    started = Case("s", "p", renumbered([initial, *timeline]))
+    assert befallen(Pack((without,))) != befallen(Pack((started,)))
+
+
 def test_of_what_befalls_a_job_the_dearest_is_run_first():
     """Half of the budget has room for one of both."""
     first, bundle, last = case(1_000).schedule.steps

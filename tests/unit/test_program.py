@@ -20,6 +20,8 @@ def test_an_undeclared_cell_is_named():
         ({"cells": {"a b": Cell.VALUE}}, "identifier, not 'a b'"),
         ({"timers": ("a/b",)}, "identifier, not 'a/b'"),
         ({"windowing": 10}, "not 10"),
+        ({"timed": True, "processing_time": True}, "has no event time"),
+        ({"timed": True, "inspected": True}, "has no event time"),
     ],
 )
 def test_an_invalid_program_is_refused(declarations, says):
