@@ -27,6 +27,7 @@ PRISM = "--prism_location"
 """The argument that names Prism's binary."""
 
 ARGUMENTS = {
+    "beam_reshuffle_drops_window_end": [[], [PRISM]],
     "beam_timer_cleared_from_a_timer": [[PRISM]],
     "beam_timer_moved_by_a_timer": [[PRISM]],
     "beam_values_are_shared": [[], ["direct"], ["prism", PRISM]],

@@ -34,6 +34,7 @@ from engines.mutants import (
     output_times,
     partitions,
     plans,
+    processing_time,
     rare,
     restarts,
     state,
@@ -81,6 +82,7 @@ MUTANTS = mutants_of(
         operator_keys,
         together,
         waiting,
+        processing_time,
         beginnings,
     )
 )
