@@ -29,6 +29,11 @@ def test_silence_is_refused():
         Capabilities({Feature.VALUE: NATIVE}, PROFILE)
 
 
+def test_an_adapter_need_not_name_a_feature_that_may_be_younger_than_it():
+    found = Capabilities({feature: NATIVE for feature in Feature if feature is not Feature.OUTPUT_TIME}, PROFILE)
+    assert found.why_not(Feature.OUTPUT_TIME).endswith("output: the adapter does not name it")
+
+
 def _case(*steps):
     return Case("per-key-counting", "count", Schedule(steps))
 
