@@ -134,7 +134,7 @@ def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: i
 def replayed_once(cell: MatrixCell, brief: bool) -> MatrixCell:
     """A violated cell whose stored witness has not run alone with this adapter. In a brief run, it may not have run alone on this engine
     and version at all."""
-    told = "its witness failed alone with an earlier adapter, beside others with this one"
+    told = "its witness failed alone with an earlier adapter"
     if brief:
         told = (
             "a brief run: the stored witness was replayed once, beside other cases where it could be, and not confirmed"

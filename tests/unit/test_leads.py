@@ -59,7 +59,7 @@ def test_the_releases_that_were_measured_are_known():
 def test_each_text_is_on_the_page_once(results):
     page = unpacked(html.render([results, results]))
     assert page.count('id="finding-5"') == 1
-    assert page.count(f'id="source-{ROW[0]}"') == 1
+    assert page.count(f"id=source-{ROW[0]} ") == 1
     assert page.count("class Chain(Program)") == 1
     assert 'data-a=0 data-f="5"' in page
     assert "--export pytest" in page

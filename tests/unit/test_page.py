@@ -107,7 +107,7 @@ def test_what_is_packed_is_unpacked_in_its_place(results):
     """Each part has one place; a guarantee's has its pictures and its cases under each perturbation."""
     page = html.render([results])
     assert sorted(int(place[3]) for place in PLACE.finditer(page)) == [*range(len(parts(page)))]
-    (row,) = [place for place in PLACE.finditer(page) if 'class="row"' in place[1]]
+    (row,) = [place for place in PLACE.finditer(page) if "class=row" in place[1]]
     assert "<svg" in parts(page)[int(row[3])]
     assert '<table class="under">' in parts(page)[int(row[3])]
     assert html.render([results]) == page, "the same results give the same page"
@@ -291,7 +291,7 @@ def test_a_row_that_holds_in_part_has_a_mark_words_and_a_count_of_its_own(result
 def test_the_strength_of_what_holds_is_seen_at_a_glance(results, cases, bar):
     results.cells = [replace(c, cases=cases) if c.verdict is Verdict.HOLDS else c for c in results.cells]
     page = html.render([results])
-    assert f'<i title="at least {cases}">{bar}</i>' in page
+    assert f"<i title=≥{cases}>{bar}</i>" in page
     assert f"{bar} {cases} cases" in unpacked(page)
     assert f"{bar} 1" in markdown.render([results])
     assert f"✓{bar} {cases}" in markdown.render([results])
