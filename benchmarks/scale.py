@@ -1,6 +1,6 @@
 """A run of many cases, and the memory of its processes batch by batch:
 
-    python -m benchmarks.scale [--engine NAME]... [--cases N] [--checker spark]
+    python -m benchmarks.scale [--engine NAME]... [--cases N] [--scenario NAME]... [--checker spark]
 
 ``--cases`` counts for each guarantee, as in ``conformance run``: 1,000 give more than 100,000 cases in all. Memory is the highest
 resident memory (MiB) within a batch: of the runner, of the process that holds the engine (Spark's driver in Python), and of its JVM.
@@ -49,12 +49,13 @@ def memory(runner: int) -> dict[str, int]:
     return found
 
 
-def measure(engine: str, wanted: int, checker: str) -> None:
+def measure(engine: str, wanted: int, scenarios: list[str], checker: str) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
         given = f"run --engine {engine} --cases {wanted} --seed 1 --all-packs --checker {checker} --out {folder}/out"
+        only = [f"--scenario={scenario}" for scenario in scenarios]
         started = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, "-m", "conformance.cli", *given.split(), "--witnesses", folder],
+            [sys.executable, "-m", "conformance.cli", *given.split(), *only, "--witnesses", folder],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -82,11 +83,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--engine", action="append", help="default: spark-tws-jvm and spark-tws")
     parser.add_argument("--cases", type=int, default=1_000)
+    parser.add_argument("--scenario", action="append", default=[], help="default: all")
     parser.add_argument("--checker", default="auto")
     options = parser.parse_args()
     for engine in options.engine or ["spark-tws-jvm", "spark-tws"]:
         print(engine)
-        measure(engine, options.cases, options.checker)
+        measure(engine, options.cases, options.scenario, options.checker)
 
 
 if __name__ == "__main__":
