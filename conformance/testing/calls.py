@@ -157,6 +157,12 @@ class Timed(Interpreter):
     cells = {}
 
 
+class Stamped(Timed):
+    """Its output has the event time that the engine gives it."""
+
+    timed = True
+
+
 class TimedSum(Interpreter):
     """Timers, and state for their callbacks to read."""
 

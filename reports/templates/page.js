@@ -74,7 +74,8 @@
   }
 
   function element(id) {
-    for (const [place, markup] of [...waiting]) if (markup.includes(`id="${id}"`)) unpack(place);
+    const spelled = [`id="${id}"`, `id=${id} `, `id=${id}>`];
+    for (const [place, markup] of [...waiting]) if (spelled.some((each) => markup.includes(each))) unpack(place);
     return document.getElementById(id);
   }
 

@@ -132,6 +132,7 @@ def test_the_toy_passes():
         "misfits",
         "typed keys",
         "null keys",
+        "output times",
     }
     assert set(report.skipped) == lacks
     assert "keeps its state in one place" in report.skipped["five partitions"]

@@ -14,6 +14,7 @@ TRIALS: tuple[Trial, ...] = (
     elements.state(),
     elements.events(),
     elements.timers(),
+    elements.output_times(),
     elements.exceptions(),
     elements.exceptions_over_bundles(),
     elements.bundles(),

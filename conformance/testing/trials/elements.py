@@ -127,6 +127,15 @@ def timers() -> Trial:
     )
 
 
+def output_times() -> Trial:
+    calls: Calls = [["emit", "at once"], ["timers", "set", "one", T + 5_000]]
+    return Trial(
+        "output times",
+        {"the event times of outputs": case_of("stamped", ONE, [("a", calls), ("b", calls)])},
+        "give each emission of a program that says timed the event time that the engine gave the output: that of the element, or of the timer",
+    )
+
+
 def exceptions() -> Trial:
     raises: Calls = [["emit", "before"], ["raise", "no luck\nat all"], ["emit", "after"]]
     late = [["timers", "set", "one", T + 5_000, RAISES]]

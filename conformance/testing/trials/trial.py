@@ -29,6 +29,7 @@ _PROGRAMS: dict[str, Program] = {
     "all": calls.Interpreter(),
     "plain": calls.Plain(),
     "timed": calls.Timed(),
+    "stamped": calls.Stamped(),
     "timed-sum": calls.TimedSum(),
     "chain": calls.Chain(),
     "clocked": calls.Clocked(),

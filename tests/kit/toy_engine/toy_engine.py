@@ -32,6 +32,7 @@ CAPABILITIES = Capabilities(
         Feature.COMBINING: emulated("sum in a value cell"),
         Feature.COALESCED: unsupported("toy 0.1 fires what is due as soon as the watermark moves"),
         Feature.NO_DATA: unsupported("toy 0.1 has no bundle without elements"),
+        Feature.OUTPUT_TIME: unsupported("toy 0.1 gives an output no time"),
         Feature.PARTITIONS: unsupported("toy 0.1 keeps its state in one place"),
         Feature.PROCESSING_TIME: unsupported("toy 0.1 has no clock"),
         Feature.PROCESSING_TIMERS: unsupported("toy 0.1 has no clock"),
