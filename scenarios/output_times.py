@@ -22,12 +22,10 @@ from conformance.model.program import Cell, Emit, FixedWindows, Program, State, 
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from scenarios.documents import BEAM_GUIDE, JAVADOC
+from scenarios.event_time_timers import PAUSE, Debounce
+from scenarios.timer_firing import LONG_AGO
 
-PAUSE = 10_000
 NEXT = 2_000
-LONG_AGO = 100_000
-"""Longer (ms) than the distance of any event from the watermark at its delivery."""
-
 WINDOW = 10_000
 
 OF_ITS_ELEMENT = Source(
@@ -52,6 +50,11 @@ class Echo(Program):
         emit({"of": event.id, "again": True})
 
 
+def alarm_of(event: Event) -> int:
+    """The time (ms) of the first timer that an event sets."""
+    return event.event_time + (-LONG_AGO if event.value == "long ago" else PAUSE)
+
+
 class Alarms(Program):
     """An event's value says what timers it sets, which its id tags: one for PAUSE after it, one for LONG_AGO before it, or one for PAUSE
     after it whose callback sets another one for NEXT after that."""
@@ -63,7 +66,7 @@ class Alarms(Program):
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         emit({"of": event.id})
         tag = f"{event.id}/{event.value}"
-        timers.set("alarm", event.event_time + (-LONG_AGO if event.value == "long ago" else PAUSE), tag=tag)
+        timers.set("alarm", alarm_of(event), tag=tag)
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         event, _, value = timer.tag.partition("/")
@@ -72,18 +75,11 @@ class Alarms(Program):
             timers.set("next", timer.time + NEXT, tag=timer.tag)
 
 
-class Moved(Program):
-    """An event that is later than all before it moves its key's timer."""
+class Moved(Debounce):
+    """Tells the element that set the timer last, not the time that the timer was told to have."""
 
-    cells = {"latest": Cell.VALUE}
-    timers = ("quiet",)
     times = ("quiet since",)
     timed = True
-
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        if event.event_time > state.latest.get(-1):
-            state.latest.set(event.event_time)
-            timers.set("quiet", event.event_time + PAUSE)
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         emit({"quiet since": state.latest.get()})
@@ -123,8 +119,7 @@ def _alarms(run: Observation, *values: str) -> Iterator[Finding]:
     for emission, name in run.tagged("alarm"):
         event = events[name]
         if event.value in values:
-            due = event.event_time + (-LONG_AGO if event.value == "long ago" else PAUSE)
-            due += NEXT if emission.value["timer"] == "next" else 0
+            due = alarm_of(event) + (NEXT if emission.value["timer"] == "next" else 0)
             told = emission.event_time
             yield told == due or f"the output of a timer of {name}, for {due}, has the time {told}"
 
