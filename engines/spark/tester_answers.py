@@ -44,6 +44,7 @@ def evidence() -> dict[Feature, str]:
         Feature.RETRY: _a_failure(),
         Feature.RESUME: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",
+        Feature.OUTPUT_TIME: _a_late_row(),
     }
 
 

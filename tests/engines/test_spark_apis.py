@@ -53,6 +53,7 @@ def test_the_adapter_is_certified(spark, name):
         f"{Feature.CONTAINERS.value}: ",
         f"{Feature.MISFITS.value}: ",
         f"{Feature.NULL_KEYS.value}: ",
+        f"{Feature.OUTPUT_TIME.value}: ",
         *([NO_EVENT_TIME] if name.endswith(":processing-time") else []),
     )
     assert not {what for what, why in report.skipped.items() if what not in LACKING and not why.startswith(allowed)}
