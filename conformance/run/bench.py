@@ -9,7 +9,6 @@ from functools import cached_property
 from conformance.execution.packing import packs_of
 from conformance.judgement.cell import MatrixCell
 from conformance.judgement.evidence import Evidence, Runs, Tally, Traces, gather, perturbations_of
-from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import conclude
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Engine, EngineInfo
@@ -17,6 +16,7 @@ from conformance.model.perturbation import Perturbation
 from conformance.model.runs import StepCount
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine
+from conformance.run.specified import Specified
 
 Row = tuple[str, str]
 """(scenario, guarantee)."""
@@ -35,7 +35,9 @@ class Bench:
         for case in cases:
             self._cases[program_ref(case.scenario, case.program)].append(case)
         self._first = {ref: list(_first_families(mine)) for ref, mine in self._cases.items()}
-        self._specified = reference_traces(self._programs)(cases)
+        self._answers = Specified(self._programs)
+        reading = load_engine("reference").capabilities.lateness
+        self._specified = {case.id: self._answers.of(case, reading)[0].traces[case.id] for case in cases}
 
     def broken(self, name: str, likely: Collection[Row] = (), only: Collection[Row] | None = None) -> Iterator[Row]:
         """The guarantees, of all or ``only`` some, that an engine breaks, one after the other, those of ``likely`` first; a program is
@@ -137,7 +139,7 @@ class Bench:
     def _run(self, engine: Engine, cases: list[Case]) -> Runs:
         runs = Runs()
         for pack in packs_of(cases, engine.capabilities.largest_pack):
-            runs.add(pack, engine.run(pack, self._programs))
+            runs.add(pack, self._answers.answer(engine, pack))
         return runs
 
     def _suspects(self, cases: list[Case], traces: Traces) -> list[Case]:

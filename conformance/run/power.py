@@ -17,15 +17,13 @@ from conformance.execution.kept import Kept
 from conformance.execution.packing import packs_of
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import Runs, Traces, gather
-from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
-from conformance.model.engine import Engine, EngineInfo, bare
+from conformance.model.engine import EngineInfo, bare
 from conformance.model.lateness import LatenessProfile
 from conformance.model.perturbation import Perturbation
-from conformance.model.program import Program
 from conformance.model.reading import json_of
-from conformance.model.runs import Pack, PackRun, added
+from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
@@ -34,6 +32,7 @@ from conformance.run.drawing import batches
 from conformance.run.kept_choices import KeptChoices
 from conformance.run.packs import choice_of, plans_given_out, selected
 from conformance.run.processes import answers
+from conformance.run.specified import Specified, together
 
 SCHEMA = "conformance/power/2"
 
@@ -120,17 +119,18 @@ def powers_of(
     processes side by side. A mutant runs a case once for all engines that read *late* alike. Cases that an earlier run drew are read
     from ``kept``. ``likely``: mutant -> a guarantee that it broke earlier, whose program it is asked for first; no answer depends on it."""
     scenarios, mutants = tuple(scenarios), list(mutants)
+    specified = Specified(programs_of(scenarios))
     choices = KeptChoices(kept, scenarios) if kept else None
-    engines = [_Asking(name, scenarios, asked, choices) for name in names]
+    engines = [_Asking(name, scenarios, asked, choices, specified) for name in names]
     for cases in batches(scenarios, asked.wanted, asked.seed, kept):
         for engine in engines:
             engine.give(cases)
-        _ask(engines, mutants, processes, progress, likely or {})
+        _ask(engines, mutants, specified, processes, progress, likely or {})
     if asked.wanted < VISIBLE and (hidden := [m for m in mutants if any(engine.hides(m) for engine in engines)]):
         for cases in batches(scenarios, VISIBLE, asked.seed, kept):
             for engine in engines:
                 engine.show(cases)
-            _ask(engines, hidden, processes, progress, {})
+            _ask(engines, hidden, specified, processes, progress, {})
     return [engine.power(mutants) for engine in engines]
 
 
@@ -141,6 +141,7 @@ Told = tuple[Row | None, bool]
 def _ask(
     engines: list[_Asking],
     mutants: list[str],
+    specified: Specified,
     processes: int,
     progress: Callable[[str], None],
     likely: Mapping[str, Row],
@@ -148,7 +149,7 @@ def _ask(
     """Lets the mutants answer what the engines were given."""
 
     def told(mutant: str) -> list[Told]:
-        answered, found = _Answers(mutant_engine(mutant)), list[Told]()
+        answered, found = _Answers(mutant_engine(mutant), specified), list[Told]()
         first = likely.get(mutant)
         for engine in engines:
             found.append(engine.told(mutant, answered, first))
@@ -165,8 +166,16 @@ def _ask(
 class _Asking:
     """The mutants on the cases and packs of one engine."""
 
-    def __init__(self, name: str, scenarios: tuple[Scenario, ...], asked: Asked, choices: KeptChoices | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        scenarios: tuple[Scenario, ...],
+        asked: Asked,
+        choices: KeptChoices | None,
+        specified: Specified,
+    ) -> None:
         engine = load_engine(name)
+        self._specified = specified
         self._scenarios, self._asked, self._choices = scenarios, asked, choices
         self._info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
         self._plans = [] if asked.brief else plans_given_out(asked.seed).get(bare(name), [])
@@ -182,7 +191,7 @@ class _Asking:
         choice = choice_of(cases, can, self._scenarios, share, every, self._plans, known)
         self._run, self._drawn = self._run + len(choice.packs), self._drawn + choice.drawn
         self.show(cases, choice.own)
-        self._bench = _Bench(self._scenarios, self._info, choice.packs)
+        self._bench = _Bench(self._scenarios, self._info, choice.packs, self._specified)
 
     def show(self, cases: list[Case], twins: Sequence[Case] = ()) -> None:
         """These cases are drawn to tell which mutants the engine could show if it ran all of their packs. ``twins`` are the plan twins of a
@@ -192,7 +201,9 @@ class _Asking:
         def sight() -> _Bench:
             can = self._info.capabilities
             packs, _ = selected(cases, can, self._scenarios, 1.0, all_packs=True)
-            return _Bench(self._scenarios, self._info, (*packs, *packs_of(list(twins), can.largest_pack)))
+            return _Bench(
+                self._scenarios, self._info, (*packs, *packs_of(list(twins), can.largest_pack)), self._specified
+            )
 
         self._bench, self._sight = None, sight
 
@@ -220,27 +231,25 @@ class _Asking:
 
 
 class _Answers:
-    """What the reference or a mutant answers. One that never looks at the other cases of a pack runs each case once for all packs that it
-    is in."""
+    """What a mutant answers. One that never looks at the other cases of a pack answers each case once for all packs that it is in."""
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, specified: Specified) -> None:
         self._engine: Any = load_engine(engine)
+        self._specified = specified
+        self._readings: dict[LatenessProfile, Any] = {}
         self._known: dict[tuple[LatenessProfile, str], PackRun] = {}
 
-    def run(
-        self, pack: Pack, programs: Mapping[str, Program], lateness: LatenessProfile, counted: bool = True
-    ) -> PackRun:
+    def run(self, pack: Pack, lateness: LatenessProfile, counted: bool = True) -> PackRun:
         """The answer to a pack; with its row counts if they are asked for (``counted``)."""
-        engine: Engine = self._engine.reading(lateness)
-        if getattr(self._engine, "looks_around", False):
-            return engine.run(pack, programs)
+        engine = self._readings.setdefault(lateness, self._engine.reading(lateness))
+        if engine.looks_around:
+            return self._specified.answer(engine, pack)
         runs = []
         for case in pack.cases:
             if (lateness, case.id) not in self._known:
-                self._known[lateness, case.id] = engine.run(Pack((case,)), programs)
+                self._known[lateness, case.id] = self._specified.answer_of(engine, case)
             runs.append(self._known[lateness, case.id])
-        traces = {case.id: run.traces[case.id] for case, run in zip(pack.cases, runs, strict=True)}
-        return PackRun(traces, added(count for run in runs for count in run.counts) if counted else ())
+        return together(pack.cases, runs, counted)
 
 
 class _Bench:
@@ -249,8 +258,10 @@ class _Bench:
     A pack can run one program at a time, and the runs can stop when a mutant is caught.
     """
 
-    def __init__(self, scenarios: tuple[Scenario, ...], info: EngineInfo, packs: tuple[Pack, ...]) -> None:
-        self._lateness, self._programs = info.capabilities.lateness, programs_of(scenarios)
+    def __init__(
+        self, scenarios: tuple[Scenario, ...], info: EngineInfo, packs: tuple[Pack, ...], specified: Specified
+    ) -> None:
+        self._lateness, self._specified, self._programs = info.capabilities.lateness, specified, specified.programs
         self._asked: dict[str, list[tuple[Scenario, Guarantee, Perturbation | None]]] = {}
         for place in cells_asked(scenarios, info):
             if not_expressible(*place, info) is None:
@@ -263,15 +274,14 @@ class _Bench:
             for ref, cases in of_program.items():
                 parts.setdefault(ref, []).append(Pack(tuple(cases)))
         self._parts = {ref: sorted(mine, key=lambda part: len(part.cases)) for ref, mine in parts.items()}
-        self._specified: dict[str, Traces] = {}
-        self._reference = reference_traces(self._programs, self._lateness)
+        self._traces: dict[str, Traces] = {}
 
     def broken(self, answered: _Answers, likely: Row | None = None) -> Row | None:
         """A guarantee that the mutant breaks in these packs, None if it breaks none. The program of the ``likely`` one is asked first."""
         runs: dict[str, Runs] = {}
         for ref, part in self._in_turn(self._program_of(likely)):
             mine = runs.setdefault(ref, Runs())
-            found = answered.run(part, self._programs, self._lateness, self._counting(ref))
+            found = answered.run(part, self._lateness, self._counting(ref))
             mine.add(part, found)
             if (self._counting(ref) or self._differs(ref, part, found)) and (row := self._against(ref, mine)):
                 return row
@@ -280,12 +290,11 @@ class _Bench:
     def sees(self, answered: _Answers) -> bool:
         """Whether the mutant's answer to a case differs from the reference's: by the trace, or by the row counts if a
         guarantee of the program is about row counts."""
-        reference = _Answers("reference")
         for ref, part in self._in_turn():
-            found = answered.run(part, self._programs, self._lateness, self._counting(ref))
+            found = answered.run(part, self._lateness, self._counting(ref))
             if self._differs(ref, part, found):
                 return True
-            if self._counting(ref) and found.counts != reference.run(part, self._programs, self._lateness).counts:
+            if self._counting(ref) and found.counts != self._counts(part):
                 return True
         return False
 
@@ -305,9 +314,13 @@ class _Bench:
             yield from ((ref, part) for ref, part in zip(others, turn, strict=True) if part)
 
     def _of_reference(self, ref: str) -> Traces:
-        if ref not in self._specified:
-            self._specified[ref] = self._reference([case for part in self._parts[ref] for case in part.cases])
-        return self._specified[ref]
+        if ref not in self._traces:
+            there = [case for part in self._parts[ref] for case in part.cases]
+            self._traces[ref] = {case.id: self._specified.of(case, self._lateness)[0].traces[case.id] for case in there}
+        return self._traces[ref]
+
+    def _counts(self, part: Pack) -> tuple[StepCount, ...]:
+        return together(part.cases, [self._specified.of(case, self._lateness)[0] for case in part.cases]).counts
 
     def _counting(self, ref: str) -> bool:
         return any(guarantee.accounting for _, guarantee, _ in self._asked.get(ref, ()))

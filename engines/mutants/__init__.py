@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from conformance.model.engine import Family
 from conformance.model.naming import unknown
+from conformance.model.program import Program
 from conformance.plugins.registry import UnknownName
 from engines.mutants import (
     beginnings,
@@ -45,7 +46,7 @@ from engines.mutants import (
     types,
     waiting,
 )
-from engines.mutants.registry import mutants_of
+from engines.mutants.registry import Mutant, mutants_of, replaced
 from engines.reference import CaseRun, Reference
 
 MUTANTS = mutants_of(
@@ -98,6 +99,11 @@ class Mutated(Reference):
     """The reference with seeded bugs. ``looks_around``: what it answers to a case depends on the other cases of the pack."""
 
     looks_around = False
+    bugs: tuple[Mutant, ...] = ()
+
+    def can_show(self, program: Program, called: frozenset[str]) -> bool:
+        """Whether the engine may answer a case otherwise than the reference, which called these methods of ``CaseRun`` for it."""
+        return self.looks_around or any(bug.can_show(program, called) for bug in self.bugs)
 
 
 def mutant(name: str) -> Mutated:
@@ -112,7 +118,8 @@ def mutant(name: str) -> Mutated:
     engine = Mutated()
     engine.id = f"mutant:{name}"
     engine.title = "reference, but " + ", and ".join(MUTANTS[part].words for part in names)
-    engine.looks_around = any(MUTANTS[part].looks_around for part in names)
+    engine.bugs = tuple(MUTANTS[part] for part in names)
+    engine.looks_around = any(bug.looks_around for bug in engine.bugs)
     engine.case_run = pair(*names) if len(names) == 2 else MUTANTS[name].case_run
     return engine
 
@@ -126,15 +133,9 @@ def pair(one: str, two: str) -> type[CaseRun]:
     if {one, two} in UNDO_EACH_OTHER:
         raise UnknownName(f"no mutant {one}+{two}: they undo each other")
     first, second = MUTANTS[one].case_run, MUTANTS[two].case_run
-    if shared := _changed(first) & _changed(second):
+    if shared := replaced(first) & replaced(second):
         raise UnknownName(f"no mutant {one}+{two}: both change {min(shared)}")
     return type(f"{first.__name__}And{second.__name__}", (first, second), {})
-
-
-def _changed(bugged: type[CaseRun]) -> set[str]:
-    """The methods of the reference that a mutant has its own of."""
-    own = {name for base in bugged.__mro__ if base not in CaseRun.__mro__ for name in vars(base)}
-    return {name for name in own if hasattr(CaseRun, name) and not name.startswith("__")}
 
 
 FAMILY = Family(mutant, {name: mutant.words for name, mutant in MUTANTS.items()}, alone=False, seeded=True)

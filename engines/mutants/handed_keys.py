@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from conformance.model import types
 from conformance.model.keys import TypedKey
+from conformance.model.program import Program
 from conformance.model.types import EPOCH, micros
 from engines.mutants.registry import bug
 from engines.reference import CaseRun
@@ -16,6 +17,10 @@ class _Handed(CaseRun):
     """Hands over a changed value of keys of some types. Groups are as they should be."""
 
     of: ClassVar[tuple[type[types.Type], ...]] = (types.Type,)
+
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return bool(program.keys)
 
     def change(self, value: Any) -> Any:
         raise NotImplementedError

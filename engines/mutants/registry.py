@@ -5,24 +5,54 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from conformance.model.program import Cell
+from conformance.model.program import Cell, Program
 from conformance.model.values import Json
-from engines.reference import CaseRun
+from engines.reference import SEAMS, CaseRun
 from engines.reference_cells import TYPED, ExpiringValue, Value
+
+
+def _all(program: Program) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
 class Mutant:
     """One bug: in words, and as the reference that has it. ``section`` is the module of its class. ``looks_around``: what it answers to a
-    case depends on the other cases of the pack."""
+    case depends on the other cases of the pack.
+    ``concerns``: false for programs that it answers as the reference does, whatever their cases."""
 
     words: str
     case_run: type[CaseRun]
     section: str
     looks_around: bool = False
+    concerns: Callable[[Program], bool] = _all
+
+    def can_show(self, program: Program, called: frozenset[str]) -> bool:
+        """Whether the mutant may answer a case otherwise than the reference, which called these methods of ``CaseRun`` for it."""
+        return self.concerns(program) and (not self._known_seams or not self.replaced.isdisjoint(called))
+
+    @cached_property
+    def replaced(self) -> frozenset[str]:
+        """The methods of ``CaseRun`` that the mutant has its own of."""
+        return replaced(self.case_run)
+
+    @cached_property
+    def _known_seams(self) -> bool:
+        """Whether the mutant differs by methods alone, whose calls the reference notes."""
+        return "__init__" not in _own(self.case_run) and self.replaced <= SEAMS
+
+
+def replaced(bugged: type[CaseRun]) -> frozenset[str]:
+    """What a mutant has its own of, of what ``CaseRun`` has."""
+    return frozenset(name for name in _own(bugged) if hasattr(CaseRun, name) and not name.startswith("__"))
+
+
+def _own(bugged: type[CaseRun]) -> set[str]:
+    return {name for base in bugged.__mro__ if base not in CaseRun.__mro__ for name in vars(base)}
 
 
 _marked: dict[str, Mutant] = {}
@@ -39,7 +69,7 @@ def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], typ
     """The class is the reference with one bug."""
 
     def mark(bugged: type[CaseRun]) -> type[CaseRun]:
-        _mark(bugged, words, bugged, looks_around)
+        _mark(bugged, words, bugged, looks_around, getattr(bugged, "concerns", _all))
         return bugged
 
     return mark
@@ -54,7 +84,10 @@ def cell_bug(words: str, kind: Cell) -> Callable[[type[Value]], type[Value]]:
                 mine = asked is kind and name not in self.program.ttl
                 return cell(stored, name) if mine else super().cell(asked, stored, name)
 
-        _mark(cell, words, Bugged)
+        def concerns(program: Program) -> bool:
+            return any(asked is kind and name not in program.ttl for name, asked in program.cells.items())
+
+        _mark(cell, words, Bugged, concerns=concerns)
         return cell
 
     return mark
@@ -70,7 +103,10 @@ def ttl_bug(words: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[Expi
                     return cell(stored, name, self.now, self.program.ttl[name])
                 return super().cell(asked, stored, name)
 
-        _mark(cell, words, Bugged)
+        def concerns(program: Program) -> bool:
+            return any(asked is kind and name in program.ttl for name, asked in program.cells.items())
+
+        _mark(cell, words, Bugged, concerns=concerns)
         return cell
 
     return mark
@@ -87,15 +123,21 @@ def typed_bug(words: str) -> Callable[[type], type]:
                 made = type(bugged.__name__, (bugged, TYPED[asked]), {})
                 return made(stored, name, self.program.types[name])
 
-        _mark(bugged, words, Bugged)
+        _mark(bugged, words, Bugged, concerns=lambda program: bool(program.types))
         return bugged
 
     return mark
 
 
-def _mark(named: type, words: str, case_run: type[CaseRun], looks_around: bool = False) -> None:
+def _mark(
+    named: type,
+    words: str,
+    case_run: type[CaseRun],
+    looks_around: bool = False,
+    concerns: Callable[[Program], bool] = _all,
+) -> None:
     case_run.__name__ = named.__name__
     name = re.sub(r"(?<!^)(?=[A-Z])", "-", named.__name__).lower()
     if name in _marked:
         raise ValueError(f"two mutants are called {name!r}; rename one")
-    _marked[name] = Mutant(words, case_run, named.__module__, looks_around)
+    _marked[name] = Mutant(words, case_run, named.__module__, looks_around, concerns)

@@ -10,6 +10,7 @@ from unicodedata import normalize
 
 from conformance.model import types
 from conformance.model.keys import TypedKey
+from conformance.model.program import Program
 from conformance.model.schedule import Deliver, Event
 from conformance.model.types import EPOCH, changed, micros, shown
 from conformance.model.values import canonical
@@ -21,6 +22,10 @@ class _Grouped(CaseRun):
     """Groups by a changed value of keys of some types, within structs as well. The operator is handed the first key of its group."""
 
     of: ClassVar[tuple[type[types.Type], ...]] = (types.Type,)
+
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return bool(program.keys)
 
     def change(self, value: Any) -> Any:
         raise NotImplementedError
