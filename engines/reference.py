@@ -7,9 +7,8 @@ which ``engines.mutants`` seeds one bug each.
 from __future__ import annotations
 
 import copy
-import inspect
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -272,25 +271,6 @@ class CaseRun:
         self.emissions += [Emission(key, o.value, self.step, o.event_time, o.error) for o in outputs]
 
 
-def _noting() -> type[CaseRun]:
-    """A run that notes, in ``called``, which of its methods were called."""
-
-    def noted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        def call_noted(run: Any, *args: Any) -> Any:
-            run.called.add(name)
-            return method(run, *args)
-
-        return call_noted
-
-    return type("Noting", (CaseRun,), {name: noted(name, getattr(CaseRun, name)) for name in SEAMS})
-
-
-SEAMS = frozenset(n for n, m in vars(CaseRun).items() if inspect.isfunction(m) and not n.startswith("__"))
-"""The methods of a run that a mutant may have its own of. A case for which the reference calls none of these is answered alike."""
-
-NOTING = _noting()
-
-
 class TimersOfAnInstantReversed(CaseRun):
     """Another order that the specification allows."""
 
@@ -348,13 +328,6 @@ class Reference:
             traces[case.id] = Trace.collect(run.emissions)
             counts += [of_program(count, program_ref(case.scenario, case.program)) for count in run.counts]
         return PackRun(traces, added(counts))
-
-    def noted(self, case: Case, program: Program) -> tuple[PackRun, frozenset[str]]:
-        """The answer to a case by itself, and the methods of ``CaseRun`` that were called for it."""
-        other = type(self)(self.capabilities.lateness)
-        called: set[str] = set()
-        other.case_run = type("Noted", (NOTING,), {"called": called})
-        return other.run(Pack((case,)), {program_ref(case.scenario, case.program): program}), frozenset(called)
 
     def ran(self, case: Case, program: Program) -> tuple[Trace, bool]:
         """A case's trace, and whether several timers were due at one time."""

@@ -37,7 +37,7 @@ class Bench:
         self._first = {ref: list(_first_families(mine)) for ref, mine in self._cases.items()}
         self._answers = Specified(self._programs)
         reading = load_engine("reference").capabilities.lateness
-        self._specified = {case.id: self._answers.of(case, reading)[0].traces[case.id] for case in cases}
+        self._specified = {case.id: self._answers.of(case, reading).traces[case.id] for case in cases}
 
     def broken(self, name: str, likely: Collection[Row] = (), only: Collection[Row] | None = None) -> Iterator[Row]:
         """The guarantees, of all or ``only`` some, that an engine breaks, one after the other, those of ``likely`` first; a program is

@@ -316,11 +316,11 @@ class _Bench:
     def _of_reference(self, ref: str) -> Traces:
         if ref not in self._traces:
             there = [case for part in self._parts[ref] for case in part.cases]
-            self._traces[ref] = {case.id: self._specified.of(case, self._lateness)[0].traces[case.id] for case in there}
+            self._traces[ref] = {case.id: self._specified.of(case, self._lateness).traces[case.id] for case in there}
         return self._traces[ref]
 
     def _counts(self, part: Pack) -> tuple[StepCount, ...]:
-        return together(part.cases, [self._specified.of(case, self._lateness)[0] for case in part.cases]).counts
+        return together(part.cases, [self._specified.of(case, self._lateness) for case in part.cases]).counts
 
     def _counting(self, ref: str) -> bool:
         return any(guarantee.accounting for _, guarantee, _ in self._asked.get(ref, ()))

@@ -1,8 +1,4 @@
-"""What the reference answers to the cases of mutants, and what it calls for them.
-
-A mutant differs from the reference by some of its methods. A case for which the reference calls none of these has the same answer, so
-the mutant need not run the case.
-"""
+"""What the reference answers to the cases of mutants. A mutant says which cases it may answer otherwise; it need not run the others."""
 
 from __future__ import annotations
 
@@ -23,23 +19,20 @@ class Specified:
     def __init__(self, programs: Mapping[str, Program]) -> None:
         self.programs = programs
         self._reference: Any = load_engine("reference")
-        self._known: dict[tuple[LatenessProfile, str], tuple[PackRun, frozenset[str]]] = {}
+        self._known: dict[tuple[LatenessProfile, str], PackRun] = {}
 
-    def of(self, case: Case, lateness: LatenessProfile) -> tuple[PackRun, frozenset[str]]:
-        """The answer to a case by itself, and the names of the methods that were called for it."""
+    def of(self, case: Case, lateness: LatenessProfile) -> PackRun:
+        """The reference's answer to a case by itself."""
         if (lateness, case.id) not in self._known:
-            reading = self._reference.reading(lateness)
-            program = self.programs[program_ref(case.scenario, case.program)]
-            self._known[lateness, case.id] = reading.noted(case, program)
+            self._known[lateness, case.id] = self._reference.reading(lateness).run(Pack((case,)), self.programs)
         return self._known[lateness, case.id]
 
     def answer_of(self, engine: Any, case: Case) -> PackRun:
         """A mutant's answer to a case by itself."""
-        specified, called = self.of(case, engine.capabilities.lateness)
-        if engine.can_show(self.programs[program_ref(case.scenario, case.program)], called):
-            found: PackRun = engine.run(Pack((case,)), self.programs)
-            return found
-        return specified
+        if not engine.can_show(case, self.programs[program_ref(case.scenario, case.program)]):
+            return self.of(case, engine.capabilities.lateness)
+        found: PackRun = engine.run(Pack((case,)), self.programs)
+        return found
 
     def answer(self, engine: Engine, pack: Pack) -> PackRun:
         """An engine's answer to a pack. A mutant that looks at the other cases of a pack runs as a whole, as do engines without seeded bugs."""

@@ -6,6 +6,7 @@ Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id l
 
 from __future__ import annotations
 
+from conformance.model.case import Case
 from conformance.model.engine import Family
 from conformance.model.naming import unknown
 from conformance.model.program import Program
@@ -101,9 +102,9 @@ class Mutated(Reference):
     looks_around = False
     bugs: tuple[Mutant, ...] = ()
 
-    def can_show(self, program: Program, called: frozenset[str]) -> bool:
-        """Whether the engine may answer a case otherwise than the reference, which called these methods of ``CaseRun`` for it."""
-        return self.looks_around or any(bug.can_show(program, called) for bug in self.bugs)
+    def can_show(self, case: Case, program: Program) -> bool:
+        """Whether the engine may answer a case otherwise than the reference does. If not, the case need not be run."""
+        return any(bug.can_show(case, program, self.capabilities.lateness) for bug in self.bugs)
 
 
 def mutant(name: str) -> Mutated:

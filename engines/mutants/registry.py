@@ -9,9 +9,12 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+from conformance.model.case import Case
+from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
-from engines.reference import SEAMS, CaseRun
+from engines.mutants.noting import SEAMS, called
+from engines.reference import CaseRun
 from engines.reference_cells import TYPED, ExpiringValue, Value
 
 
@@ -31,9 +34,11 @@ class Mutant:
     looks_around: bool = False
     concerns: Callable[[Program], bool] = _all
 
-    def can_show(self, program: Program, called: frozenset[str]) -> bool:
-        """Whether the mutant may answer a case otherwise than the reference, which called these methods of ``CaseRun`` for it."""
-        return self.concerns(program) and (not self._known_seams or not self.replaced.isdisjoint(called))
+    def can_show(self, case: Case, program: Program, lateness: LatenessProfile) -> bool:
+        """Whether the mutant may answer a case otherwise than the reference does: a method is called for it that the mutant has its own of."""
+        if not self.concerns(program):
+            return False
+        return not self._known_seams or not self.replaced.isdisjoint(called(case, program, lateness))
 
     @cached_property
     def replaced(self) -> frozenset[str]:

@@ -12,7 +12,10 @@ from rich.console import Console
 from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import AS_DRAWN, Verdict
+from conformance.model.case import program_ref
 from conformance.model.perturbation import BY_ID
+from conformance.model.runs import Pack
+from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.run.processes import available
 from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
@@ -99,6 +102,19 @@ def test_a_mutant_is_called_what_its_class_is():
     assert MUTANTS["bag-read-in-reverse"].case_run.__name__ == "BagReadInReverse"
     with pytest.raises(ValueError, match="two mutants are called 'never-late'"):
         bug("another one")(type("NeverLate", (CaseRun,), {}))
+
+
+def test_a_mutant_answers_as_the_reference_does_where_it_can_show_nothing():
+    """So it need not be run there."""
+    cases, programs, reference = all_cases()[::150], programs_of(SCENARIOS), load_engine("reference")
+    quiet = set()
+    for mutant in SAMPLE:
+        engine = load_engine(f"mutant:{mutant}")
+        for case in cases:
+            if not engine.can_show(case, programs[program_ref(case.scenario, case.program)]):
+                quiet.add(mutant)
+                assert engine.run(Pack((case,)), programs) == reference.run(Pack((case,)), programs), (mutant, case.id)
+    assert len(quiet) > len(SAMPLE) / 4
 
 
 def test_the_choice_of_pairs_depends_on_the_names_alone():
