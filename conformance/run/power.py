@@ -20,10 +20,9 @@ from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo, bare
-from conformance.model.lateness import LatenessProfile
 from conformance.model.perturbation import Perturbation
 from conformance.model.reading import json_of
-from conformance.model.runs import Pack, PackRun, StepCount
+from conformance.model.runs import Pack
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
@@ -32,7 +31,7 @@ from conformance.run.drawing import batches
 from conformance.run.kept_choices import KeptChoices
 from conformance.run.packs import choice_of, plans_given_out, selected
 from conformance.run.processes import answers
-from conformance.run.specified import Specified, together
+from conformance.run.specified import Answers, Specified
 
 SCHEMA = "conformance/power/2"
 
@@ -149,7 +148,7 @@ def _ask(
     """Lets the mutants answer what the engines were given."""
 
     def told(mutant: str) -> list[Told]:
-        answered, found = _Answers(mutant_engine(mutant), specified), list[Told]()
+        answered, found = Answers(mutant_engine(mutant), specified), list[Told]()
         first = likely.get(mutant)
         for engine in engines:
             found.append(engine.told(mutant, answered, first))
@@ -207,7 +206,7 @@ class _Asking:
 
         self._bench, self._sight = None, sight
 
-    def told(self, mutant: str, answered: _Answers, likely: Row | None) -> Told:
+    def told(self, mutant: str, answered: Answers, likely: Row | None) -> Told:
         """``likely``: a guarantee that the mutant broke elsewhere, whose program is asked first."""
         if mutant in self.caught:
             return None, True
@@ -228,28 +227,6 @@ class _Asking:
         missed = tuple(mutant for mutant in mutants if mutant in self._seen and mutant not in self.caught)
         hidden = tuple(mutant for mutant in mutants if mutant not in self._seen)
         return Power(self._info.id, self._asked, self._run, self._drawn, self.caught, missed, hidden)
-
-
-class _Answers:
-    """What a mutant answers. One that never looks at the other cases of a pack answers each case once for all packs that it is in."""
-
-    def __init__(self, engine: str, specified: Specified) -> None:
-        self._engine: Any = load_engine(engine)
-        self._specified = specified
-        self._readings: dict[LatenessProfile, Any] = {}
-        self._known: dict[tuple[LatenessProfile, str], PackRun] = {}
-
-    def run(self, pack: Pack, lateness: LatenessProfile, counted: bool = True) -> PackRun:
-        """The answer to a pack; with its row counts if they are asked for (``counted``)."""
-        engine = self._readings.setdefault(lateness, self._engine.reading(lateness))
-        if engine.looks_around:
-            return self._specified.answer(engine, pack)
-        runs = []
-        for case in pack.cases:
-            if (lateness, case.id) not in self._known:
-                self._known[lateness, case.id] = self._specified.answer_of(engine, case)
-            runs.append(self._known[lateness, case.id])
-        return together(pack.cases, runs, counted)
 
 
 class _Bench:
@@ -276,31 +253,25 @@ class _Bench:
         self._parts = {ref: sorted(mine, key=lambda part: len(part.cases)) for ref, mine in parts.items()}
         self._traces: dict[str, Traces] = {}
 
-    def broken(self, answered: _Answers, likely: Row | None = None) -> Row | None:
+    def broken(self, answered: Answers, likely: Row | None = None) -> Row | None:
         """A guarantee that the mutant breaks in these packs, None if it breaks none. The program of the ``likely`` one is asked first."""
         runs: dict[str, Runs] = {}
+        alike: dict[str, list[Pack]] = {}
         for ref, part in self._in_turn(self._program_of(likely)):
+            alike.setdefault(ref, []).append(part)
+            if ref not in runs and not answered.unlike(part, self._lateness, self._counting(ref)):
+                continue
             mine = runs.setdefault(ref, Runs())
-            found = answered.run(part, self._lateness, self._counting(ref))
-            mine.add(part, found)
-            if (self._counting(ref) or self._differs(ref, part, found)) and (row := self._against(ref, mine)):
+            for there in alike.pop(ref):
+                mine.add(there, answered.run(there, self._lateness))
+            if row := self._against(ref, mine):
                 return row
         return None
 
-    def sees(self, answered: _Answers) -> bool:
+    def sees(self, answered: Answers) -> bool:
         """Whether the mutant's answer to a case differs from the reference's: by the trace, or by the row counts if a
         guarantee of the program is about row counts."""
-        for ref, part in self._in_turn():
-            found = answered.run(part, self._lateness, self._counting(ref))
-            if self._differs(ref, part, found):
-                return True
-            if self._counting(ref) and found.counts != self._counts(part):
-                return True
-        return False
-
-    def _differs(self, ref: str, part: Pack, found: PackRun) -> bool:
-        specified = self._of_reference(ref)
-        return any(found.traces[case.id] != specified[case.id] for case in part.cases)
+        return any(answered.unlike(part, self._lateness, self._counting(ref)) for ref, part in self._in_turn())
 
     def _program_of(self, row: Row | None) -> str:
         found = (ref for ref, asked in self._asked.items() if any((s.id, g.id) == row for s, g, _ in asked))
@@ -318,9 +289,6 @@ class _Bench:
             there = [case for part in self._parts[ref] for case in part.cases]
             self._traces[ref] = {case.id: self._specified.of(case, self._lateness).traces[case.id] for case in there}
         return self._traces[ref]
-
-    def _counts(self, part: Pack) -> tuple[StepCount, ...]:
-        return together(part.cases, [self._specified.of(case, self._lateness) for case in part.cases]).counts
 
     def _counting(self, ref: str) -> bool:
         return any(guarantee.accounting for _, guarantee, _ in self._asked.get(ref, ()))

@@ -1,4 +1,4 @@
-"""What the reference answers to the cases of mutants. A mutant says which cases it may answer otherwise; it need not run the others."""
+"""What the reference and its mutants answer to cases. A mutant says which cases it may answer otherwise; it need not run the others."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class Specified:
             self._known[lateness, case.id] = self._reference.reading(lateness).run(Pack((case,)), self.programs)
         return self._known[lateness, case.id]
 
+    def together(self, cases: Iterable[Case], lateness: LatenessProfile) -> PackRun:
+        """The reference's answer to a pack of these cases."""
+        return together(cases, [self.of(case, lateness) for case in cases])
+
     def answer_of(self, engine: Any, case: Case) -> PackRun:
         """A mutant's answer to a case by itself."""
         if not engine.can_show(case, self.programs[program_ref(case.scenario, case.program)]):
@@ -41,7 +45,48 @@ class Specified:
         return together(pack.cases, [self.answer_of(engine, case) for case in pack.cases])
 
 
-def together(cases: Iterable[Case], runs: list[PackRun], counted: bool = True) -> PackRun:
-    """The answers to single cases as that to a pack of them; with its row counts if they are asked for (``counted``)."""
+class Answers:
+    """What a mutant answers. One that never looks at the other cases of a pack answers each case once for all packs that it is in."""
+
+    def __init__(self, engine: str, specified: Specified) -> None:
+        self._engine: Any = load_engine(engine)
+        self._specified = specified
+        self._readings: dict[LatenessProfile, Any] = {}
+        self._known: dict[tuple[LatenessProfile, str], PackRun] = {}
+        self._unlike: dict[tuple[LatenessProfile, str], tuple[bool, bool]] = {}
+
+    def unlike(self, pack: Pack, lateness: LatenessProfile, counted: bool) -> bool:
+        """Whether the answer to a pack differs from the reference's: by a trace, or, if they are asked for (``counted``), by row counts."""
+        if not self._reading(lateness).looks_around:
+            return any(self._is_unlike(case, lateness, counted) for case in pack.cases)
+        found, specified = self.run(pack, lateness), self._specified.together(pack.cases, lateness)
+        return found.traces != specified.traces or (counted and found.counts != specified.counts)
+
+    def run(self, pack: Pack, lateness: LatenessProfile) -> PackRun:
+        """The answer to a pack."""
+        engine = self._reading(lateness)
+        if engine.looks_around:
+            return self._specified.answer(engine, pack)
+        return together(pack.cases, [self._answer(case, lateness) for case in pack.cases])
+
+    def _reading(self, lateness: LatenessProfile) -> Any:
+        return self._readings.setdefault(lateness, self._engine.reading(lateness))
+
+    def _is_unlike(self, case: Case, lateness: LatenessProfile, counted: bool) -> bool:
+        if (lateness, case.id) not in self._unlike:
+            found, specified = self._answer(case, lateness), self._specified.of(case, lateness)
+            unlike = found.traces != specified.traces, found.counts != specified.counts
+            self._unlike[lateness, case.id] = unlike
+        by_trace, by_counts = self._unlike[lateness, case.id]
+        return by_trace or (counted and by_counts)
+
+    def _answer(self, case: Case, lateness: LatenessProfile) -> PackRun:
+        if (lateness, case.id) not in self._known:
+            self._known[lateness, case.id] = self._specified.answer_of(self._reading(lateness), case)
+        return self._known[lateness, case.id]
+
+
+def together(cases: Iterable[Case], runs: list[PackRun]) -> PackRun:
+    """The answers to single cases as that to a pack of them."""
     traces = {case.id: run.traces[case.id] for case, run in zip(cases, runs, strict=True)}
-    return PackRun(traces, added(count for run in runs for count in run.counts) if counted else ())
+    return PackRun(traces, added(count for run in runs for count in run.counts))
