@@ -119,25 +119,31 @@ MOST_REPLAYS = 30
 """Maximum number of replays of a witness that fails only sometimes."""
 
 
-def patience(witness: Witness) -> int:
+UNEXPECTED = 3
+"""Number of replays that a witness must pass to count as fixed where nothing but chance can have fixed it."""
+
+
+def patience(witness: Witness, here: bool = False) -> int:
     """Number of replays that a witness must pass before it counts as fixed: 1 if the witness failed in every confirming
-    run. If it failed in a share p of the confirming runs, here or elsewhere, the number is 3/p, so that an unfixed
-    witness passes them all with a probability of 5 %."""
+    run, UNEXPECTED if one of these was of the very versions that it is replayed on (``here``). If it failed in a share p of the
+    confirming runs, here or elsewhere, the number is 3/p, so that an unfixed witness passes them all with a probability of 5 %."""
     rates = [known.failed / known.runs for known in witness.confirmations if 0 < known.failed < known.runs]
-    return min(math.ceil(3 / min(rates)), MOST_REPLAYS) if rates else 1
+    least = UNEXPECTED if here else 1
+    return max(least, min(math.ceil(3 / min(rates)), MOST_REPLAYS)) if rates else least
 
 
-def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> Replay:
-    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours. A witness runs
-    once. If the witness is known to fail only sometimes, it runs until it fails, at most as often as ``patience``
-    says."""
+def replay(
+    process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities, here: bool = False
+) -> Replay:
+    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours, until the witness fails, at most as
+    often as ``patience`` says. ``here``: it failed before on the very versions of this engine."""
     program, guarantee, subject = _speaks_of(witness, scenarios)
     if reason := _not_expressible(witness, scenarios, can):
         return Replay(witness, NOT_EXPRESSIBLE, reason)
     runs: dict[str, PackRun] = {}
     message = ""
     try:
-        for _ in range(patience(witness)):
+        for _ in range(patience(witness, here)):
             for pack in packs_beside(subject, witness.neighbours):
                 run = run_of(process, pack)
                 runs |= {case.id: run for case in subject.cases if case in pack.cases}
@@ -157,18 +163,19 @@ def replay_all(
     can: Capabilities,
     packed: Collection[str] = (),
     never_alone: Collection[str] = (),
+    here: Collection[str] = (),
     go_on: Callable[[], bool] = lambda: True,
 ) -> list[Replay]:
     """Replays witnesses on an engine's process, as many at a time as the process takes. Witnesses in ``packed`` (ids)
     run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do,
-    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known. Nothing
-    begins once ``go_on`` says no."""
+    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known. Those in ``here`` (ids)
+    failed before on the very versions of this engine. Nothing begins once ``go_on`` says no."""
     witnesses, scenarios = list(witnesses), list(scenarios)
-    passing = {w.id for w in witnesses if w.id in never_alone and patience(w) == 1}
+    passing = {w.id for w in witnesses if w.id in never_alone and patience(w, w.id in here) == 1}
 
     def alone(witness: Witness) -> Replay:
         if go_on():
-            return replay(process, witness, scenarios, can)
+            return replay(process, witness, scenarios, can, witness.id in here)
         return Replay(witness, NOT_REPLAYED, "the budget leaves no time for it")
 
     def pack_run(pack: Pack) -> PackRun:

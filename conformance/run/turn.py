@@ -134,7 +134,8 @@ class Turn:
         rest = resting(stored, info)
         packed = {w.id for w in stored} if self._options.brief else rest
         can, go_on = info.capabilities, self._run.budget.replays(info.id)
-        outcome.replays = replay_all(engine, stored, self._options.scenarios, can, packed, packed - rest, go_on)
+        here = {w.id for w in stored if w.confirmed_on(bare(info.id), info.environment)}
+        outcome.replays = replay_all(engine, stored, self._options.scenarios, can, packed, packed - rest, here, go_on)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 

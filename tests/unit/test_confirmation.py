@@ -219,6 +219,9 @@ def test_a_witness_that_fails_now_and_then_is_replayed_until_it_fails_or_has_pas
     process = now_and_then(100)
     assert replay(process, witness, [SCENARIO], can).answer == FIXED
     assert len(process.packs) == 1, "one that always failed"
+    process = now_and_then(3)
+    assert replay(process, witness, [SCENARIO], can, here=True).answer == STILL_FAILS
+    assert len(process.packs) == 3, "one that always failed on this very engine, too"
     assert patience(replace(witness, confirmations=(replace(witness.confirmations[0], failed=1, runs=90),))) == 30
 
 
