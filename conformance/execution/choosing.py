@@ -212,8 +212,7 @@ def befallen(pack: Pack) -> tuple[str, ...]:
             several.add(step.circumstance)
             if not begun and isinstance(step, FailOnce | Restart):
                 rare.add(f"{step.circumstance} in the beginning")
-                if started and isinstance(step, Restart):
-                    rare.add("a restart with initial state")
+                rare |= {"a restart with initial state"} if started and isinstance(step, Restart) else set()
         if isinstance(step, Partitions) and step.count == 1:
             rare.add("one partition")
         if isinstance(step, Advance) and step.watermark >= FAR:
