@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
@@ -16,6 +16,8 @@ from conformance.model.values import Json
 from engines.mutants.noting import SEAMS, called
 from engines.reference import CaseRun
 from engines.reference_cells import TYPED, ExpiringValue, Value
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _all(program: Program) -> bool:
@@ -38,17 +40,19 @@ class Mutant:
         """Whether the mutant may answer a case otherwise than the reference does: a method is called for it that the mutant has its own of."""
         if not self.concerns(program):
             return False
-        return not self._known_seams or not self.replaced.isdisjoint(called(case, program, lateness))
+        return not self._changed <= SEAMS or not self._changed.isdisjoint(called(case, program, lateness))
 
     @cached_property
-    def replaced(self) -> frozenset[str]:
-        """The methods of ``CaseRun`` that the mutant has its own of."""
-        return replaced(self.case_run)
+    def _changed(self) -> frozenset[str]:
+        """What the mutant has its own of, of what ``CaseRun`` has, without what only remembers."""
+        found = replaced(self.case_run) | ({"__init__"} & _own(self.case_run))
+        return frozenset(name for name in found if not getattr(getattr(self.case_run, name), "remembers", False))
 
-    @cached_property
-    def _known_seams(self) -> bool:
-        """Whether the mutant differs by methods alone, whose calls the reference notes."""
-        return "__init__" not in _own(self.case_run) and self.replaced <= SEAMS
+
+def remembers(method: Method) -> Method:
+    """The method does what the reference's does, and remembers something: by itself it changes no answer."""
+    method.__dict__["remembers"] = True
+    return method
 
 
 def replaced(bugged: type[CaseRun]) -> frozenset[str]:

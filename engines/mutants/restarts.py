@@ -7,7 +7,7 @@ import copy
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
 from conformance.model.values import Json
-from engines.mutants.registry import bug
+from engines.mutants.registry import bug, remembers
 from engines.mutants.schedules import Firings, LastBundle
 from engines.reference import CaseRun, Scope
 
@@ -35,6 +35,7 @@ class OutputReplayedOnRestart(CaseRun):
 class CheckpointOneBundleOld(CaseRun):
     _old: dict[Scope, dict[str, Json]] | None = None
 
+    @remembers
     def deliver(self, step: Deliver) -> None:
         self._old = copy.deepcopy(self.state)
         super().deliver(step)

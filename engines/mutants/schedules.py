@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.model.schedule import Advance, Deliver
+from engines.mutants.registry import remembers
 from engines.reference import CaseRun, TimerId
 
 
@@ -28,6 +29,7 @@ class LastBundle(CaseRun):
 
     last_bundle: Deliver | None = None
 
+    @remembers
     def deliver(self, step: Deliver) -> None:
         super().deliver(step)
         self.last_bundle = step
@@ -36,14 +38,17 @@ class LastBundle(CaseRun):
 class Firings(CaseRun):
     """Knows the timers that fired since the last advance."""
 
+    @remembers
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.fired: dict[TimerId, int] = {}
 
+    @remembers
     def advance(self, step: Advance) -> None:
         self.fired = {}
         super().advance(step)
 
+    @remembers
     def fire(self, timer: TimerId, time: int) -> None:
         self.fired[timer] = time
         super().fire(timer, time)

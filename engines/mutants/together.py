@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 from engines.mutants.epochs import MOST_SECONDS
-from engines.mutants.registry import bug
+from engines.mutants.registry import bug, remembers
 from engines.mutants.schedules import LastBundle
 from engines.reference import Checkpoint
 
@@ -14,14 +14,17 @@ class _History(LastBundle):
 
     restarted = failed = idle = False
 
+    @remembers
     def restart(self) -> None:
         self.restarted = True
         super().restart()
 
+    @remembers
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
         super().fail_once(bundle, resume)
         self.failed = True
 
+    @remembers
     def no_data(self) -> None:
         super().no_data()
         self.idle = True
