@@ -89,8 +89,9 @@ class Power:
 
 
 def write_powers(path: Path, powers: Iterable[Power]) -> None:
-    data = {"schema": SCHEMA, "engines": [asdict(power) for power in powers]}
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    """A line for each engine."""
+    lines = ",\n".join(json.dumps(asdict(power)) for power in powers)
+    path.write_text(f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
 def read_powers(path: Path) -> list[Power]:
