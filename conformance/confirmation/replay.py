@@ -290,13 +290,13 @@ def saying_who_ran_once(
 def confirmed_here(witness: Witness, info: EngineInfo) -> bool:
     """Whether a witness has failed in each of its runs alone on this engine, with the same version, configuration and
     adapter."""
-    return any(known.adapter == info.adapter and known.failed == known.runs for known in _known_here(witness, info))
+    return any(known.adapter == info.adapter and known.failed == known.runs for known in known_here(witness, info))
 
 
 def resting(witnesses: Iterable[Witness], info: EngineInfo) -> set[str]:
     """The witnesses (ids) for which one more failure in a pack is enough, because they have failed alone on this engine, in its version
     and configuration. That was with this adapter, or with an earlier form of it: then the first of them runs alone all the same."""
-    alone = [w for w in witnesses if any(known.failed == known.runs for known in _known_here(w, info))]
+    alone = [w for w in witnesses if any(known.failed == known.runs for known in known_here(w, info))]
     earlier = [witness.id for witness in alone if not confirmed_here(witness, info)]
     return {witness.id for witness in alone} - set(earlier[:1])
 
@@ -304,9 +304,10 @@ def resting(witnesses: Iterable[Witness], info: EngineInfo) -> set[str]:
 def runs_here(witness: Witness, info: EngineInfo) -> tuple[int, int]:
     """(runs alone in which a witness failed, runs alone) on this engine, in its version and configuration, at the last
     count. (1, 1) for a witness that has just failed and is not confirmed here."""
-    known = sorted(_known_here(witness, info), key=lambda known: known.adapter == info.adapter)
+    known = sorted(known_here(witness, info), key=lambda known: known.adapter == info.adapter)
     return (known[-1].failed, known[-1].runs) if known else (1, 1)
 
 
-def _known_here(witness: Witness, info: EngineInfo) -> list[Confirmation]:
+def known_here(witness: Witness, info: EngineInfo) -> list[Confirmation]:
+    """The confirmations of a witness on this engine, in its version and configuration."""
     return list(witness.confirmed_on(bare(info.id), info.environment))

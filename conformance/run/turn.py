@@ -13,6 +13,7 @@ from typing import TypeVar
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import (
     STILL_FAILS,
+    known_here,
     replay_all,
     resting,
     saying_who_ran_once,
@@ -134,7 +135,7 @@ class Turn:
         rest = resting(stored, info)
         packed = {w.id for w in stored} if self._options.brief else rest
         can, go_on = info.capabilities, self._run.budget.replays(info.id)
-        here = {w.id for w in stored if w.confirmed_on(bare(info.id), info.environment)}
+        here = {w.id for w in stored if known_here(w, info)}
         outcome.replays = replay_all(engine, stored, self._options.scenarios, can, packed, packed - rest, here, go_on)
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
