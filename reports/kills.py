@@ -82,7 +82,7 @@ def show_some(found: SelfTest, console: Console) -> None:
 def caught_of(power: Power) -> str:
     """How many of the seeded bugs a run would catch, and what kind of run that is, in a sentence."""
     asked = power.asked
-    kind = "a quick run" if asked.brief else "a run of all packs" if asked.all_packs else "a run"
+    kind = "a brief run" if asked.brief else "a run of all packs" if asked.all_packs else "a run"
     share = f", share {asked.share:.0%}" if asked.share < 1 else ""
     return (
         f"{kind} ({asked.wanted} cases a guarantee{share}, seed {asked.seed}, {power.run} of {power.drawn} packs) "

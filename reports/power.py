@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from conformance.model.program import by_processing_time
 from conformance.plugins.registry import load_scenarios
 from conformance.results.record import RunRecord
 from conformance.run.power import Asked, Power, read_powers
 
-FILES = ("power.json", "power-quick.json")
-"""Of full runs, and of quick runs."""
+FILES = ("power.json", "power-quick.json", "power-upgrade.json")
+"""Of full runs, of quick runs, and of the run that ``upgrade`` makes of each release."""
 
 
 @cache
@@ -24,8 +25,10 @@ def known_powers() -> tuple[Power, ...]:
 
 
 def powers_of_run(run: RunRecord, powers: Sequence[Power]) -> list[Power]:
-    """Those of them that say what a run with these options would catch; none for a run of some scenarios, of given cases or to no end."""
-    whole = run.seed is not None and {scenario.id for scenario in load_scenarios()} <= {*run.scenarios}
+    """Those of them that say what a run with these options would catch; none for a run of some scenarios, of given cases or to no end.
+    A brief run may leave out scenarios that wait for processing time, as a quick one does."""
+    asked = (s.id for s in load_scenarios() if not (run.brief and by_processing_time(s.programs.values())))
+    whole = run.seed is not None and {*asked} <= {*run.scenarios}
     return [power for power in powers if whole and not run.partial and _alike(power.asked, run)]
 
 

@@ -11,6 +11,7 @@ import click
 from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
+from conformance.cli.upgrade import SHARE, UPGRADE
 from conformance.execution.kept import Kept, traces_folder
 from conformance.model.program import by_processing_time
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
@@ -58,6 +59,7 @@ CASES = 20
     f"(repeat for several; {ALL!r}: every engine).",
 )
 @click.option("--quick", is_flag=True, help="With --as: the cases and packs of `run --quick`.")
+@click.option("--upgrade", is_flag=True, help="With --as: the cases and packs of either release in `upgrade`.")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="With --as: as `run --share`.")
 @click.option("--all-packs", is_flag=True, help="With --as: as `run --all-packs`.")
 @click.option("--seed", type=int, help="With --as: the seed of the run. Default: 0.")
@@ -69,6 +71,7 @@ def selftest_(
     as_json: Path | None,
     engines: tuple[str, ...],
     quick: bool,
+    upgrade: bool,
     share: float,
     all_packs: bool,
     seed: int | None,
@@ -87,10 +90,12 @@ def selftest_(
     """
     from reports import kills
 
-    if not engines and (quick or all_packs or share < 1 or seed is not None):
+    if not engines and (quick or upgrade or all_packs or share < 1 or seed is not None):
         raise click.UsageError(
-            "--quick, --share, --all-packs and --seed say how an engine is run: give --as ENGINE too"
+            "--quick, --upgrade, --share, --all-packs and --seed say how an engine is run: give --as ENGINE too"
         )
+    if quick and upgrade:
+        raise click.UsageError("--quick and --upgrade name two kinds of runs: give one of them")
     if engines and html:
         raise click.UsageError("--html is of the kill matrix; with --as, write --json, for `report --power`")
     console = open_console()
@@ -99,8 +104,9 @@ def selftest_(
         about = tuple(some or load_scenarios())
         if quick and not some:
             about = tuple(s for s in about if not by_processing_time(s.programs.values()))
-        wanted, share = (QUICK, QUICK_SHARE) if quick else (wanted or RUN_CASES, share)
-        asked = Asked(wanted, seed or 0, share, all_packs, brief=quick)
+        if quick or upgrade:
+            wanted, share = (QUICK, QUICK_SHARE) if quick else (UPGRADE, SHARE)
+        asked = Asked(wanted or RUN_CASES, seed or 0, share, all_packs, brief=quick or upgrade)
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
             names = engine_ids() if ALL in engines else engines

@@ -13,7 +13,7 @@
       text: (row.cells[0].textContent + " " + body.rows[0].textContent + " " + body.dataset.scenario).toLowerCase(),
       cells: [...row.cells].slice(1),
       links: [...row.cells].slice(1).map((cell) => [...cell.querySelectorAll("a")]),
-      changed: !!row.querySelector("small b"),
+      changed: !!row.querySelector("td p b"),
     })),
   }));
   const letters = document.getElementById("letters").textContent.split(" ");

@@ -190,7 +190,7 @@ def test_a_perturbation_shows_the_verdicts_under_it(page, results, violated):
     words = [text.split(" ", 1)[1] for text in shown.all_inner_texts()]
     assert sorted(word for word in words if word != "asked") == sorted(cell.verdict.value for cell in own)
     expect(page.locator("output")).to_contain_text("under split")
-    expect(page.locator("#matrix tbody td small").first).to_be_hidden()  # these numbers are of all perturbations
+    expect(page.locator("#matrix tbody td p").first).to_be_hidden()  # these numbers are of all perturbations
 
 
 @pytest.mark.parametrize("width", [1280, 390])

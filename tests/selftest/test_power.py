@@ -82,13 +82,23 @@ def test_the_power_of_a_run_survives_its_file(tmp_path):
         read_powers(tmp_path / "p.json")
 
 
-def test_the_command_says_what_would_be_missed(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [("--quick", Asked(5, share=0.1, brief=True)), ("--upgrade", Asked(15, share=0.25, brief=True))],
+)
+def test_the_command_says_what_would_be_missed(tmp_path, monkeypatch, kind, asked):
     monkeypatch.setattr(selftest, "mutant_ids", lambda: ["clear-does-nothing", "output-twice", "ttl-ignored"])
     out = tmp_path / "p.json"
-    asked = ["selftest", "--as", "beam-fnapi", "--quick", "--scenario", "value-state", "--json", str(out)]
-    said = CliRunner().invoke(main, asked)
+    options = ["selftest", "--as", "beam-fnapi", kind, "--scenario", "value-state", "--json", str(out)]
+    said = CliRunner().invoke(main, options)
     assert said.exit_code == 0, said.output
     [power] = read_powers(out)
-    assert power.asked == Asked(5, share=0.1, brief=True)
+    assert power.asked == asked
     assert f"would catch {len(power.caught)} of {power.visible} seeded bugs" in said.output.replace("\n", " ")
-    assert CliRunner().invoke(main, ["selftest", "--quick"]).exit_code == 2
+    assert CliRunner().invoke(main, ["selftest", kind]).exit_code == 2
+
+
+def test_a_run_is_quick_or_of_an_upgrade():
+    said = CliRunner().invoke(main, ["selftest", "--as", "beam-fnapi", "--quick", "--upgrade"])
+    assert said.exit_code == 2
+    assert "give one of them" in said.output

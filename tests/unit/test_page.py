@@ -12,6 +12,7 @@ from hostile import EVIL, hostile_results
 from packed import PLACE, parts, unpacked
 
 from conformance.judgement.cell import Verdict
+from conformance.model.program import by_processing_time
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_scenarios
 from conformance.run.power import Asked, Power
@@ -301,7 +302,7 @@ def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results
     engine = results.engines[0]
     power = Power(engine, Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
     page = html.render([results], None, [power, replace(power, engine="another")])
-    told = "a quick run (5 cases a guarantee, share 10%, seed 0, 1 of 7 packs) would catch 1 of 2 seeded bugs"
+    told = "a brief run (5 cases a guarantee, share 10%, seed 0, 1 of 7 packs) would catch 1 of 2 seeded bugs"
     assert page.count(told) == 1
     assert EVIL not in page
 
@@ -325,3 +326,16 @@ def test_a_whole_run_shows_the_power_that_was_measured_for_runs_like_it(results,
         {"seed": None},
     ):
         assert not told(replace(whole, **other))
+
+
+def test_a_quick_run_shows_the_power_of_quick_runs(results, monkeypatch):
+    """Though it leaves out what waits for processing time."""
+    scenarios = load_scenarios()
+    shown = tuple(s.id for s in scenarios if not by_processing_time(s.programs.values()))
+    assert len(shown) < len(scenarios)
+    asked = Asked(5, 1, 0.1, brief=True)
+    power = Power(results.engines[0], asked, 3, 7, {"a": ("s", "g")}, ("missed",))
+    monkeypatch.setattr("reports.sections.known_powers", lambda: (power,))
+    quick = replace(results.run, partial=False, brief=True, seed=7, wanted=5, share=0.1, scenarios=shown)
+    for run, told in (quick, True), (replace(quick, scenarios=shown[1:]), False), (replace(quick, brief=False), False):
+        assert ("would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])) is told
