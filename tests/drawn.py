@@ -21,10 +21,11 @@ FOLDER = "CONFORMANCE_TESTS_SHARE"
 @cache
 def all_cases():
     """WANTED cases a guarantee, from SEED, with their twins."""
-    return [case for scenario in load_scenarios() for case in _cases_of(scenario)]
+    return [case for scenario in load_scenarios() for case in cases_of(scenario)]
 
 
-def _cases_of(scenario):
+def cases_of(scenario):
+    """Those of one scenario."""
     file = Path(os.environ[FOLDER]) / f"{scenario.id}.pickle"
     if not file.exists():
         mine = file.with_suffix(f".{os.getpid()}")

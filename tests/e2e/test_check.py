@@ -20,8 +20,8 @@ def ran(tmp_path_factory):
     engines = ("--engine", "reference", "--engine", LATE)
     scenarios = ("--scenario", "per-key-counting", "--scenario", "late-data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("conformance.run.drawing.BATCH", 20)
-        asked = ("--cases", 21, "--seed", 1, "--out", "out", "--verbose")
+        patch.setattr("conformance.run.drawing.BATCH", 8)
+        asked = ("--cases", 9, "--seed", 1, "--out", "out", "--verbose")
         done = conformance("run", *engines, *scenarios, *asked, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "batch 2 of 2" in done.stdout

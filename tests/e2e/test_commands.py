@@ -386,7 +386,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
         "--seed",
         "1",
         "--cases",
-        "50",
+        "20",
         "--verbose",
     ]
     process = subprocess.Popen(

@@ -3,11 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 
-from drawn import all_cases
+from drawn import all_cases, cases_of
 
 from conformance import testing
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import case_needs
 from conformance.model.scenario import programs_of
@@ -84,8 +82,7 @@ def beside(few, cases):
 
 def smallest_run(scenario, *perturbations):
     """Cases of a scenario for a run of few packs: those of one timeline of several bundles, and their twins under these perturbations."""
-    scenarios = load_scenarios([scenario])
-    cases = draw_cases(scenarios, 3, 1, exercised_by_any_reading(scenarios))
+    cases = cases_of(*load_scenarios([scenario]))
     plain = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
     timelines = {case.schedule.timeline: set() for case in plain}
     for case in plain:

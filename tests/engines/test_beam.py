@@ -19,6 +19,7 @@ from common import (
     drawn,
     failing_and_idle,
     run,
+    smallest_run,
     specified,
     with_steps,
 )
@@ -34,6 +35,7 @@ from conformance.model.trace import DRAIN
 from conformance.plugins.registry import load_scenarios
 from conformance.results.catalogue import opposed
 from conformance.results.claims import all_decisions
+from conformance.results.store import write_cases
 from conformance.run.run import Options, Run
 from reports.claims import claim_lines
 
@@ -108,8 +110,7 @@ def test_packed_and_alone_give_the_same_traces(any_beam):
     cases = [case for case in drawn(any_beam) if certain(any_beam, case)]
     few = cases[:: len(cases) // 3]
     # Each program has a pipeline of its own on plain DirectRunner, and each windowing on FnApiRunner: some programs are enough there.
-    several = any_beam.id in ("beam-direct", "beam-prism")
-    packed = run(any_beam, beside(few, cases if several else [case for case in cases if case.scenario in FEW]))
+    packed = run(any_beam, beside(few, [case for case in cases if case.scenario in FEW]))
     for case in few:
         alone = any_beam.run(Pack((case,)), PROGRAMS).traces[case.id]
         assert comparable(any_beam, alone) == comparable(any_beam, packed[case.id]), case.schedule.to_json()
@@ -265,7 +266,9 @@ def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path
     scenarios = tuple(load_scenarios(["index-assignment"]))
     row = "index-assignment", "indices-follow-arrival-order-within-a-bundle"
     assert row in opposed("beam-direct")
-    results = Run(Options(("reference", "beam-direct"), scenarios, tmp_path, wanted=5, seed=1)).execute()
+    few = tmp_path / "few.parquet"
+    write_cases(few, smallest_run("index-assignment"))
+    results = Run(Options(("reference", "beam-direct"), scenarios, tmp_path, cases_from=few)).execute()
     (witness,) = [w for w in results.witnesses.values() if w.guarantee == f"not-{row[1]}"]
     assert len(witness.case.schedule.arrivals) == 2
     assert [(c.engine, c.failed, c.runs) for c in witness.confirmations] == [("beam-direct", 3, 3)]

@@ -29,7 +29,7 @@ WITNESSES = [
     ("windowed-counting/1dfe8b9b2b66", "teststream", "apache_beam"),
     ("timer-firing/c7417487fb0b", "twstester", "pyspark"),
     ("event-time-timers/45bff12a76ef", "spark", "pyspark"),
-    ("stream-join/c93d2da5fc2d", "spark", "pyspark"),
+    pytest.param("stream-join/c93d2da5fc2d", "spark", "pyspark", marks=pytest.mark.slow),
     ("session-timeout/0596904754da", "bounded", "apache_beam"),
     ("value-state/1c0d104582d3", "teststream", "apache_beam"),
     ("late-data/be461314654d", "teststream", "apache_beam"),

@@ -8,19 +8,24 @@ import time
 from pathlib import Path
 
 import pytest
+from common import smallest_run
 
 from conformance.judgement.cell import Verdict
 from conformance.results.results import Results
+from conformance.results.store import write_cases
 
 pytestmark = pytest.mark.engine
 
-SMALL = ["--cases", "5", "--seed", "1", "--verbose", "--out", "out"]
-HOLDS_ON_SPARK = ["--scenario", "per-key-counting"]
+HOLDS_ON_SPARK = "per-key-counting"
 """To confirm a witness on Spark takes longer than all else."""
 
 
-def started(tmp_path, *options, **environment):
-    command = [sys.executable, "-m", "conformance.cli", "run", *SMALL, *options]
+def started(tmp_path, scenarios, *options, **environment):
+    """A run of few cases, in a process."""
+    write_cases(tmp_path / "few.parquet", [case for name in scenarios for case in smallest_run(name, "restart")])
+    asked = [f"--scenario={name}" for name in scenarios]
+    asked += ["--cases-from=few.parquet", "--witnesses=none", "--verbose", "--out=out"]
+    command = [sys.executable, "-m", "conformance.cli", "run", *asked, *options]
     return subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -61,13 +66,12 @@ def verdicts(results, engine):
 def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_path):
     pytest.importorskip("pyspark")
     engines = ["--engine", "spark-tws-jvm", "--engine", "beam-native:count"]
-    process = started(tmp_path, *HOLDS_ON_SPARK, *engines, "--share", "0.2")
+    process = started(tmp_path, [HOLDS_ON_SPARK], *engines)
     printed = ""
     for line in process.stdout:
         printed += line
         if line.startswith("spark-tws-jvm: up"):
             break
-    time.sleep(4)
     (jvm,) = below(process.pid, b"org.apache.spark.deploy.SparkSubmit")
     os.kill(jvm, signal.SIGKILL)
     printed = finished(process, printed)
@@ -86,8 +90,8 @@ def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tm
     """SIGSTOP makes the process of the first engine hang; the second one, which would share it, runs."""
     pytest.importorskip("apache_beam")
     first, second = "beam-native:count", "beam-native:windows"
-    asked = ["--scenario", "per-key-counting", "--scenario", "windowed-counting", "--engine", first, "--engine", second]
-    process = started(tmp_path, *asked, "--timeout", "10", "--share", "0.2")
+    scenarios = ["per-key-counting", "windowed-counting"]
+    process = started(tmp_path, scenarios, "--engine", first, "--engine", second, "--timeout", "10")
     printed = ""
     for line in process.stdout:
         printed += line
@@ -111,7 +115,7 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     before = set(Path("/tmp").iterdir())
-    process = started(tmp_path, *HOLDS_ON_SPARK, "--engine", "spark-fmgws-jvm", TMPDIR=str(temporary))
+    process = started(tmp_path, [HOLDS_ON_SPARK], "--engine", "spark-fmgws-jvm", TMPDIR=str(temporary))
     for line in process.stdout:
         if line.startswith("spark-fmgws-jvm: up"):
             break

@@ -22,6 +22,9 @@ from engines.spark.session import MASTER
 
 pytestmark = pytest.mark.engine
 
+JVM = pytest.param("spark-tws-jvm", marks=pytest.mark.slow)
+"""The engine that a cluster alone can have."""
+
 FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-counting", "session-timeout"}
 
 
@@ -73,8 +76,11 @@ def elsewhere(request, monkeypatch, tmp_path):
     host.close()
 
 
-def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp_path):
+@pytest.mark.parametrize("name", ["spark-tws", pytest.param("spark-fmgws-pandas", marks=pytest.mark.slow), JVM])
+def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, name, tmp_path):
     """Those that need most: several bundles, restarts, a failed attempt, a failed query, other partitions."""
+    if name == "spark-tws-jvm" and elsewhere[0].startswith("sc://"):
+        pytest.skip("Spark Connect gives no access to the JVM")
     cases = [case for case in drawn(spark) if case.scenario in FIVE]
     address, host = elsewhere
     wanted = NEEDED if address.startswith("sc://") else NEEDED | OF_EXECUTORS
@@ -90,16 +96,15 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, tmp
     packs.append(_few(max(plain, key=lambda pack: (len({c.scenario for c in pack.cases}), -len(pack.timeline)))))
     assert not wanted
     assert {case.scenario for pack in packs for case in pack.cases} == FIVE <= {s.id for s in SCENARIOS}
-    for name in ("spark-fmgws-pandas", "spark-tws") if address.startswith("sc://") else ("spark-tws-jvm", "spark-tws"):
-        embedded = load_engine(name)
-        embedded.open(tmp_path)
-        configure({MASTER: address})
-        engine = host.start(name)
-        configure({})
-        assert engine.environment["master"] == address
-        for pack in packs if name == "spark-tws" else packs[-1:]:
-            assert engine.run(pack).traces == run(embedded, pack.cases), pack.timeline
-        embedded.close()
+    embedded = load_engine(name)
+    embedded.open(tmp_path)
+    configure({MASTER: address})
+    engine = host.start(name)
+    configure({})
+    assert engine.environment["master"] == address
+    for pack in packs if name == "spark-tws" else packs[-1:]:
+        assert engine.run(pack).traces == run(embedded, pack.cases), pack.timeline
+    embedded.close()
 
 
 NEEDED = {Restart, "resume"}
