@@ -21,6 +21,9 @@ from conformance.model.scenario import Scenario
 from conformance.model.values import Json
 from conformance.results.witness import Confirmation, Flip, Witness
 
+STEADY = 3
+"""How often a case must fail beside all cases of its pack before a search for those that it needs can tell anything."""
+
 RACE = 9
 """Number of runs alone of a case that fails only sometimes beside its neighbours. The failure may be a race that needs
 no neighbours."""
@@ -96,13 +99,17 @@ class Alone:
             return False
 
         everybody = neighbours_of(begun.case, pack, subject.cases)
-        found = fewest(everybody, fails)
-        if found is None:
+        if not fails(everybody):
             return None
-        times = self._times
-        failed, message, runs = self._counted(target, subject, found, times)
-        if found and failed < times and (alone := self._counted(target, subject, (), RACE))[0]:
-            found, times, (failed, message, runs) = (), RACE, alone
+        steady = all(fails(everybody) for _ in range(STEADY - 1))
+        race = None if steady else self._counted(target, subject, (), RACE)
+        if not (race and race[0]):
+            found, times = fewest(everybody, fails), self._times
+            failed, message, runs = self._counted(target, subject, found, times)
+            if found and failed < times and not race:
+                race = self._counted(target, subject, (), RACE)
+        if race and race[0]:
+            found, times, (failed, message, runs) = (), RACE, race
         if not failed:
             return None
         made = self._made(target, subject, runs, failed, message, times)

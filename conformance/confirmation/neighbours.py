@@ -26,9 +26,8 @@ def neighbours_of(case: Case, pack: Pack, beside: Sequence[Case]) -> tuple[Case,
     return tuple(member for member in pack.cases if member.id not in taken)
 
 
-def fewest(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...] | None:
-    """The fewest neighbours that a case fails beside, after at most ``runs`` runs. None if the case does not fail
-    beside all of them.
+def fewest(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...]:
+    """The fewest neighbours that a case fails beside, after at most ``runs`` runs. The case fails beside all of them.
 
     Bisection finds one needed neighbour at a time. It searches for the shortest prefix that makes the case fail
     together with the neighbours found so far: the last case of that prefix is needed. If the runs are used up first,
@@ -41,8 +40,6 @@ def fewest(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[
         left -= 1
         return fails(kept)
 
-    if not still(neighbours):
-        return None
     pool, needed = tuple(neighbours), tuple[Case, ...]()
     while pool and left > 0 and not still(needed):
         too_few, enough = 0, len(pool)

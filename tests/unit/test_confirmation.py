@@ -181,7 +181,6 @@ def test_the_neighbours_that_are_needed_are_found_in_few_runs(needed):
 
     assert fewest(cases, fails) == tuple(cases[n] for n in sorted(needed))
     assert len(tried) <= 40
-    assert fewest(cases, lambda kept: False) is None
     few = fewest(cases, fails, runs=4)
     assert {cases[n].id for n in needed} <= {case.id for case in few}, "what is left when the runs end has failed"
 
@@ -203,7 +202,7 @@ def test_a_race_is_intermittent_and_needs_no_neighbours(every, share):
     cell, witness, process = confirm(now_and_then(every).spoil, pack=PACKED)
     assert (cell.verdict, cell.intermittent, witness.neighbours) == (Verdict.VIOLATED, share, ())
     assert cell.reason.startswith(f"intermittent, {share} of its runs alone: e2")
-    assert len(process.packs) < 60
+    assert len(process.packs) < 20
 
 
 def test_a_witness_that_fails_now_and_then_is_replayed_until_it_fails_or_has_passed_often_enough():
