@@ -14,24 +14,28 @@ PackOf = Callable[[Case], Pack | None]
 RUNS = 40
 """Maximum number of runs of a pack for one failing case."""
 
+GROWTH = 4
+
 Fails = Callable[[Sequence[Case]], bool]
 """Whether a case fails beside these cases."""
 
 
 def neighbours_of(case: Case, pack: Pack, beside: Sequence[Case]) -> tuple[Case, ...]:
-    """The other cases of a pack, in pack order, without ``beside``: the cases that run together with ``case``
-    anyway."""
+    """The other cases of a pack without ``beside``: the cases that run together with ``case`` anyway. In pack order, but
+    those of the same program first: they are more likely to be needed."""
     itself = next((member for member in pack.cases if member.digest == case.digest), case)
     taken = {itself.id, case.id, case.digest, *(other.id for other in beside)}
-    return tuple(member for member in pack.cases if member.id not in taken)
+    others = (member for member in pack.cases if member.id not in taken)
+    return tuple(sorted(others, key=lambda other: (other.scenario, other.program) != (case.scenario, case.program)))
 
 
 def fewest(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...]:
     """The fewest neighbours that a case fails beside, after at most ``runs`` runs. The case fails beside all of them.
 
     Bisection finds one needed neighbour at a time. It searches for the shortest prefix that makes the case fail
-    together with the neighbours found so far: the last case of that prefix is needed. If the runs are used up first,
-    the case failed beside the returned neighbours, but some of them may not be needed.
+    together with the neighbours found so far: the last case of that prefix is needed. Short prefixes are tried first,
+    each GROWTH times as long as the one before: a run of few cases is cheap, and often one of the first is enough. If
+    the runs are used up first, the case failed beside the returned neighbours, but some of them may not be needed.
     """
     left = runs
 
@@ -43,6 +47,12 @@ def fewest(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[
     pool, needed = tuple(neighbours), tuple[Case, ...]()
     while pool and left > 0 and not still(needed):
         too_few, enough = 0, len(pool)
+        size = 1
+        while size < enough and left > 0:
+            if still((*pool[:size], *needed)):
+                enough = size
+            else:
+                too_few, size = size, size * GROWTH
         while enough - too_few > 1 and left > 0:
             middle = (too_few + enough) // 2
             if still((*pool[:middle], *needed)):
