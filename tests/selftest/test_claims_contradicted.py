@@ -58,6 +58,7 @@ MUTANTS = {
     ),
     "set-and-map-iteration": ("state-shared-across-keys",),
     "several-cells": ("state-restored-twice",),
+    "several-reminders": ("timers-never-fire", "timers-one-step-early"),
     "sliding-windows": ("state-shared-across-keys",),
     "state-collections": ("bundles-swapped", "clear-of-a-bag-does-nothing"),
     "state-isolation": ("state-shared-across-keys", "window-boundary-off-by-one"),
