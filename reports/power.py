@@ -12,8 +12,8 @@ from conformance.plugins.registry import load_scenarios
 from conformance.results.record import RunRecord
 from conformance.run.power import Asked, Power, read_powers
 
-FILES = ("power.json", "power-quick.json", "power-upgrade.json")
-"""Of full runs, of quick runs, and of the run that ``upgrade`` makes of each release."""
+FILES = ("power.json", "power-quick.json")
+"""Of full runs, and of quick runs."""
 
 
 @cache

@@ -1,0 +1,60 @@
+"""Write the tables of power from what was measured: python docs/draw_power.py [PAGE]
+
+The measurements are docs/power.json and docs/power-quick.json. PAGE is docs/power.md if nothing is said.
+"""
+
+import sys
+from pathlib import Path
+
+from conformance.run.power import read_powers
+
+HERE = Path(__file__).parent
+
+HEAD = """\
+# Power
+
+This page says which seeded bugs a run would catch.
+Every bug is a mutant of the executable specification.
+The mutant runs on the cases and packs that an engine is given in a run, with what that engine can do, and the run's own guarantees judge what it answers.
+A bug counts where a case of the engine shows it.
+`docs/draw_power.py` writes this page; the page of a run of all scenarios has the same figures.
+"""
+
+KINDS = {
+    "power.json": ("A full run", "--as all --seed 1"),
+    "power-quick.json": ("A quick run", "--as ENGINE --quick --seed 1"),
+}
+"""File -> what runs the file is about, and the options of ``conformance selftest`` that measure them."""
+
+NAMED = 8
+"""How many missed bugs of an engine are named; the files have all."""
+
+
+def page():
+    """The text of the page."""
+    parts = [HEAD]
+    for name, (title, options) in KINDS.items():
+        powers = read_powers(HERE / name)
+        asked = powers[0].asked
+        share = f", and {asked.share:.0%} of the budget" if asked.share < 1 else ""
+        parts += [f"## {title}", "", f"    conformance selftest {options} --json docs/{name}", ""]
+        parts += [f"{asked.wanted} cases a guarantee{share}, seed {asked.seed}.", ""]
+        parts += [
+            "| engine | packs run, of those drawn | bugs caught, of those that it could show | missed |",
+            "|---|--:|--:|---|",
+        ]
+        for power in sorted(powers, key=lambda power: (":" in power.engine, -len(power.caught) / power.visible)):
+            missed = ", ".join(power.missed[:NAMED]) + (
+                f" and {len(power.missed) - NAMED} more" if len(power.missed) > NAMED else ""
+            )
+            parts.append(
+                f"| `{power.engine}` | {power.run} of {power.drawn} | {len(power.caught)} of {power.visible} | {missed} |"
+            )
+        parts.append("")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if sys.argv[1:] else HERE / "power.md"
+    target.write_text(page(), encoding="utf-8")
+    print(f"wrote {target}")
