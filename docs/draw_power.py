@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from conformance.run.power import read_powers
+from reports.words import some
 
 HERE = Path(__file__).parent
 
@@ -27,7 +28,7 @@ KINDS = {
 """File -> what runs the file is about, and the options of ``conformance selftest`` that measure them."""
 
 NAMED = 8
-"""How many missed bugs of an engine are named; the files have all."""
+"""How many of many missed bugs of an engine are named; the files have all."""
 
 
 def page():
@@ -44,12 +45,9 @@ def page():
             "|---|--:|--:|---|",
         ]
         for power in sorted(powers, key=lambda power: (":" in power.engine, -len(power.caught) / power.visible)):
-            missed = ", ".join(power.missed[:NAMED]) + (
-                f" and {len(power.missed) - NAMED} more" if len(power.missed) > NAMED else ""
-            )
-            parts.append(
-                f"| `{power.engine}` | {power.run} of {power.drawn} | {len(power.caught)} of {power.visible} | {missed} |"
-            )
+            caught = f"{len(power.caught)} of {power.visible}"
+            missed = some(power.missed, NAMED)
+            parts.append(f"| `{power.engine}` | {power.run} of {power.drawn} | {caught} | {missed} |")
         parts.append("")
     return "\n".join(parts)
 

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports.style import STYLE
+from reports.words import some
 
 TEMPLATES = Environment(
     loader=PackageLoader("reports", "templates"),
@@ -29,6 +30,7 @@ def raw(text: str) -> Markup:
 
 
 TEMPLATES.filters["raw"] = raw
+TEMPLATES.filters["some"] = some
 
 
 class Parts:

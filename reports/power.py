@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from conformance.model.program import by_processing_time
 from conformance.plugins.registry import load_scenarios
 from conformance.results.record import RunRecord
+from conformance.run.options import of_a_quick_run
 from conformance.run.power import Asked, Power, read_powers
 
 FILES = ("power.json", "power-quick.json")
@@ -27,8 +27,8 @@ def known_powers() -> tuple[Power, ...]:
 def powers_of_run(run: RunRecord, powers: Sequence[Power]) -> list[Power]:
     """Those of them that say what a run with these options would catch; none for a run of some scenarios, of given cases or to no end.
     A brief run may leave out scenarios that wait for processing time, as a quick one does."""
-    asked = (s.id for s in load_scenarios() if not (run.brief and by_processing_time(s.programs.values())))
-    whole = run.seed is not None and {*asked} <= {*run.scenarios}
+    asked = of_a_quick_run(load_scenarios()) if run.brief else load_scenarios()
+    whole = run.seed is not None and {scenario.id for scenario in asked} <= {*run.scenarios}
     return [power for power in powers if whole and not run.partial and _alike(power.asked, run)]
 
 

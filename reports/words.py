@@ -125,12 +125,12 @@ def change_in_words(change: Change) -> str:
 
 
 FEW = 3
-"""How many of many perturbations are named."""
+"""How many of many names are told."""
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], few: int = FEW) -> str:
     """The first few of many names, and how many more there are."""
-    return ", ".join(names) if len(names) <= FEW + 1 else f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
+    return ", ".join(names) if len(names) <= few + 1 else f"{', '.join(names[:few])} and {len(names) - few} more"
 
 
 def witness_of(runs: Sequence[Results], change: Change) -> Witness | None:

@@ -15,7 +15,6 @@ from conformance.cli.job import console as open_console
 from conformance.cli.job import execute, failed, perform, prepare, runnable, write
 from conformance.cli.settings import ConfigurableCommand
 from conformance.execution.kept import traces_folder
-from conformance.model.program import by_processing_time
 from conformance.plugins.registry import (
     engine_ids,
     load_engine,
@@ -25,6 +24,7 @@ from conformance.plugins.registry import (
     port_engines,
     users_scenarios,
 )
+from conformance.run.options import of_a_quick_run
 from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
@@ -132,7 +132,7 @@ def run_(
         if not engines:
             asked = [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
         if not scenarios:
-            about = [s for s in about if not by_processing_time(s.programs.values())]
+            about = of_a_quick_run(about)
     asked_for = Options(
         engines=tuple(asked),
         scenarios=tuple(about),

@@ -13,9 +13,9 @@ from conformance.cli.job import console as open_console
 from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.cli.upgrade import SHARE, UPGRADE
 from conformance.execution.kept import Kept, traces_folder
-from conformance.model.program import by_processing_time
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.bench import Row
+from conformance.run.options import of_a_quick_run
 from conformance.run.power import Asked, UnreadablePower, powers_of, read_powers, write_powers
 from conformance.run.processes import available
 from conformance.run.selftest import selftest
@@ -103,7 +103,7 @@ def selftest_(
     if engines:
         about = tuple(some or load_scenarios())
         if quick and not some:
-            about = tuple(s for s in about if not by_processing_time(s.programs.values()))
+            about = tuple(of_a_quick_run(about))
         if quick or upgrade:
             wanted, share = (QUICK, QUICK_SHARE) if quick else (UPGRADE, SHARE)
         asked = Asked(wanted or RUN_CASES, seed or 0, share, all_packs, brief=quick or upgrade)

@@ -15,6 +15,7 @@ RUNS = 40
 """Maximum number of runs of a pack for one failing case."""
 
 GROWTH = 4
+"""How many times as long each prefix that is tried first is as the one before."""
 
 Fails = Callable[[Sequence[Case]], bool]
 """Whether a case fails beside these cases."""

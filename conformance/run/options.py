@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from conformance.model.program import by_processing_time
 from conformance.model.runs import Pack
 from conformance.model.scenario import Scenario
 
 MANY = 50_000
 """The first registered checker that can run here checks a run with more cases than this."""
+
+
+def of_a_quick_run(scenarios: Iterable[Scenario]) -> list[Scenario]:
+    """The scenarios that a quick run has of these if the user names none: those that do not wait for processing time."""
+    return [scenario for scenario in scenarios if not by_processing_time(scenario.programs.values())]
 
 
 @dataclass(frozen=True)

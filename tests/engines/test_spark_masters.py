@@ -22,9 +22,6 @@ from engines.spark.session import MASTER
 
 pytestmark = pytest.mark.engine
 
-JVM = pytest.param("spark-tws-jvm", marks=pytest.mark.slow)
-"""The engine that a cluster alone can have."""
-
 FIVE = {"dedup-within-watermark", "index-assignment", "late-data", "per-key-counting", "session-timeout"}
 
 
@@ -76,7 +73,9 @@ def elsewhere(request, monkeypatch, tmp_path):
     host.close()
 
 
-@pytest.mark.parametrize("name", ["spark-tws", pytest.param("spark-fmgws-pandas", marks=pytest.mark.slow), JVM])
+@pytest.mark.parametrize(
+    "name", ["spark-tws", *(pytest.param(n, marks=pytest.mark.slow) for n in ("spark-fmgws-pandas", "spark-tws-jvm"))]
+)
 def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, name, tmp_path):
     """Those that need most: several bundles, restarts, a failed attempt, a failed query, other partitions."""
     if name == "spark-tws-jvm" and elsewhere[0].startswith("sc://"):
