@@ -71,7 +71,8 @@ def coarser(schedule: Schedule, random: Random) -> Schedule | None:
 
 
 def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
-    """Do not let the engine settle after an advance, before the next bundle."""
+    """Do not let the engine settle after an advance, before the next bundle. Where there is an advance with two bundles behind it, it is such
+    a one: the late filter of the first bundle has the watermark before, that of the second the new one."""
     places = [
         place
         for place, (step, after) in enumerate(itertools.pairwise(schedule.steps))
@@ -79,7 +80,10 @@ def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
     ]
     if not places:
         return None
-    chosen = random.choice(places)
+    two = [
+        place for place in places if all(isinstance(step, Deliver) for step in schedule.steps[place + 1 : place + 3])
+    ]
+    chosen = random.choice(two or places)
     return Schedule(
         tuple(
             replace(step, coalesced=True) if place == chosen and isinstance(step, Advance) else step

@@ -75,14 +75,18 @@ def selected(
     promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
     packs: list[Pack] = []
     total = 0
-    for part, group in zip(KINDS.values(), _by_kind(mine, programs), strict=True):
+    groups = _by_kind(mine, programs)
+    parts = {kind: part for (kind, part), group in zip(KINDS.items(), groups, strict=True) if group}
+    for kind, group in zip(KINDS, groups, strict=True):
         drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
         total += len(drawn)
         if drawn and not all_packs:
             from conformance.generation.readings import exercised_by_any_reading
 
             tested = exercised_by_any_reading(scenarios)
-            drawn = chosen(drawn, can.packs, tested, promises, share * part, whole=share >= 1)
+            drawn = chosen(
+                drawn, can.packs, tested, promises, share * parts[kind] / sum(parts.values()), whole=share >= 1
+            )
         packs += drawn
     return packs, total
 
@@ -94,7 +98,8 @@ def plans_given_out(seed: int) -> dict[str, list[str]]:
 
 
 KINDS = {"plain": 0.7, "typed": 0.05, "containers": 0.05, "misfits": 0.1, "keys": 0.1}
-"""Kinds of programs -> the part of a slow engine's budget that is theirs."""
+"""Kinds of programs -> the part of a slow engine's budget that is theirs. An engine without programs of a kind shares its part among the
+others."""
 
 
 def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[list[Case]]:
