@@ -22,7 +22,7 @@ from conformance.generation.timelines import (
 from conformance.generation.twins import Twins
 from conformance.model.case import Case
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BY_ID, RARE, RECOVERIES, RESTART, possible
+from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, RARE, RECOVERIES, RESTART, possible
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.schedule import Schedule
 
@@ -58,7 +58,7 @@ def draw_cases(
     waiting = Twins(
         examples(waiting_timelines(), WAITING, seeded(seed, "waiting clocks"), lambda c: c.timeline),
         seed,
-        RECOVERIES,
+        (*RECOVERIES, RESTART, EMPTY_BUNDLE),
     )
     begun = [with_initial_state(timeline) for timeline in all_timelines[:INITIAL]]
     with_state = Twins(begun, seed, (RESTART, RESTART, *RECOVERIES * 2))

@@ -195,14 +195,15 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 def possible(program: Program, perturbation: Perturbation) -> bool:
     """Whether a case of the program can have a twin of this perturbation.
 
-    A program in processing time has one bundle before each wait, and its timelines are fixed; so are those of a job that starts with
-    state. Both can be restarted, and fail. Neither has cases without neighbours. A program with typed keys has no others than its own.
+    A program in processing time has one bundle before each wait, and its timelines are fixed but for an empty bundle; so are those of a job
+    that starts with state. Both can be restarted, and fail. Neither has cases without neighbours. A program with typed keys has no others
+    than its own.
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
         return False
     if not (program.waits or program.initial):
         return True
-    if perturbation in RECOVERIES:
+    if perturbation in RECOVERIES or (program.waits and perturbation is EMPTY_BUNDLE):
         return True
     of_one_bundle = perturbation.keeps_timeline and not perturbation.sparse
     return of_one_bundle and not (program.waits and Feature.SEVERAL_BUNDLES in perturbation.needs)

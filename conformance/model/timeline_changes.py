@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, Step
+from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, Step, Wait
 
 WEEK = 7 * 86_400_000
 
@@ -29,8 +29,13 @@ def _inserted(schedule: Schedule, place: int, step: Step) -> Schedule:
 
 
 def empty_bundle(schedule: Schedule, random: Random) -> Schedule:
-    """One more bundle, an empty one."""
-    return _inserted(schedule, random.randrange(1, len(schedule.steps)), Deliver(0))
+    """One more bundle, an empty one. Where the schedule waits, one before each bundle that comes behind a wait: a time to live lies between
+    that bundle and those before the wait."""
+    pairs = enumerate(itertools.pairwise(schedule.steps), 1)
+    places = [place for place, (step, after) in pairs if isinstance(step, Wait) and isinstance(after, Deliver)]
+    for place in reversed(places or [random.randrange(1, len(schedule.steps))]):
+        schedule = _inserted(schedule, place, Deliver(0))
+    return schedule
 
 
 def no_data(schedule: Schedule, random: Random) -> Schedule:
@@ -117,9 +122,11 @@ def _first_bundle(schedule: Schedule) -> int:
 
 
 def restart(schedule: Schedule, random: Random) -> Schedule:
-    """Restart once, twice or three times, anywhere after the first bundle; once where the schedule waits, because a restart takes processing
-    time that no wait counts. The job must keep its state, its timers and its watermark."""
-    places = range(_first_bundle(schedule) + 1, len(schedule.steps))
+    """Restart once, twice or three times, anywhere after the first bundle. Where the schedule waits, restart once, because a restart takes
+    processing time that no wait counts, and before the last bundle, which shows what is left. The job must keep its state, its timers and its
+    watermark."""
+    end = schedule.steps.index(schedule.bundles[-1]) + 1 if schedule.waits else len(schedule.steps)
+    places = range(_first_bundle(schedule) + 1, end)
     times = 1 if schedule.waits else random.randint(1, RESTARTS)
     for place in sorted(random.sample(places, min(times, len(places))), reverse=True):
         schedule = _inserted(schedule, place, Restart(0))

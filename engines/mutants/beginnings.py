@@ -1,10 +1,12 @@
-"""Bugs that show in few circumstances: before there is any state, in one partition, behind a long advance, at a restart with times to live."""
+"""Bugs that show in few circumstances: before there is any state, in one partition, behind a long advance, with times to live at a restart
+or an empty bundle."""
 
 from __future__ import annotations
 
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 from conformance.model.values import Json, copied
 from engines.mutants.registry import bug
+from engines.mutants.restarts import Restarts
 from engines.mutants.schedules import LastBundle
 from engines.reference import CaseRun, Checkpoint, Scope
 
@@ -162,3 +164,29 @@ class RestartEndsTtls(CaseRun):
         for scope, cells in _expiring(self).items():
             for name in cells:
                 del self.state[scope][name]
+
+
+@bug("a second restart loses what has a time to live")
+class TtlStateLostOnTheSecondRestart(Restarts):
+    def restart(self) -> None:
+        super().restart()
+        for scope, cells in _expiring(self).items() if self.restarts > 1 else ():
+            for name in cells:
+                del self.state[scope][name]
+
+
+@bug("an empty bundle begins every time to live anew")
+class EmptyBundleBeginsTtlsAnew(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        for scope, cells in _expiring(self).items() if not step.events else ():
+            self.state[scope] |= {name: _written_at(stored, self.now) for name, stored in cells.items()}
+        super().deliver(step)
+
+
+@bug("an empty bundle ends every time to live")
+class EmptyBundleEndsTtls(CaseRun):
+    def deliver(self, step: Deliver) -> None:
+        for scope, cells in _expiring(self).items() if not step.events else ():
+            for name in cells:
+                del self.state[scope][name]
+        super().deliver(step)
