@@ -21,7 +21,7 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.beam import environment, plans, prism_binary, prism_server, refusals
 from engines.beam.direct import STATE
-from engines.budgets import BEAM_AUTO_PLANS
+from engines.budgets import BEAM_AUTO, BEAM_AUTO_PLANS
 
 if TYPE_CHECKING:
     from engines.beam.refusals import Build
@@ -37,6 +37,7 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
+    packs=BEAM_AUTO,
     plans=plans.twins(plans.OF_AUTO),
     plans_of_a_run=BEAM_AUTO_PLANS,
 )
