@@ -8,6 +8,7 @@ bundle, and a copy of a class built at run time would drag the globals of its mo
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,8 +33,9 @@ from conformance.model.program import (
     check_timer,
 )
 from conformance.model.schedule import Event
-from conformance.model.values import Json
+from conformance.model.values import Json, digest
 from engines.beam import sink, typed_cells
+from engines.beam.inspected import inspected
 from engines.beam.typed_keys import Typed
 from engines.failing import INJECTED, SENTINEL
 from engines.map_in_a_value import MapInAValue
@@ -190,14 +192,23 @@ def _rebuild(number: int) -> Any:
     return _BUILT[number]()
 
 
+def states(programs: Mapping[str, Program]) -> dict[tuple[str, str], str]:
+    """(program, cell) -> the name of the state that keeps the cell. Programs share states, since the key keeps them apart: Beam hands every
+    state of a DoFn to each call, and looks through all of them in each bundle."""
+    found: dict[tuple[str, str], str] = {}
+    for name, program in programs.items():
+        used: Counter[str] = Counter()
+        for cell, kind in program.cells.items():
+            sort = f"{kind.value}_{digest(repr(program.types[cell]))}" if cell in program.types else kind.value
+            found[name, cell] = f"{sort}_{used[sort]}"
+            used[sort] += 1
+    return found
+
+
 def build(programs: Mapping[str, Program], typed: Typed | None = None) -> Any:
     """A DoFn for elements ((program, case, key), (step, event id, value)) that runs ``programs`` by name. ``typed`` says what is done with
     typed keys."""
-    variables = {
-        (name, cell): f"p{number}_{cell}"
-        for number, (name, program) in enumerate(sorted(programs.items()))
-        for cell in program.cells
-    }
+    variables = states(programs)
     specs = {variable: _spec(programs[name], cell, variable) for (name, cell), variable in variables.items()}
     processing_time = by_processing_time(programs.values())
     timer = userstate.TimerSpec("timer", TimeDomain.REAL_TIME if processing_time else TimeDomain.WATERMARK)
@@ -255,7 +266,7 @@ def build(programs: Mapping[str, Program], typed: Typed | None = None) -> Any:
         "on_timer": on_timer,
         "__reduce__": lambda self: (_rebuild, (number,)),
     }
-    _BUILT[number] = type("NeutralDoFn", (beam.DoFn,), members)
+    _BUILT[number] = inspected(type("NeutralDoFn", (beam.DoFn,), members))
     return _BUILT[number]()
 
 

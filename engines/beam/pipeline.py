@@ -17,6 +17,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Event
 from conformance.model.types import Type
 from engines.beam import dofn
+from engines.beam.inspected import Each, Only
 from engines.beam.typed_keys import Typed, kinds_of
 from engines.failing import SENTINEL
 
@@ -35,7 +36,7 @@ def sentinel(step: int, watermark: int) -> window.TimestampedValue:
 
 def typed() -> Any:
     """Elements with the key's type declared, so that state is kept by a key of a deterministic coder."""
-    return beam.Map(_same).with_output_types(ELEMENT)
+    return beam.ParDo(Each(_same)).with_output_types(ELEMENT)
 
 
 def _same(element: Any) -> Any:
@@ -99,12 +100,14 @@ class Branch:
     @property
     def own(self) -> Any:
         """Those of the elements that are for these programs, and for keys of this type."""
-        among = beam.Filter(_among(frozenset(self.programs))).with_output_types(ELEMENT)
+        among = beam.ParDo(Only(_among(frozenset(self.programs)))).with_output_types(ELEMENT)
         mine = self.elements | f"for {self.name}" >> among
         if not self.typed:
             return mine
-        of_type = mine | f"with keys of {self.name}" >> beam.Filter(self.typed.has).with_output_types(ELEMENT)
-        return of_type | f"keys of {self.name}" >> beam.Map(self.typed.put).with_output_types(self.typed.element)
+        of_type = mine | f"with keys of {self.name}" >> beam.ParDo(Only(self.typed.has)).with_output_types(ELEMENT)
+        return of_type | f"keys of {self.name}" >> beam.ParDo(Each(self.typed.put)).with_output_types(
+            self.typed.element
+        )
 
     def run_programs(self) -> Any:
         """The emissions of the programs."""
@@ -126,8 +129,7 @@ def branches(elements: Any, programs: Mapping[str, Program], types: Iterable[Typ
 
 
 def _among(programs: frozenset[str]) -> Callable[[Any], bool]:
-    """Whether an element is for one of some programs, or makes any of them fail. A function, since Filter takes no object that can be
-    called in Beam 2.62.0, nor in Beam 2.65.0 where types are checked at run time."""
+    """Whether an element is for one of some programs, or makes any of them fail."""
 
     def among(element: Any) -> bool:
         return element[0][0] in programs or element[0][0] == SENTINEL

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 
+from engines.beam.inspected import inspected
+
 
 class Kind(Enum):
     """What was seen."""
@@ -62,11 +64,13 @@ def note(kind: Kind, what: Any) -> None:
     _current.seen.append((kind, what))
 
 
+@inspected
 class Inputs(beam.DoFn):
     def process(self, element: Any) -> None:
         note(Kind.INPUT, element)
 
 
+@inspected
 class Outputs(beam.DoFn):
     def process(self, element: Any, time: Any = beam.DoFn.TimestampParam) -> None:
         note(Kind.OUTPUT, (element, time.micros // 1000))

@@ -1,6 +1,5 @@
 """Plan twins: which an engine is given, how they are judged, stored and named."""
 
-import inspect
 import itertools
 import json
 import re
@@ -424,13 +423,6 @@ def test_a_plan_may_change_the_order_within_a_step_alone():
     assert not differs(replace(two, step=3), replace(one, step=3))  # the plan is a step of its own
     assert differs(replace(one, step=3), replace(two, step=5))
     assert differs(replace(one, step=3), replace(one, step=3))
-
-
-def test_what_filters_elements_is_a_function():
-    """Beam 2.62.0 asks for its name, and Beam 2.65.0 for its arguments where types are checked at run time: with an object, each plan of a
-    program, or that one, would end in an error there."""
-    pipeline = pytest.importorskip("engines.beam.pipeline")
-    assert inspect.isfunction(pipeline._among(frozenset({"counting"})))
 
 
 def test_the_files_of_each_batch_are_read_from_the_log_of_the_sink(tmp_path):
