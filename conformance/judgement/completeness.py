@@ -15,13 +15,13 @@ from functools import cache
 from typing import Any
 
 from conformance.judgement.known import Known
+from conformance.judgement.reference import ran, specified
 from conformance.model.case import Case
 from conformance.model.program import Program
 from conformance.model.scenario import Finding
 from conformance.model.schedule import Deliver, Event
 from conformance.model.trace import DRAIN, Emission, Trace
 from conformance.model.values import canonical, spelled
-from conformance.plugins.registry import load_engine
 
 KEPT = 200_000
 """Number of cases whose expectations are kept, because several engines ask for the same cases."""
@@ -49,10 +49,9 @@ def expected(program: Program, case: Case) -> Steps:
 
 
 @cache
-def _references() -> tuple[Any, Any]:
-    """The reference, and the reference with the timers of an instant in reverse."""
-    reference: Any = load_engine("reference")
-    return reference, reference.with_timers_of_an_instant_reversed()
+def _reversing() -> Any:
+    """The reference with the timers of an instant in reverse."""
+    return specified().with_timers_of_an_instant_reversed()
 
 
 def _expected(program: Program, case: Case) -> Steps:
@@ -60,17 +59,16 @@ def _expected(program: Program, case: Case) -> Steps:
     keys = sorted({arrival.event.key for arrival in case.schedule.arrivals} - late)
     if not keys:
         return {}
-    reference, other = _references()
-    trace, tied = reference.ran(case, program)
+    trace, tied = ran(case, program)
     # Keys know nothing of one another, so another order matters only if it is another order of one key.
     orders = [_by_key(program, case)]
     runs = [trace]
     for reordered in (_reversed(case), _reversed_in_bundles(case)):
         if (order := _by_key(program, reordered)) not in orders:
             orders.append(order)
-            runs.append(reference.ran(reordered, program)[0])
+            runs.append(specified().ran(reordered, program)[0])
     if tied:
-        runs.append(other.ran(case, program)[0])
+        runs.append(_reversing().ran(case, program)[0])
     if any(trace.error for trace in runs):
         return {}
     steps = [_steps(program, trace) for trace in runs]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from conformance.judgement.evidence import ReferenceTraces
 from conformance.judgement.known import Known
 from conformance.model.case import Case, program_ref
 from conformance.model.lateness import LatenessProfile
@@ -13,24 +13,39 @@ from conformance.model.program import Program
 from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
 
+if TYPE_CHECKING:
+    from conformance.judgement.evidence import ReferenceTraces
+
 KEPT = 100_000
 """Number of traces that are kept for each reading of *late*, because drawing, several guarantees and several engines ask for the same
 cases."""
 
-_known: dict[LatenessProfile, Known[tuple[Program, str], Trace]] = {}
+_known: dict[LatenessProfile, Known[tuple[Program, str], tuple[Trace, bool]]] = {}
+
+
+@cache
+def specified() -> Any:
+    """The reference as it is."""
+    return load_engine("reference")
+
+
+def ran(case: Case, program: Program, engine: Any = None) -> tuple[Trace, bool]:
+    """A case's trace on the reference, or on a reference that reads *late* otherwise (``engine``), and whether several timers were due at
+    one time."""
+    engine = engine or specified()
+    known = _known.setdefault(engine.capabilities.lateness, Known(KEPT))
+    # By digest: a candidate of a reduction may have the id of another case.
+    found: tuple[Trace, bool] = known.of((program, case.digest), lambda: engine.ran(case, program))
+    return found
 
 
 def reference_traces(programs: Mapping[str, Program], lateness: LatenessProfile | None = None) -> ReferenceTraces:
     """A function that runs each case alone on the reference engine, which reads *late* as ``lateness`` says."""
-    specified: Any = load_engine("reference")
-    reading = specified if lateness is None else specified.reading(lateness)
+    reading = None if lateness is None else specified().reading(lateness)
 
     def trace(case: Case) -> Trace:
         # A case without late events is the same under every reading.
-        engine = specified if all(arrival.on_time for arrival in case.schedule.arrivals) else reading
-        known = _known.setdefault(engine.capabilities.lateness, Known(KEPT))
-        program = programs[program_ref(case.scenario, case.program)]
-        # By digest: a candidate of a reduction may have the id of another case.
-        return known.of((program, case.digest), lambda: engine.ran(case, program)[0])
+        on_time = all(arrival.on_time for arrival in case.schedule.arrivals)
+        return ran(case, programs[program_ref(case.scenario, case.program)], None if on_time else reading)[0]
 
     return lambda cases: {case.id: trace(case) for case in cases}
