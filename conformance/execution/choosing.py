@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import count
 from math import inf
 
 from conformance.model.case import Case
@@ -265,12 +265,13 @@ def _thinned(packs: list[Pack], budget: Budget, found: _Content, room: int) -> l
         for family in of_pack.values():
             by_program.setdefault((family[0].scenario, family[0].program), []).append(family)
         families.append(by_program)
-    in_turn = [
-        case
-        for turn in zip_longest(*(mine for by_program in families for mine in by_program.values()))
-        for family in turn
-        for case in family or ()
-    ]
+    in_turn: list[Case] = []
+    left = [mine for by_program in families for mine in by_program.values()]
+    for turn in count():
+        left = [mine for mine in left if len(mine) > turn]
+        if not left:
+            break
+        in_turn += (case for mine in left for case in mine[turn])
     by_id = {case.id: case for case in in_turn}
     have: Counter[Aim] = Counter()
     kept: dict[str, None] = {}

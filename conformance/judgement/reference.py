@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conformance.judgement.known import Known
 from conformance.model.case import Case, program_ref
@@ -12,9 +12,6 @@ from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
 from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
-
-if TYPE_CHECKING:
-    from conformance.judgement.evidence import ReferenceTraces
 
 KEPT = 100_000
 """Number of traces that are kept for each reading of *late*, because drawing, several guarantees and several engines ask for the same
@@ -39,7 +36,9 @@ def ran(case: Case, program: Program, engine: Any = None) -> tuple[Trace, bool]:
     return found
 
 
-def reference_traces(programs: Mapping[str, Program], lateness: LatenessProfile | None = None) -> ReferenceTraces:
+def reference_traces(
+    programs: Mapping[str, Program], lateness: LatenessProfile | None = None
+) -> Callable[[list[Case]], dict[str, Trace]]:
     """A function that runs each case alone on the reference engine, which reads *late* as ``lateness`` says."""
     reading = None if lateness is None else specified().reading(lateness)
 

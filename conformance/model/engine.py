@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import inf
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -111,10 +112,14 @@ class Capabilities:
         if missing := [feature.value for feature in Feature if feature not in self.features]:
             raise ValueError(f"capabilities say nothing of: {', '.join(missing)}")
 
+    @cached_property
+    def _lacks(self) -> frozenset[Feature]:
+        return frozenset(feature for feature, support in self.features.items() if support.how == "unsupported")
+
     def first_missing(self, needs: Iterable[Feature]) -> Feature | None:
         """The first of ``needs`` (in the order of Feature) that the engine cannot express."""
-        needs = set(needs)
-        return next((f for f in Feature if f in needs and self.features[f].how == "unsupported"), None)
+        missing = self._lacks.intersection(needs)
+        return next((feature for feature in Feature if feature in missing), None) if missing else None
 
     def runs(self, program: str) -> bool:
         """Whether the engine runs the program "scenario/program" at all."""
@@ -130,8 +135,10 @@ class Capabilities:
                 return False
         if self.no_plan(case.schedule):
             return False
-        needs = schedule_needs(case.schedule)
-        return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
+        lacks = self._lacks
+        return lacks.isdisjoint(case.schedule.needs) and (
+            self.native_operator is not None or lacks.isdisjoint(program_needs(program))
+        )
 
     def no_plan(self, schedule: Schedule) -> str:
         """Why the engine cannot build the query of a schedule, "" if it can."""
@@ -155,6 +162,7 @@ OF_VALUES = (Cell.VALUE, Cell.BAG, Cell.MAP)
 """Cells whose values are any JSON, where a program declares no type of them."""
 
 
+@lru_cache(maxsize=1_000)  # asked for each case
 def program_needs(program: Program) -> frozenset[Feature]:
     """The features that a program's declarations ask for, whatever the schedule."""
     needs = {Feature.EMISSIONS} | {Feature[cell.name] for cell in program.cells.values()}

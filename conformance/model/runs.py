@@ -47,7 +47,7 @@ class Pack:
     cases: tuple[Case, ...]
 
     def __post_init__(self) -> None:
-        if len({case.schedule.timeline for case in self.cases}) != 1:
+        if not self.cases or any(case.schedule.timeline != self.timeline for case in self.cases):
             raise InvalidSchedule("the cases of a pack share one timeline")
         if len({case.id for case in self.cases}) != len(self.cases):
             raise InvalidSchedule("the cases of a pack have ids of their own")
