@@ -3,8 +3,10 @@
 from functools import cache
 
 import pytest
+from drawn import cases_of
 from handmade import judged_by
 
+from conformance.generation.timelines import MONTH
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
@@ -14,6 +16,7 @@ from engines.mutants import MUTANTS
 from scenarios.stream_join import LEFT, RIGHT
 from scenarios.typed_key_rivals import APART, TWO_FORMS
 from scenarios.typed_key_samples import BESIDE_NULLS
+from scenarios.typed_keys_of_operators import HORIZON
 
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys-of-operators")
 SECTION = "engines.mutants.operator_keys"
@@ -110,3 +113,10 @@ def test_a_count_for_each_bundle_is_enough():
     assert said("count", case, ("int 1", {"count": 2}), ("int 1", {"count": 3})) == []
     assert said("count", case, ("int 1", {"count": 2})) != []
     assert said("count", case, ("text 1", {"count": 3})) != []
+
+
+def test_no_case_lasts_as_long_as_an_operator_knows_a_key():
+    """Duplicates that an operator may have forgotten would accuse it."""
+    times = [[a.event.event_time for a in case.schedule.arrivals] for case in cases_of(SCENARIO)]
+    longest = max(max(found) - min(found) for found in times if found)
+    assert MONTH <= longest < HORIZON
