@@ -157,7 +157,7 @@ SCENARIO = Scenario(
     summary="An output has the event time of its element, or the time of its timer.",
     programs={"elements": Echo(), "timers": Alarms(), "moved": Moved(), "windows": PerWindow()},
     domain={
-        "elements": Domain(offsets=(0, 1, 500, 9_999, 20_000), on_time=False),
+        "elements": Domain(offsets=(0, 1, 500, 9_999, 20_000, -1, -5_000), on_time=False),
         "timers": Domain(
             offsets=(1, NEXT, PAUSE - 1, PAUSE, PAUSE + 1, 20_000), values=("once", "once", "two", "long ago")
         ),

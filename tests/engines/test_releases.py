@@ -66,8 +66,9 @@ def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
     assert {cell.engine for cell in results.cells} == {"reference"}
 
 
+@pytest.mark.slow
 def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
-    """Its own fault is seen: the API of pandas loses a null that is put out."""
+    """Its own fault is seen: the API of pandas loses a null that is put out. That it runs, the upgrade from it shows, too."""
     lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-tester")]
     there = {f"spark-fmgws-pandas@{OLDEST}": Verdict.VIOLATED}
     done = run(tmp_path, *lacking, *there, scenario="null-output")

@@ -51,7 +51,7 @@ def test_what_an_engine_cannot_express_is_not_visible_to_it(power_of):
 
 def test_a_bug_that_the_chosen_packs_do_not_show_is_missed(power_of):
     """A share of the packs has no restart of this scenario."""
-    few = power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, share=0.1))
+    few = power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, share=0.03))
     assert (few.missed, few.run < few.drawn) == (("state-lost-on-restart",), True)
     assert power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, all_packs=True)).caught
 
