@@ -66,6 +66,12 @@ def _advance_before(schedule: Schedule, place: int) -> Advance | None:
     return next((step for step in reversed(schedule.steps[:place]) if isinstance(step, Advance)), None)
 
 
+def _width(schedule: Schedule, place: int) -> int:
+    """How far (ms) the advance in a place moves the watermark."""
+    step, before = schedule.steps[place], _advance_before(schedule, place)
+    return step.watermark - before.watermark if isinstance(step, Advance) and before else 0
+
+
 def coarser(schedule: Schedule, random: Random) -> Schedule | None:
     """Leave out an advance between bundles. The next advance moves the watermark past it."""
     between = schedule.advances[1:-1]
@@ -76,8 +82,9 @@ def coarser(schedule: Schedule, random: Random) -> Schedule | None:
 
 
 def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
-    """Do not let the engine settle after an advance, before the next bundle. Where there is an advance with two bundles behind it, it is such
-    a one: the late filter of the first bundle has the watermark before, that of the second the new one."""
+    """Do not let the engine settle after an advance, before the next bundle. Of the advances with two bundles behind them, it is the one that
+    moves the watermark furthest; any, where there is none. The late filter of the first bundle has the watermark before, that of the second
+    the new one, and an element between the two watermarks tells them apart."""
     places = [
         place
         for place, (step, after) in enumerate(itertools.pairwise(schedule.steps))
@@ -88,7 +95,7 @@ def coalesce(schedule: Schedule, random: Random) -> Schedule | None:
     two = [
         place for place in places if all(isinstance(step, Deliver) for step in schedule.steps[place + 1 : place + 3])
     ]
-    chosen = random.choice(two or places)
+    chosen = max(two, key=lambda place: _width(schedule, place)) if two else random.choice(places)
     return Schedule(
         tuple(
             replace(step, coalesced=True) if place == chosen and isinstance(step, Advance) else step
