@@ -25,7 +25,7 @@ BEAM_NATIVE = Budget(seconds=6, pack=0.2, step=0.01, case=0.008, cases=30, each=
 BEAM_PLANS = 3
 
 BEAM_AUTO = Budget(seconds=100, pack=3.0, case=0.002, cases=30, each=5)
-"""Prism and FnApiRunner share its pipelines: what they are asked beside it, it need not be asked."""
+"""It hands each pipeline to Prism or to FnApiRunner. Both are engines of their own, which are asked more."""
 
 BEAM_AUTO_PLANS = 1
 """Each program has a pipeline of its own."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import count
 from math import inf
 
+from conformance.execution.packing import in_turn
 from conformance.model.case import Case
 from conformance.model.engine import Budget
 from conformance.model.runs import Pack
@@ -265,14 +265,9 @@ def _thinned(packs: list[Pack], budget: Budget, found: _Content, room: int) -> l
         for family in of_pack.values():
             by_program.setdefault((family[0].scenario, family[0].program), []).append(family)
         families.append(by_program)
-    in_turn: list[Case] = []
-    left = [mine for by_program in families for mine in by_program.values()]
-    for turn in count():
-        left = [mine for mine in left if len(mine) > turn]
-        if not left:
-            break
-        in_turn += (case for mine in left for case in mine[turn])
-    by_id = {case.id: case for case in in_turn}
+    every = (mine for by_program in families for mine in by_program.values())
+    cases = [case for family in in_turn(every) for case in family]
+    by_id = {case.id: case for case in cases}
     have: Counter[Aim] = Counter()
     kept: dict[str, None] = {}
 
@@ -282,10 +277,10 @@ def _thinned(packs: list[Pack], budget: Budget, found: _Content, room: int) -> l
                 kept[member.id] = None
                 have.update(found.aims(member))
 
-    for case in in_turn:
+    for case in cases:
         if any(have[aim] < found.least(aim) for aim in found.aims(case)):
             keep(case)
-    for case in in_turn:
+    for case in cases:
         if len(kept) >= room:
             break
         keep(case)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import count
+from typing import TypeVar
 
 from conformance.model.case import Case
 from conformance.model.plan import is_sparse
 from conformance.model.runs import Pack
+
+T = TypeVar("T")
 
 
 def packs_of(cases: Iterable[Case], largest: int, waiting: int | None = None, broad: bool = False) -> list[Pack]:
@@ -43,7 +46,7 @@ def _parts(group: list[Case], largest: int, broad: bool) -> Iterator[list[Case]]
     for case in group:
         families.setdefault(case.base or case.id, []).append(case)
     part: list[Case] = []
-    for family in _in_turn(families.values()) if broad else families.values():
+    for family in _of_programs_in_turn(families.values()) if broad else families.values():
         if part and len(part) + len(family) > largest:
             yield part
             part = []
@@ -54,12 +57,22 @@ def _parts(group: list[Case], largest: int, broad: bool) -> Iterator[list[Case]]
     yield part
 
 
-def _in_turn(families: Iterable[list[Case]]) -> list[list[Case]]:
+def _of_programs_in_turn(families: Iterable[list[Case]]) -> list[list[Case]]:
     """The first family of each program, then the second of each, and so on."""
     by_program: dict[object, list[list[Case]]] = {}
     for family in families:
         by_program.setdefault((family[0].scenario, family[0].program), []).append(family)
-    return [family for turn in zip_longest(*by_program.values()) for family in turn if family]
+    return [*in_turn(by_program.values())]
+
+
+def in_turn(lists: Iterable[list[T]]) -> Iterator[T]:
+    """The first item of each list, then the second of each, and so on. A list that has no more items takes no turn."""
+    left = [*lists]
+    for turn in count():
+        left = [items for items in left if len(items) > turn]
+        if not left:
+            return
+        yield from (items[turn] for items in left)
 
 
 SMALL = 50

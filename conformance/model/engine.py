@@ -135,10 +135,8 @@ class Capabilities:
                 return False
         if self.no_plan(case.schedule):
             return False
-        lacks = self._lacks
-        return lacks.isdisjoint(case.schedule.needs) and (
-            self.native_operator is not None or lacks.isdisjoint(program_needs(program))
-        )
+        needs = schedule_needs(case.schedule)
+        return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
 
     def no_plan(self, schedule: Schedule) -> str:
         """Why the engine cannot build the query of a schedule, "" if it can."""

@@ -9,12 +9,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from conformance.execution.kept import Kept
-from conformance.execution.packing import packs_of
+from conformance.execution.packing import in_turn, packs_of
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import Runs, Traces, gather
 from conformance.judgement.verdict import not_expressible
@@ -281,9 +280,7 @@ class _Bench:
     def _in_turn(self, first: str = "") -> Iterator[tuple[str, Pack]]:
         """All parts of the program ``first``, then the first part of each other program, then the second of each, and so on."""
         yield from ((first, part) for part in self._parts.get(first, ()))
-        others = {ref: parts for ref, parts in self._parts.items() if ref != first}
-        for turn in zip_longest(*others.values()):
-            yield from ((ref, part) for ref, part in zip(others, turn, strict=True) if part)
+        yield from in_turn([(ref, part) for part in parts] for ref, parts in self._parts.items() if ref != first)
 
     def _of_reference(self, ref: str) -> Traces:
         if ref not in self._traces:

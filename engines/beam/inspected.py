@@ -15,7 +15,7 @@ D = TypeVar("D", bound=type)
 
 def inspected(dofn: D) -> D:
     """The class of a DoFn, with what Beam finds out about its methods in ``_inspect_…``, where Beam looks for it first. Beam inspects the
-    signature of every method in every bundle otherwise; the bundle-based DirectRunner 2.77.0 spends more than half of its time so."""
+    signature of every method in every bundle otherwise. The bundle-based DirectRunner 2.77.0 spends more than half of its time on that."""
     one: Any = object.__new__(dofn)
     for name in dir(one):
         if isinstance(method := getattr(one, name, None), MethodType) and not name.startswith("_inspect_"):
