@@ -10,10 +10,10 @@ from conformance.model.engine import Budget
 ADAPTER = False
 """No part of what identifies an adapter: how much is run does not change what an engine does."""
 
-SPARK_TWS_JVM = Budget(seconds=132, pack=0.5, step=0.25, case=0.0007)
-SPARK_GROUPS_JVM = Budget(seconds=100, pack=0.5, step=0.17, case=0.0001)
-SPARK_PYTHON = Budget(seconds=210, pack=1.0, step=0.35, case=0.0026)
-SPARK_PANDAS = Budget(seconds=100, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
+SPARK_TWS_JVM = Budget(seconds=110, pack=0.5, step=0.25, case=0.0007)
+SPARK_GROUPS_JVM = Budget(seconds=75, pack=0.5, step=0.17, case=0.0001)
+SPARK_PYTHON = Budget(seconds=160, pack=1.0, step=0.35, case=0.0026)
+SPARK_PANDAS = Budget(seconds=50, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
 
 SPARK_NATIVE = Budget(seconds=15, pack=0.5, step=0.15, case=0.0005, cases=30, each=5)
 """A query takes as long for the few cases of one program as for the cases of all programs."""
@@ -24,7 +24,7 @@ BEAM_NATIVE = Budget(seconds=6, pack=0.2, step=0.01, case=0.008, cases=30, each=
 
 BEAM_PLANS = 3
 
-BEAM_AUTO = Budget(seconds=100, pack=3.0, case=0.002, cases=30, each=5)
+BEAM_AUTO = Budget(seconds=50, pack=3.0, case=0.002, cases=30, each=5)
 """It hands each pipeline to Prism or to FnApiRunner. Both are engines of their own, which are asked more."""
 
 BEAM_AUTO_PLANS = 1

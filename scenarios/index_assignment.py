@@ -97,6 +97,17 @@ def windows_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
             yield lowest == 0 or f"the lowest index of key {key} in the window from {window} is {lowest}"
 
 
+def each_window_is_numbered(run: Observation) -> Iterator[Finding]:
+    """Exercised by a window that gave several indices."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for emission, window in run.tagged("window"):
+        found.setdefault((emission.key, window), []).append(emission.value["index"])
+    for (key, window), indices in found.items():
+        if len(indices) > 1:
+            numbered = sorted(indices) == list(range(len(indices)))
+            yield numbered or f"the window from {window} of key {key} gave the indices {sorted(indices)}"
+
+
 def _in_order(run: Observation, same_bundle: bool) -> Iterator[Finding]:
     indices = {event: found[0] for event, found in indices_of(run).items()}
     for key, arrivals in run.arrivals_by_key.items():
@@ -143,6 +154,13 @@ SCENARIO = Scenario(
             "windows do not share a counter",
             "per window",
             windows_do_not_share_a_counter,
+            source=SCOPED,
+            needs=frozenset({Feature.FIXED_WINDOWS}),
+        ),
+        Guarantee(
+            "the elements of a window are numbered from 0, without a gap",
+            "per window",
+            each_window_is_numbered,
             source=SCOPED,
             needs=frozenset({Feature.FIXED_WINDOWS}),
         ),

@@ -145,6 +145,16 @@ def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
         )
 
 
+def bounds_are_those_of_its_events(run: Observation) -> Iterator[Finding]:
+    times = {a.event.id: a.event.event_time for a in run.arrivals}
+    for session in run.values("ids"):
+        inside = [times[event] for event in session["ids"]]
+        found, wanted = (session["start"], session["end"]), (min(inside), max(inside) + GAP)
+        yield found == wanted or (
+            f"the session of {', '.join(session['ids'])} came out as {found[0]} to {found[1]}, not {wanted[0]} to {wanted[1]}"
+        )
+
+
 def closes_once(run: Observation) -> Iterator[Finding]:
     seen: dict[tuple[str, int], int] = {}
     for emission, start in run.tagged("start"):
@@ -237,6 +247,11 @@ SCENARIO = Scenario(
             closes_when_the_watermark_passes,
             source=SPARK_SESSIONS,
             needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee(
+            "a session is told to last from its first event to the gap after its last",
+            "sessions",
+            bounds_are_those_of_its_events,
         ),
         Guarantee("a session closes once", "sessions", closes_once),
         Guarantee(

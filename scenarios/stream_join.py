@@ -228,6 +228,17 @@ def last_partner(arrival: Arrival) -> int:
     return arrival.event.event_time + (BOUND if arrival.event.value == LEFT else 0)
 
 
+def unmatched_stays_in(side: str) -> Predicate:
+    """For joins that put out the unmatched rows of the other side alone."""
+
+    def predicate(run: Observation) -> Iterator[Finding]:
+        found = unmatched(run, side)
+        for arrival in rows(run, matched=False, side=side):
+            yield arrival.event.id not in found or f"{arrival.event.id} matches nothing and came out"
+
+    return predicate
+
+
 def not_unmatched_before_the_bound(*sides: str) -> Predicate:
     def predicate(run: Observation) -> Iterator[Finding]:
         found = {id: emissions for side in sides for id, emissions in unmatched(run, side).items()}
@@ -374,6 +385,9 @@ SCENARIO = Scenario(
         Guarantee("an unmatched left row comes out once", "left outer", unmatched_once(LEFT)),
         Guarantee("a matched left row is never put out as unmatched", "left outer", matched_is_never_unmatched(LEFT)),
         Guarantee(
+            "an unmatched right row does not come out of a left outer join", "left outer", unmatched_stays_in(RIGHT)
+        ),
+        Guarantee(
             "a left row is not put out as unmatched before the bound has passed",
             "left outer",
             not_unmatched_before_the_bound(LEFT),
@@ -399,6 +413,9 @@ SCENARIO = Scenario(
             alike=Equivalence.SAME_MULTISET,
         ),
         *outer("right outer", "right row", RIGHT),
+        Guarantee(
+            "an unmatched left row does not come out of a right outer join", "right outer", unmatched_stays_in(LEFT)
+        ),
         *outer("full outer", "row", LEFT, RIGHT),
         Guarantee(
             "a left row with a partner comes out of a semi join once",

@@ -178,6 +178,16 @@ def answered_once(run: Observation) -> Iterator[Finding]:
         yield times == 1 or f"{event.id} of the key {event.key!r} is answered {times} times"
 
 
+def fires_once(run: Observation) -> Iterator[Finding]:
+    """Exercised by the timer of an element on time whose time the watermark reaches."""
+    fired = [element for _, element in run.tagged("fired")]
+    for arrival in run.on_time:
+        event = arrival.event
+        if run.case.schedule.due(event.event_time + PAUSE) is not None:
+            times = fired.count(event.id)
+            yield times == 1 or f"the timer that {event.id} of the key {event.key!r} set fired {times} times"
+
+
 def mixed(families: Families, parts: int) -> Families:
     """Families of so many families each, which stand first by turns: a case then asks for several kinds of keys."""
     apart = -(-len(families) // parts)
@@ -237,11 +247,15 @@ SCENARIO = Scenario(
             "values",
             same_under=RECOVERIES,
         ),
+        Guarantee("each timer of a typed key fires once", "timers", fires_once),
+        Guarantee("each element of a typed key that sets a timer is answered once", "timers", answered_once),
         Guarantee("a timer finds the state of its own typed key", "timers", kept_apart(OF_ONE_TYPE, of="fired")),
         Guarantee("a timer is handed the typed key that set it", "timers", handed(KEYS, of="fired")),
+        Guarantee("each element of a null key is answered once", "nulls", answered_once),
         Guarantee("a null key has a state of its own", "nulls", kept_apart(BESIDE_NULLS)),
         Guarantee("elements with a null key share one state", "nulls", share(ONLY_NULLS)),
         Guarantee("a null key is handed over as a null", "nulls", handed(ONLY_NULLS)),
+        Guarantee("each element of a key of two forms is answered once", "forms", answered_once),
         Guarantee("0.0 and -0.0 are one key, or two, throughout a job", "forms", one_or_two(OF_FORMS[0])),
         Guarantee("1.5 and 1.50 are one key, or two, throughout a job", "forms", one_or_two(OF_FORMS[1])),
         Guarantee("elements whose keys are written alike share one state", "forms", share()),

@@ -6,6 +6,7 @@ ask how often a key is counted, which elements come out, which rows are joined, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
@@ -14,7 +15,15 @@ from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
 from scenarios import typed_key_rivals as rivals
-from scenarios.stream_join import LEFT, RIGHT, InnerJoin, matching, pairs
+from scenarios.stream_join import (
+    LEFT,
+    RIGHT,
+    InnerJoin,
+    matching,
+    no_pair_comes_out_twice,
+    no_pair_outside_of_the_bounds,
+    pairs,
+)
 from scenarios.typed_key_rivals import (
     APART,
     NULL_KEYS,
@@ -75,6 +84,11 @@ def counted_apart(run: Observation, name: str) -> Finding:
 def counted_together(run: Observation, name: str) -> Finding:
     had, found = len(run.arrivals_by_key[name]), counts(run, name)
     return not found or max(found) >= had or f"no count of the key {name!r} reaches its {had} elements: {found}"
+
+
+def counts_grow(run: Observation, name: str) -> Finding:
+    found = counts(run, name)
+    return all(one < other for one, other in itertools.pairwise(found)) or f"the counts of the key {name!r} are {found}"
 
 
 def counted_under_its_key(run: Observation) -> Iterator[Finding]:
@@ -172,6 +186,7 @@ SCENARIO = Scenario(
     complete=False,  # an engine may take 0.0 and -0.0 for one key, which the reference does not
     guarantees=(
         *_about("count", "counted apart", counted_apart, "counted together", counted_together, nulls=True),
+        Guarantee("each further count of a typed key is larger", "count", of_several(counts_grow)),
         Guarantee("a count comes out under the key that went in", "count", counted_under_its_key),
         Guarantee("two forms of one number are counted as one key, or as two", "count", counted_as_one_or_two),
         Guarantee("counts of typed keys go on after a restart or a failure", "count", same_under=RECOVERIES),
@@ -180,6 +195,10 @@ SCENARIO = Scenario(
         Guarantee("two forms of one number are duplicates always, or never", "dedup", dropped_as_one_or_two),
         Guarantee("duplicates of typed keys are known after a restart or a failure", "dedup", same_under=RECOVERIES),
         *_about("join", "not joined", strangers, "joined", joined, nulls=False),
+        Guarantee("no pair of rows with a typed key comes out twice", "join", no_pair_comes_out_twice),
+        Guarantee(
+            "no pair of rows with a typed key is outside of the time bounds", "join", no_pair_outside_of_the_bounds
+        ),
         Guarantee("a pair comes out under the key that went in", "join", under_its_key("left")),
         Guarantee(
             "joins of typed keys go on after a restart or a failure",

@@ -7,6 +7,7 @@ brings its window out again, with the new count.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
@@ -199,6 +200,14 @@ def come_out_in_order(run: Observation) -> Iterator[Finding]:
             yield starts == sorted(starts) or f"in step {step} the windows of key {key} came out as {starts}"
 
 
+def each_further_count_is_larger(run: Observation) -> Iterator[Finding]:
+    """Exercised where a window comes out more than once."""
+    for (key, start), emitted in counts(run).items():
+        told = [emission.value["count"] for emission in emitted]
+        for before, after in itertools.pairwise(told):
+            yield before < after or f"the window from {start} of key {key} came out with the counts {told}"
+
+
 def late_elements_revise_the_count(run: Observation) -> Iterator[Finding]:
     """Exercised where an element comes after its window's end, within the allowed lateness, and no element of the window is too late.
 
@@ -293,6 +302,23 @@ SCENARIO = Scenario(
             "windows",
             same_under=(RETRY, RESUME),
             alike=Equivalence.SAME_MULTISET,
+        ),
+        Guarantee(
+            "every on-time element is counted in its window with allowed lateness",
+            "revised",
+            every_on_time_element_is_counted,
+        ),
+        Guarantee("a window with allowed lateness counts no more elements than it got", "revised", no_more_than_it_got),
+        Guarantee("a window with allowed lateness does not come out before its end", "revised", not_before_its_end),
+        Guarantee(
+            "a window with allowed lateness comes out once if no element comes after its end", "revised", comes_out_once
+        ),
+        Guarantee(
+            "each further count of a window is larger",
+            "revised",
+            each_further_count_is_larger,
+            source=BEAM_REVISED,
+            needs=DRIVEN,
         ),
         Guarantee(
             "an element within the allowed lateness revises its window's count",

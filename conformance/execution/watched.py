@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable, Sequence
 
 from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown, NoAnswer
@@ -46,10 +47,13 @@ class FirstRuns:
 
 
 class Watched:
-    """An engine in its process, as ``AnyEngine``; it is not run any more once its first runs have failed in one way."""
+    """An engine in its process, as ``AnyEngine``; it is not run any more once its first runs have failed in one way. ``parts``: what a pack
+    falls into where it fails as a whole."""
 
-    def __init__(self, engine: AnyEngine, first_runs: FirstRuns) -> None:
-        self._engine, self._first_runs = engine, first_runs
+    def __init__(
+        self, engine: AnyEngine, first_runs: FirstRuns, parts: Callable[[Pack], Sequence[Pack]] = lambda pack: (pack,)
+    ) -> None:
+        self._engine, self._first_runs, self._parts = engine, first_runs, parts
 
     @property
     def alive(self) -> bool:
@@ -92,6 +96,8 @@ class Watched:
 
     def _took_down(self, pack: Pack, error: EngineDown) -> None:
         if self.alive:
+            if len(self._parts(pack)) > 1:  # they run by themselves, and tell more
+                return
             self._first_runs.failed(tuple(case.id for case in pack.cases), str(error), PACKS)
         else:
             hung = isinstance(error, NoAnswer)

@@ -4,7 +4,7 @@ a fresh process), and reports the failures."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,24 +71,19 @@ def selected(
     """The packs that an engine runs of the cases of a batch, and how many packs were drawn."""
     programs: Mapping[str, Program] = programs_of(scenarios)
     mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
+    drawn = [
+        pack
+        for group in _by_kind(mine, programs)
+        for pack in packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+    ]
+    if not drawn or all_packs:
+        return drawn, len(drawn)
+    from conformance.generation.readings import exercised_by_any_reading
+
     asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
     promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
-    packs: list[Pack] = []
-    total = 0
-    groups = _by_kind(mine, programs)
-    parts = {kind: part for (kind, part), group in zip(KINDS.items(), groups, strict=True) if group}
-    for kind, group in zip(KINDS, groups, strict=True):
-        drawn = packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-        total += len(drawn)
-        if drawn and not all_packs:
-            from conformance.generation.readings import exercised_by_any_reading
-
-            tested = exercised_by_any_reading(scenarios)
-            drawn = chosen(
-                drawn, can.packs, tested, promises, share * parts[kind] / sum(parts.values()), whole=share >= 1
-            )
-        packs += drawn
-    return packs, total
+    tested = exercised_by_any_reading(scenarios)
+    return chosen(drawn, can.packs, tested, promises, share, whole=share >= 1), len(drawn)
 
 
 def plans_given_out(seed: int) -> dict[str, list[str]]:
@@ -97,28 +92,37 @@ def plans_given_out(seed: int) -> dict[str, list[str]]:
     return given_out({name: load_engine(name).capabilities.plans for name in engine_ids()}, seed)
 
 
-KINDS = {"plain": 0.7, "typed": 0.05, "containers": 0.05, "misfits": 0.1, "keys": 0.1}
-"""Kinds of programs -> the part of a slow engine's budget that is theirs. An engine without programs of a kind shares its part among the
-others."""
+KINDS = ("plain", "typed")
+"""Kinds of programs that share no pack: those without types, and those with some. The query of the first is as it was before there were
+types."""
 
 
 def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[list[Case]]:
-    """Cases of each of KINDS. A typed value that an engine cannot encode may end a whole query, so typed programs, and those with arrays,
-    maps or misfits among them, share no pack with others."""
+    """Cases of each of KINDS."""
     found: dict[str, list[Case]] = {kind: [] for kind in KINDS}
     for case in cases:
-        found[_kind(programs[program_ref(case.scenario, case.program)])].append(case)
+        found["typed" if _risk(programs[program_ref(case.scenario, case.program)]) else "plain"].append(case)
     return list(found.values())
 
 
-def _kind(program: Program) -> str:
+def _risk(program: Program) -> str:
+    """What of a program may end a whole query in an engine, "" if nothing may: keys with types, values that do not fit, containers, or other
+    values with types."""
     if program.keys:
         return "keys"
     if program.misfits:
         return "misfits"
     if Feature.CONTAINERS in program_needs(program):
         return "containers"
-    return "typed" if program.types else "plain"
+    return "values" if program.types else ""
+
+
+def parts_of(programs: Mapping[str, Program], pack: Pack) -> list[Pack]:
+    """The parts of a pack, each of programs that may end a query in one way. They run by themselves where the pack fails as a whole."""
+    found: dict[str, list[Case]] = {}
+    for case in pack.cases:
+        found.setdefault(_risk(programs[program_ref(case.scenario, case.program)]), []).append(case)
+    return [Pack(tuple(found[risk])) for risk in sorted(found)]
 
 
 @dataclass
@@ -133,6 +137,14 @@ class Given:
         self.runs.merge(other.runs)
         self.failure = self.failure or other.failure
         self.left_out += other.left_out
+
+
+Parts = Callable[[Pack], Sequence[Pack]]
+
+
+def whole(pack: Pack) -> Sequence[Pack]:
+    """A pack that does not fall into parts."""
+    return (pack,)
 
 
 AGAIN = 2
@@ -195,14 +207,15 @@ def run_packs(
     parallel: int,
     done: Callable[[], None],
     go_on: Callable[[], bool] = lambda: True,
+    parts: Parts = whole,
 ) -> Given:
     """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack. Once ``go_on`` says no, no further pack
-    runs."""
+    runs. ``parts``: what a pack falls into where it fails as a whole."""
 
     def run(pack: Pack) -> Given:
         if not go_on():
             return Given(left_out=[pack])
-        given = run_pack(processes, pack)
+        given = run_pack(processes, pack, parts)
         done()
         return given
 
@@ -214,9 +227,10 @@ def run_packs(
     return total
 
 
-def run_pack(processes: Processes, pack: Pack) -> Given:
+def run_pack(processes: Processes, pack: Pack, parts: Parts = whole) -> Given:
     """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
-    slow, it runs again in halves. After any other failure, it runs again in a fresh query and then in a fresh process. A failure of a plan
+    slow, it runs again in halves. After any other failure, its ``parts`` run by themselves. A pack of one part runs again in a fresh query and
+    then in a fresh process. A failure of a plan
     in a case's call, and its last failure, are the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed, asked, made = Given(), 0, pack, False
@@ -226,7 +240,7 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
             run = engine.run(pack)
             if _too_slow(pack, run) and len(smaller := halves(pack)) > 1:
                 for half in smaller:
-                    given.add(run_pack(processes, half))
+                    given.add(run_pack(processes, half, parts))
             else:
                 given.runs.add(pack, run)
             break
@@ -237,6 +251,10 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
             cause = "interrupted" if processes.interrupted() else str(error)
             guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
             if not guilty or not engine.alive:
+                if len(apart := parts(pack)) > 1 and not (processes.given_up or processes.interrupted()):
+                    for part in apart:
+                        given.add(run_pack(processes, part, parts))
+                    break
                 failed += 1
                 if other := processes.again(engine, error, failed):
                     engine = other

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
@@ -33,6 +33,7 @@ from conformance.judgement.evidence import Runs
 from conformance.judgement.verdict import broken
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
+from conformance.model.program import Program
 from conformance.model.runs import Pack
 from conformance.model.scenario import asked_by, programs_of
 from conformance.plugins.adapter import adapter_digest
@@ -50,7 +51,7 @@ from conformance.run.kept_choices import KeptChoices
 from conformance.run.kept_turns import KeptTurn, KeptTurns
 from conformance.run.options import Options, Part
 from conformance.run.outcome import EngineOutcome
-from conformance.run.packs import Choice, Processes, choice_of, run_packs
+from conformance.run.packs import Choice, Processes, choice_of, parts_of, run_packs
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -148,10 +149,8 @@ class Turn:
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
             return None
         if kept and not self._shelf:
-            # A stored witness may have neighbours of scenarios that the run does not ask for.
-            programs = {**programs_of(load_scenarios()), **programs_of(self._options.scenarios)}
             options, elsewhere = self._options, self._options.shelves.get(info.id, "")
-            self._shelf = shelf_of(self._engine, info.adapter, kept, programs, options.fresh, elsewhere)
+            self._shelf = shelf_of(self._engine, info.adapter, kept, self._programs, options.fresh, elsewhere)
             if self._shelf and self._run.turns:
                 self._kept = self._run.turns.of_engine(info, self._shelf, self._run.plans.get(bare(info.id), ()))
         try:
@@ -166,11 +165,19 @@ class Turn:
             return None
         return engine
 
+    @cached_property
+    def _programs(self) -> Mapping[str, Program]:
+        """Those of all scenarios: a stored witness may have neighbours of scenarios that the run does not ask for."""
+        return {**programs_of(load_scenarios()), **programs_of(self._options.scenarios)}
+
+    def _parts(self, pack: Pack) -> Sequence[Pack]:
+        return parts_of(self._programs, pack)
+
     def _start(self) -> Process:
-        return Watched(self._run.hosts.open(self.info), self._first_runs)
+        return Watched(self._run.hosts.open(self.info), self._first_runs, self._parts)
 
     def _start_beside(self) -> Process:
-        return Watched(self._run.hosts.open_beside(self.info), self._first_runs)
+        return Watched(self._run.hosts.open_beside(self.info), self._first_runs, self._parts)
 
     def _start_again(self) -> AnyEngine:
         return self._run.hosts.open_again(self.info)
@@ -243,6 +250,7 @@ class Turn:
             info.capabilities.parallel,
             done=lambda: on_event(PackDone(info.id)),
             go_on=lambda: budget.packs_go_on(info.id),
+            parts=self._parts,
         )
         info.failure = info.failure or given.failure
         info.packs = info.packs[0] + len(packs) - len(given.left_out), info.packs[1] + choice.drawn

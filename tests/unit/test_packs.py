@@ -11,8 +11,9 @@ from conformance.model.case import Case
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
-from conformance.plugins.registry import load_engine
-from conformance.run.packs import Processes, run_packs
+from conformance.model.scenario import programs_of
+from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.run.packs import Processes, parts_of, run_packs
 
 REFERENCE = load_engine("reference")
 REFUSED = "RuntimeError: Python worker failed to connect back"
@@ -117,3 +118,47 @@ def test_a_process_that_cannot_be_started_again_loses_what_is_left():
 
     given = run_packs(Processes(supply.start(), refuse, refuse), PACKS, 1, done=lambda: None)
     assert len(given.runs.lost) == 6
+
+
+def of(scenario, program, number):
+    return Case(scenario, program, pack(number).cases[0].schedule)
+
+
+def apart(pack):
+    return parts_of(programs_of(load_scenarios()), pack)
+
+
+def test_a_pack_falls_apart_by_what_may_end_a_query():
+    """Typed values, containers, values that do not fit, and typed keys, in any order; programs without types stay together."""
+    programs = programs_of(load_scenarios())
+    mixed = Pack(tuple(of(*ref.split("/"), number) for number, ref in enumerate(programs)))
+    parts = {frozenset(f"{c.scenario}/{c.program}" for c in part.cases) for part in apart(mixed)}
+    assert len(parts) == 5
+    alike = {
+        frozenset(ref for ref, p in programs.items() if p.misfits),
+        frozenset(ref for ref, p in programs.items() if p.keys),
+    }
+    assert alike < parts
+    assert {ref for part in parts for ref in part} == set(programs)
+
+
+def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_is_lost():
+    """Nor is the engine given up for it."""
+    whole = Pack(
+        tuple(of(*ref.split("/"), 1) for ref in ("typed-state/values", "typed-keys/values", "late-data/global"))
+    )
+    runs = []
+
+    class Fails(InProcess):
+        def run(self, pack):
+            runs.append(len(pack.cases))
+            if any(case.scenario == "typed-state" for case in pack.cases):
+                raise EngineDown("a value cannot be encoded")
+            return super().run(pack)
+
+    engine = Watched(Fails(REFERENCE), FirstRuns(), apart)
+    given = run_packs(Processes(engine), (whole, whole), 1, done=lambda: None, parts=apart)
+    assert list(given.runs.lost.values()) == ["a value cannot be encoded"]
+    assert set(given.runs.traces) == {case.id for case in whole.cases[1:]}
+    assert runs == [3, 1, 1, 1] * 2
+    assert engine.given_up == ""
