@@ -10,8 +10,8 @@ from conformance.execution.watched import FirstRuns, Watched
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.scenario import programs_of
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.run.packs import Processes, parts_of, run_packs
 
