@@ -17,12 +17,13 @@ from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import run_of
 from conformance.confirmation.targets import Targets
 from conformance.execution.host import EngineDown
+from conformance.execution.packing import packs_of
 from conformance.generation.cases import draw_cases
 from conformance.generation.plans import MOST_GIVEN, given_out, plan_bases, plan_twins
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.judgement.batches import cells_asked
+from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import Verdict
-from conformance.judgement.evidence import pair_differs
+from conformance.judgement.evidence import Runs, pair_differs
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
@@ -48,6 +49,7 @@ from conformance.results.store import Store
 from conformance.run.packs import Processes, choice_of, run_pack
 from conformance.run.selftest import judged
 from engines.beam.plans import OF_FNAPI as BEAM_PLANS
+from engines.reference import CaseRun
 from engines.spark import batch_plan, driving
 from engines.spark.batch_plan import new
 from engines.spark.driving import MicroBatch
@@ -203,6 +205,31 @@ def test_a_bug_of_a_plan_alone_is_caught(mutant):
     assert cell.verdict is Verdict.VIOLATED
     assert cell.guarantee == "the-query-around-it-does-not-change-the-output"
     assert "plan another" in cell.reason
+
+
+@pytest.mark.parametrize("name", ["spark-tws", "spark-native:drop-duplicates", "beam-direct"])
+def test_a_bug_under_one_plan_of_an_engine_speaks_against_that_plan_alone(name):
+    """Each plan by itself, whatever it makes of the schedule."""
+    reference = load_engine("reference")
+    can = replace(reference.capabilities, plans=load_engine(name).capabilities.plans)
+    info = EngineInfo(name, "", can)
+    on_time = case([FIRST], [replace(LATE, event_time=T + 21_000)])
+    bases = [DRAWN, CROWDED, on_time]
+    twins = plan_twins([Pack((base,)) for base in bases], can, PROGRAMS, every=True)
+    assert {twin.schedule.plan for twin in twins} == {plan.id for plan in can.plans}
+    for plan in can.plans:
+
+        class UnderThisPlan(CaseRun):
+            def emit(self, key, outputs, plan=plan):
+                super().emit(key, [] if self.case.schedule.plan == plan.id else outputs)
+
+        broken, runs = copy(reference), Runs()
+        broken.case_run = UnderThisPlan
+        for pack in packs_of([*bases, *twins], 100):
+            runs.add(pack, broken.run(pack, PROGRAMS))
+        found = evidences([DEDUP], [*bases, *twins], runs, info, reference_traces(PROGRAMS))
+        against = {made.id for _, guarantee, made, said in found if guarantee.about_plans and said.against}
+        assert against == {plan.perturbation.id}
 
 
 def test_an_engine_without_plans_says_so():
