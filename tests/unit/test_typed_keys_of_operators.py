@@ -21,7 +21,8 @@ from scenarios.typed_keys_of_operators import HORIZON
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys-of-operators")
 SECTION = "engines.mutants.operator_keys"
 OTHERS = ["keys-equal-in-python", "keys-without-places", "keys-of64-ki-b", "nan-equals-nothing", "null-keys-never-meet"]
-OTHERS += ["structs-without-last-field", "null-keys-are-zero", "scales-part-later"]
+OTHERS += ["structs-without-last-field", "null-keys-are-zero", "scales-part-later", "output-twice"]
+OTHERS += ["times-truncated-to-the-minute"]
 T = 1_000_000
 
 
