@@ -11,7 +11,7 @@ ADAPTER = False
 """No part of what identifies an adapter: how much is run does not change what an engine does."""
 
 SPARK_TWS_JVM = Budget(seconds=110, pack=0.5, step=0.25, case=0.0007)
-SPARK_GROUPS_JVM = Budget(seconds=75, pack=0.5, step=0.17, case=0.0001)
+SPARK_GROUPS_JVM = Budget(seconds=100, pack=0.5, step=0.17, case=0.0001)
 SPARK_PYTHON = Budget(seconds=160, pack=1.0, step=0.35, case=0.0026)
 SPARK_PANDAS = Budget(seconds=50, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
 
