@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TypeVar
 
@@ -73,6 +73,15 @@ def in_turn(lists: Iterable[list[T]]) -> Iterator[T]:
         if not left:
             return
         yield from (items[turn] for items in left)
+
+
+Parts = Callable[[Pack], Sequence[Pack]]
+"""What a pack falls into where it fails as a whole."""
+
+
+def whole(pack: Pack) -> Sequence[Pack]:
+    """A pack does not fall into parts."""
+    return (pack,)
 
 
 SMALL = 50

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
 
 from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown, NoAnswer
+from conformance.execution.packing import Parts, whole
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack, PackRun
 
@@ -50,9 +50,7 @@ class Watched:
     """An engine in its process, as ``AnyEngine``; it is not run any more once its first runs have failed in one way. ``parts``: what a pack
     falls into where it fails as a whole."""
 
-    def __init__(
-        self, engine: AnyEngine, first_runs: FirstRuns, parts: Callable[[Pack], Sequence[Pack]] = lambda pack: (pack,)
-    ) -> None:
+    def __init__(self, engine: AnyEngine, first_runs: FirstRuns, parts: Parts = whole) -> None:
         self._engine, self._first_runs, self._parts = engine, first_runs, parts
 
     @property

@@ -4,7 +4,7 @@ a fresh process), and reports the failures."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from conformance.confirmation.replay import failed_plan
 from conformance.execution.cached import Cached, Process
 from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.packing import halves, packs_of
+from conformance.execution.packing import Parts, halves, packs_of, whole
 from conformance.execution.watched import GivenUp
 from conformance.generation.goals import promised
 from conformance.generation.plans import given_out, plan_twins
@@ -139,14 +139,6 @@ class Given:
         self.left_out += other.left_out
 
 
-Parts = Callable[[Pack], Sequence[Pack]]
-
-
-def whole(pack: Pack) -> Sequence[Pack]:
-    """A pack that does not fall into parts."""
-    return (pack,)
-
-
 AGAIN = 2
 """Number of retries of a failed pack: first in a fresh query, then in a fresh process."""
 
@@ -158,6 +150,7 @@ class Processes:
         engine: the engine in its process.
         restart: starts the engine again after its process has ended.
         beside: starts the engine in another process beside the first. Both raise CannotRun.
+        parts: what a pack falls into where it fails as a whole.
     """
 
     def __init__(
@@ -166,8 +159,10 @@ class Processes:
         restart: Callable[[], Process] | None = None,
         beside: Callable[[], Process] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
+        parts: Parts = whole,
     ) -> None:
         self._engine, self._restart, self._beside, self.interrupted = engine, restart, beside, interrupted
+        self.parts = parts
         self._fresh: Process | None = None
         self._lock = threading.Lock()
 
@@ -207,15 +202,14 @@ def run_packs(
     parallel: int,
     done: Callable[[], None],
     go_on: Callable[[], bool] = lambda: True,
-    parts: Parts = whole,
 ) -> Given:
     """Runs packs, ``parallel`` of them at a time. ``done`` is called after each pack. Once ``go_on`` says no, no further pack
-    runs. ``parts``: what a pack falls into where it fails as a whole."""
+    runs."""
 
     def run(pack: Pack) -> Given:
         if not go_on():
             return Given(left_out=[pack])
-        given = run_pack(processes, pack, parts)
+        given = run_pack(processes, pack)
         done()
         return given
 
@@ -227,9 +221,9 @@ def run_packs(
     return total
 
 
-def run_pack(processes: Processes, pack: Pack, parts: Parts = whole) -> Given:
+def run_pack(processes: Processes, pack: Pack) -> Given:
     """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
-    slow, it runs again in halves. After any other failure, its ``parts`` run by themselves. A pack of one part runs again in a fresh query and
+    slow, it runs again in halves. After any other failure, its parts run by themselves. A pack of one part runs again in a fresh query and
     then in a fresh process. A failure of a plan
     in a case's call, and its last failure, are the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
@@ -240,7 +234,7 @@ def run_pack(processes: Processes, pack: Pack, parts: Parts = whole) -> Given:
             run = engine.run(pack)
             if _too_slow(pack, run) and len(smaller := halves(pack)) > 1:
                 for half in smaller:
-                    given.add(run_pack(processes, half, parts))
+                    given.add(run_pack(processes, half))
             else:
                 given.runs.add(pack, run)
             break
@@ -251,9 +245,9 @@ def run_pack(processes: Processes, pack: Pack, parts: Parts = whole) -> Given:
             cause = "interrupted" if processes.interrupted() else str(error)
             guilty = [case for case in pack.cases if f"[case {case.id}]" in cause]
             if not guilty or not engine.alive:
-                if len(apart := parts(pack)) > 1 and not (processes.given_up or processes.interrupted()):
+                if len(apart := processes.parts(pack)) > 1 and not (processes.given_up or processes.interrupted()):
                     for part in apart:
-                        given.add(run_pack(processes, part, parts))
+                        given.add(run_pack(processes, part))
                     break
                 failed += 1
                 if other := processes.again(engine, error, failed):

@@ -243,6 +243,7 @@ class Turn:
             restart=lambda: self._behind(self._start),
             beside=lambda: self._behind(self._start_beside),
             interrupted=lambda: hosts.interrupted,
+            parts=self._parts,
         )
         given = run_packs(
             processes,
@@ -250,7 +251,6 @@ class Turn:
             info.capabilities.parallel,
             done=lambda: on_event(PackDone(info.id)),
             go_on=lambda: budget.packs_go_on(info.id),
-            parts=self._parts,
         )
         info.failure = info.failure or given.failure
         info.packs = info.packs[0] + len(packs) - len(given.left_out), info.packs[1] + choice.drawn

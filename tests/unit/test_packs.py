@@ -157,7 +157,7 @@ def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_
             return super().run(pack)
 
     engine = Watched(Fails(REFERENCE), FirstRuns(), apart)
-    given = run_packs(Processes(engine), (whole, whole), 1, done=lambda: None, parts=apart)
+    given = run_packs(Processes(engine, parts=apart), (whole, whole), 1, done=lambda: None)
     assert list(given.runs.lost.values()) == ["a value cannot be encoded"]
     assert set(given.runs.traces) == {case.id for case in whole.cases[1:]}
     assert runs == [3, 1, 1, 1] * 2
