@@ -522,6 +522,14 @@ def test_on_time_elements_are_in_the_last_count_of_their_window():
     assert _said(predicate, _run([5_000, [("late", "a", 3_000)], 90_000])) == []
 
 
+def test_a_window_that_begins_anew_had_counted_its_elements():
+    full = [("b", 0, 1, 4), ("a", 10_000, 1, 5)]
+    predicate = counting.every_on_time_element_was_counted
+    assert _said(predicate, _counted(WINDOWS, ("a", 0, 2, 4), ("a", 0, 1, 5), *full)) == [True] * 3
+    few = _said(predicate, _counted(WINDOWS, ("a", 0, 1, 4), ("a", 0, 1, 5), *full))
+    assert few[0] == "the window from 0 of key a had 2 on-time elements, its highest count is 1"
+
+
 def test_a_window_has_no_elements_but_its_own():
     run = _counted(WINDOWS, ("a", 0, 3, 4), ("a", 10_000, 4, 5), ("b", 0, 2, 4), ("b", 0, 1, 5))
     assert _said(counting.no_more_than_it_got, run) == [
