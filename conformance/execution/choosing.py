@@ -30,6 +30,9 @@ TOTAL, CLOCKS, BEFALLEN = "total", "clocks", "befallen"
 FAR = 2**31 * 1000
 """Times (ms) from here on do not fit in 31 bits of seconds."""
 
+MANY_RESTARTS = 3
+"""So many restarts are a rare thing, where nothing else befalls the job."""
+
 TOGETHER = 1 / 2
 """The part of a budget that packs on timelines on which several things befall a job may take before all others. The packs of their bases
 do not count: they bring something by themselves."""
@@ -205,7 +208,9 @@ def befallen(pack: Pack) -> tuple[str, ...]:
     """What befalls a job on the timeline of a pack; () if that is one thing alone, and a common one."""
     several, rare = set[str](), set[str]()
     begun = started = False
+    restarts = 0
     for step in pack.timeline:
+        restarts += isinstance(step, Restart)
         started = started or (isinstance(step, Deliver) and step.initial)
         begun = begun or (isinstance(step, Deliver) and not step.initial)
         if step.circumstance:
@@ -217,6 +222,8 @@ def befallen(pack: Pack) -> tuple[str, ...]:
             rare.add("one partition")
         if isinstance(step, Advance) and step.watermark >= FAR:
             rare.add("times past 2**31 s")
+    if restarts >= MANY_RESTARTS and len(several) == 1:
+        rare.add("many restarts")
     return tuple(sorted(several | rare)) if rare or len(several) > 1 else ()
 
 

@@ -13,6 +13,7 @@ from conformance.judgement.evidence import (
     Runs,
     Tally,
     Unjudgeable,
+    asked_of,
     exercised,
     findings_against,
     gather,
@@ -314,10 +315,10 @@ def test_which_guarantees_a_case_puts_to_the_test():
     scenario = replace(SCENARIO, guarantees=(*others, *SCENARIO.guarantees))
     cases = [BASE, OTHER, TWIN, late, foreign, stopped]
     traces = {BASE.id: _trace("wrong"), OTHER.id: _trace(), TWIN.id: _trace(), late.id: _trace(1), stopped.id: STOPPED}
-    found = exercised([scenario], cases, traces | {foreign.id: traces[BASE.id]})
+    found = exercised(asked_of([scenario]), cases, traces | {foreign.id: traces[BASE.id]})
     assert found[:4] == [{CHECKED.id}, set(), {RELATED.id, LOOSE.id}, {CHECKED.id, COUNTED.id}]
     assert found[5] == set()
-    assert exercised([scenario], [foreign], traces | {foreign.id: _trace(1)}) == [{"another"}]
+    assert exercised(asked_of([scenario]), [foreign], traces | {foreign.id: _trace(1)}) == [{"another"}]
 
 
 AGAINST = [Against(_case("e1"), "one"), Against(TWIN, "two")]

@@ -104,6 +104,13 @@ def test_what_befalls_a_job_by_itself_is_run_where_it_is_rare(place, step, rare)
     assert bool(befallen(Pack((made,)))) is rare
 
 
+@pytest.mark.parametrize(("restarts", "rare"), [(2, False), (3, True)])
+def test_many_restarts_are_run_by_themselves(restarts, rare):
+    timeline = [step for _ in range(restarts) for step in (Deliver(0), Restart(0))]
+    made = Case("s", "p", renumbered([Advance(0, 1_000), *timeline, Deliver(0), Advance(0, 9_000)]))
+    assert bool(befallen(Pack((made,)))) is rare
+
+
 def test_a_restart_with_initial_state_before_any_bundle_is_run_by_itself():
     """Besides one without."""
     timeline = [Advance(0, 1_000), Restart(0), Deliver(0), Advance(0, 9_000)]
