@@ -1,6 +1,6 @@
 """Write the tables of power from what was measured: python docs/draw_power.py [PAGE]
 
-The measurements are docs/power.json and docs/power-quick.json. PAGE is docs/power.md if nothing is said.
+The measurements are docs/power.json, docs/power-quick.json and docs/power-upgrade.json. PAGE is docs/power.md if nothing is said.
 """
 
 import sys
@@ -25,6 +25,7 @@ A bug counts where a case of the engine shows it.
 KINDS = {
     "power.json": ("A full run", "--as all --seed 1"),
     "power-quick.json": ("A quick run", "--as ENGINE --quick --seed 1"),
+    "power-upgrade.json": ("Either release in an upgrade", "--as ENGINE --upgrade --seed 1"),
 }
 """File -> what runs the file is about, and the options of ``conformance selftest`` that measure them."""
 

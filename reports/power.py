@@ -12,8 +12,8 @@ from conformance.results.record import RunRecord
 from conformance.run.options import of_a_quick_run
 from conformance.run.power import Asked, Power, read_powers
 
-FILES = ("power.json", "power-quick.json")
-"""Of full runs, and of quick runs."""
+FILES = ("power.json", "power-quick.json", "power-upgrade.json")
+"""Of full runs, of quick runs, and of either release in an upgrade."""
 
 
 @cache

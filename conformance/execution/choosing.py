@@ -58,8 +58,10 @@ def chosen(
     """
     if budget.seconds == inf:
         return packs
-    found = _Content(packs, budget, tested, promised)
-    kept = _cover(packs, budget, found, budget.seconds * share)
+    found, kept = _Content(packs, budget, tested, promised), set[int]()
+    if share < 1:
+        _complete(packs, budget, found, kept, budget.seconds * share)
+    _cover(packs, budget, found, budget.seconds * share, kept)
     if whole:
         _complete(packs, budget, found, kept)
     there = [
@@ -137,10 +139,10 @@ class _Content:
         return brought
 
 
-def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -> set[int]:
-    kept: set[int] = set()
-    have: Counter[Aim] = Counter()
-    spent = 0.0
+def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float, kept: set[int]) -> None:
+    """Adds the packs that bring most for their seconds, one if nothing else is kept."""
+    have = found.of(kept, ())
+    spent = sum(cost_of(packs[number], budget) for number in kept)
     late: list[tuple[float, tuple[int, ...]]] = []
 
     def keep(offer: frozenset[int], cost: float) -> None:
@@ -190,7 +192,8 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float) -
             heapq.heapify(queue)
         elif gain <= 0:
             late.append((0.0, numbers))
-    return kept or ({0} if packs else set())
+    if packs and not kept:
+        kept.add(0)
 
 
 def _together(packs: Sequence[Pack], befallen: Sequence[tuple[str, ...]], budget: Budget) -> list[list[int]]:
@@ -227,8 +230,9 @@ def befallen(pack: Pack) -> tuple[str, ...]:
     return tuple(sorted(several | rare)) if rare or len(several) > 1 else ()
 
 
-def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]) -> None:
-    """Adds the packs for guarantees that no pack in ``kept`` puts to the test: the one that serves most of them for its seconds first."""
+def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int], seconds: float = inf) -> None:
+    """Adds the packs for guarantees that no pack in ``kept`` puts to the test: the one that serves most of them for its seconds first, as
+    long as the ``seconds`` last."""
     every = {aim for part in found.parts for counts in part.values() for aim in counts if aim[2] == TOTAL}
     offers = {offer for number in range(len(packs)) for offer in _offers(number, found.parts)}
     lacking = every - found.of(kept, ()).keys()
@@ -236,11 +240,13 @@ def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]
         worth: list[tuple[float, list[int], set[Aim]]] = []
         for offer in offers:
             new = offer - kept
-            if serves := lacking & found.of(new, kept).keys():
-                worth.append((-len(serves) / sum(cost_of(packs[n], budget) for n in new), sorted(new), serves))
+            cost = sum(cost_of(packs[n], budget) for n in new)
+            if cost <= seconds and (serves := lacking & found.of(new, kept).keys()):
+                worth.append((-len(serves) / cost, sorted(new), serves))
         if not worth:
             return
         _, best, served = min(worth, key=lambda one: one[:2])
+        seconds -= sum(cost_of(packs[n], budget) for n in best)
         kept |= set(best)
         lacking -= served
 

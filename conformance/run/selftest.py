@@ -109,6 +109,10 @@ class SelfTest:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 
 
+AT_ONCE = 16
+"""The number of mutants that are asked at once for guarantees that nothing has broken yet, whatever the number of processes."""
+
+
 def selftest(
     scenarios: Iterable[Scenario],
     mutants: Iterable[str],
@@ -153,21 +157,23 @@ def selftest(
     pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants, others))
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
 
-    def bench_of(seed: int) -> Bench:
-        cases = draw_cases(scenarios, wanted if seed == 0 else max(1, wanted // 4), seed, exercised)
+    def bench_of(seed: int, processes: int = 1) -> Bench:
+        number = wanted if seed == 0 else max(1, wanted // 4)
+        drawn = answers(lambda scenario: draw_cases([scenario], number, seed, exercised), scenarios, processes)
+        cases = [case for mine in drawn for case in mine]
         return Bench(scenarios, [*cases, *_planned(scenarios, cases)])
 
     def kills_of(mutant: str) -> frozenset[Row]:
         engine = mutant_engine(mutant)
         return frozenset(bench.broken(engine, only=hints.get(mutant, ()))) or bench.kills(engine, whole)
 
-    bench = bench_of(0)
+    bench = bench_of(0, processes)
     accusations = [*bench.accusations("reference")]
     for seed in range(seeds):
         if seed:
             if all(kills[mutant] for mutant in mutants) and None not in pairs.values():
                 break
-            bench = bench_of(seed)
+            bench = bench_of(seed, processes)
         left = [mutant for mutant in mutants if not kills[mutant]]
         if in_sight:
             sees = answers(lambda mutant: bench.sees(mutant_engine(mutant)), left, processes)  # noqa: B023
@@ -178,7 +184,7 @@ def selftest(
             kills[mutant] = rows
             progress(f"mutant {mutant}: {len(rows)} guarantees broken")
         if teeth and not whole:
-            _look_for_teeth(bench, kills, asked)
+            _look_for_teeth(bench, kills, asked, processes)
         if in_sight:
             pairs |= dict.fromkeys(
                 pair for pair in pairs_of((m for m in mutants if kills[m]), others) if pair not in pairs
@@ -203,12 +209,15 @@ def selftest(
     return SelfTest(caught, asked, tuple(accusations), pairs, let_through, hidden)
 
 
-def _look_for_teeth(bench: Bench, kills: dict[str, frozenset[Row]], asked: frozenset[Row]) -> None:
-    """Asks mutants for the guarantees that no mutant has broken yet, until each is broken or no mutant is left."""
-    for mutant in kills:
-        if not (unbroken := asked - frozenset().union(*kills.values())):
-            return
-        kills[mutant] |= frozenset(bench.broken(mutant_engine(mutant), only=unbroken))
+def _look_for_teeth(bench: Bench, kills: dict[str, frozenset[Row]], asked: frozenset[Row], processes: int) -> None:
+    """Asks mutants for the guarantees that no mutant has broken yet, AT_ONCE of them at a time, until each is broken or no mutant is
+    left."""
+    left = list(kills)
+    while left and (unbroken := asked - frozenset[Row]().union(*kills.values())):
+        some, left = left[:AT_ONCE], left[AT_ONCE:]
+        found = answers(lambda mutant: bench.broken(mutant_engine(mutant), only=unbroken), some, processes)
+        for mutant, rows in zip(some, found, strict=True):
+            kills[mutant] |= frozenset(rows)
 
 
 def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:

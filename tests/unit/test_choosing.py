@@ -65,6 +65,19 @@ def test_in_a_full_run_an_engine_is_asked_for_every_guarantee_whatever_that_take
     assert len(chosen(packs, costly, tested, PROMISED)) == 1
 
 
+def test_a_part_of_a_budget_goes_to_guarantees_that_nothing_else_asks_first():
+    """An upgrade once asked no program with initial state: others brought more for each second."""
+    steps = (Advance(0, 1_000), Deliver(0, (Event("e1", "a", None, 1_001),)), Restart(0), Advance(0, 9_000))
+    rare = Case("s", "p", renumbered(steps))
+    packs = [Pack(tuple(several(time, 4))) for time in range(2_000, 5_000, 1_000)] + [Pack((rare,))]
+
+    def tested(cases):
+        return [frozenset({"rare"} if c == rare else {f"g{n}" for n in range(20)}) for c in cases]
+
+    assert packs[3] not in chosen(packs, replace(BUDGET, seconds=30), tested, PROMISED)
+    assert packs[3] in chosen(packs, replace(BUDGET, seconds=60), tested, PROMISED, share=0.5)
+
+
 def test_a_guarantee_that_nothing_else_puts_to_the_test_comes_before_more_cases():
     rare = case(2_000)
     packs = [Pack(tuple(several(1_000, 4))), Pack(tuple(several(3_000, 4))), Pack((rare,))]
