@@ -159,7 +159,8 @@ def selftest(
 
     def bench_of(seed: int, processes: int = 1) -> Bench:
         number = wanted if seed == 0 else max(1, wanted // 4)
-        drawn = answers(lambda scenario: draw_cases([scenario], number, seed, exercised), scenarios, processes)
+        # A scenario cannot be sent to another process; its number can.
+        drawn = answers(lambda n: draw_cases([scenarios[n]], number, seed, exercised), range(len(scenarios)), processes)
         cases = [case for mine in drawn for case in mine]
         return Bench(scenarios, [*cases, *_planned(scenarios, cases)])
 
