@@ -216,9 +216,9 @@ def _look_for_teeth(bench: Bench, kills: dict[str, frozenset[Row]], asked: froze
     left = list(kills)
     while left and (unbroken := asked - frozenset[Row]().union(*kills.values())):
         some, left = left[:AT_ONCE], left[AT_ONCE:]
-        found = answers(lambda mutant: bench.broken(mutant_engine(mutant), only=unbroken), some, processes)
+        found = answers(lambda m: frozenset(bench.broken(mutant_engine(m), only=unbroken)), some, processes)
         for mutant, rows in zip(some, found, strict=True):
-            kills[mutant] |= frozenset(rows)
+            kills[mutant] |= rows
 
 
 def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:

@@ -52,3 +52,15 @@ def test_a_process_with_threads_is_not_forked(monkeypatch):
     assert available() == 1
     ended.set()
     thread.join()
+
+
+def test_a_self_test_in_several_processes_finds_what_one_finds():
+    """It draws, asks, and looks for teeth in them."""
+    program = """
+from conformance.plugins.registry import load_scenarios
+from conformance.run.selftest import selftest
+some, mutants = load_scenarios(["null-output", "stored-state"]), ["output-twice", "state-lost-after-a-bundle"]
+one, two = (selftest(some, mutants, wanted=2, seeds=2, whole=False, processes=n) for n in (1, 2))
+print(one == two, len(one.kills))
+"""
+    assert alone(program).strip() == "True 2"
