@@ -7,6 +7,7 @@ which ``engines.mutants`` seeds one bug each.
 from __future__ import annotations
 
 import copy
+import itertools
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -31,6 +32,9 @@ SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Latenes
 of the Beam model, whose guide calls data late that arrives after the watermark passed its timestamp or window)."""
 
 ANOTHER = PlanTwin("another", "a plan in name alone, since the reference builds no query", always=True)
+
+MOST_TIMERS = 10_000
+"""A program for which more timers fire in one step has a loop without an end."""
 
 Scope = tuple[str, int]
 """What state belongs to: a key, or what a typed one is kept by, and the start of its window (0 in the global window)."""
@@ -230,11 +234,18 @@ class CaseRun:
         return sorted((time, timer) for timer, time in self.timers.items() if time <= reached)
 
     def fire_due(self) -> None:
-        """Fire due timers one at a time: a callback may set, move or clear others."""
-        while due := self.due():
+        """Fire due timers one at a time: a callback may set, move or clear others. A loop of timers without an end stops the program."""
+        for fired in itertools.count(1):
+            if not (due := self.due()):
+                return
             time, timer = due[0]
             self.tied |= len(due) > 1 and due[1][0] == time
             del self.timers[timer]
+            if fired > MOST_TIMERS:
+                endless = Output(None, error=f"more than {MOST_TIMERS} timers fired in one step")
+                self.emit(self.program.key_name(self.handed(timer[0])), [endless])
+                self.timers.clear()
+                return
             self.fire(timer, time)
 
     def fire(self, timer: TimerId, time: int) -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
+from conformance.model.case import Case
 from conformance.model.program import Cell, EngineFault, FixedWindows, InvalidProgram, Program, State, call, check_timer
-from conformance.model.schedule import Event
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from engines.reference import MOST_TIMERS, Reference
 
 EVENT = Event("e1", "a", None, 25_000)
 
@@ -58,3 +60,20 @@ def test_windows_are_aligned_to_the_epoch():
     windows = FixedWindows(size=10_000, allowed_lateness=5_000)
     assert [windows.start(t) for t in (19_999, 20_000, 20_001)] == [10_000, 20_000, 20_000]
     assert windows.expiry(19_999) == 25_000
+
+
+class Endless(Program):
+    timers = ("again",)
+
+    def on_event(self, event, state, timers, emit):
+        timers.set("again", event.event_time)
+
+    def on_timer(self, timer, state, timers, emit):
+        timers.set("again", timer.time)
+
+
+def test_a_loop_of_timers_without_an_end_stops_the_program():
+    """It once kept a self-test from ending."""
+    case = Case("s", "p", Schedule((Advance(0, 9_000), Deliver(1, (EVENT,)), Advance(2, 99_000))))
+    trace, _ = Reference().ran(case, Endless())
+    assert trace.error == f"more than {MOST_TIMERS} timers fired in one step"
