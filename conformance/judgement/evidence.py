@@ -314,6 +314,7 @@ Asked = Mapping[tuple[str, str], list[Guarantee]]
 
 
 def asked_of(scenarios: Iterable[Scenario]) -> Asked:
+    """The guarantees of each program."""
     guarantees: dict[tuple[str, str], list[Guarantee]] = {}
     for scenario in scenarios:
         for guarantee in scenario.guarantees:
@@ -338,7 +339,6 @@ def _tests(guarantee: Guarantee, seen: Observation) -> bool:
     if guarantee.accounting:
         return any(arrival.behind for arrival in seen.arrivals)
     with suppress(Exception):
-        return (
-            next(_findings(guarantee, seen), None) is not None
-        )  # drawing asks this of many cases: one finding is enough
+        # Drawing asks this of many cases: one finding is enough.
+        return next(_findings(guarantee, seen), None) is not None
     return False
