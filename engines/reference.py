@@ -34,7 +34,7 @@ of the Beam model, whose guide calls data late that arrives after the watermark 
 ANOTHER = PlanTwin("another", "a plan in name alone, since the reference builds no query", always=True)
 
 MOST_TIMERS = 10_000
-"""A program for which more timers fire in one step has a loop without an end."""
+"""More timers than this in one step are taken for a loop without an end."""
 
 Scope = tuple[str, int]
 """What state belongs to: a key, or what a typed one is kept by, and the start of its window (0 in the global window)."""

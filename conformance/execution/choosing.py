@@ -238,16 +238,16 @@ def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]
     offers = {offer for number in range(len(packs)) for offer in _offers(number, found.parts)}
     lacking = every - found.of(kept, ()).keys()
     while lacking:
-        worth: list[tuple[float, list[int], set[Aim]]] = []
+        worth: list[tuple[float, list[int], float, set[Aim]]] = []
         for offer in offers:
             new = offer - kept
             cost = sum(cost_of(packs[n], budget) for n in new)
             if cost <= seconds and (serves := lacking & found.of(new, kept).keys()):
-                worth.append((-len(serves) / cost, sorted(new), serves))
+                worth.append((-len(serves) / cost, sorted(new), cost, serves))
         if not worth:
             return
-        _, best, served = min(worth, key=lambda one: one[:2])
-        seconds -= sum(cost_of(packs[n], budget) for n in best)
+        _, best, cost, served = min(worth, key=lambda one: one[:2])
+        seconds -= cost
         kept |= set(best)
         lacking -= served
 
