@@ -3,8 +3,8 @@ driven, whatever the API."""
 
 from __future__ import annotations
 
-import itertools
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,7 +126,6 @@ class SparkEngine:
         if variant:
             self.id, self.store = f"{self.id}:{variant}", variant
         self._spark: Any = None
-        self._numbers = itertools.count()
 
     def check(self) -> None:
         session.check()
@@ -166,14 +165,26 @@ class SparkEngine:
         return refusals.answers(self.asks, self._session)
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        folder = self._folder / f"job-{next(self._numbers)}"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._folder))
         try:
+            if self._plan(pack).connect and not session.remote():
+                return self._through_connect(pack, programs, folder)
             with self._job(pack, programs, folder) as job:
                 job.begin()
                 return self._rest(job)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _through_connect(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
+        """The run of a pack by a client of a server in this session's JVM. Raises EngineGone."""
+        from engines.spark import connected
+
+        try:
+            return connected.run(self, self._spark, pack, programs, folder)
+        except Exception:
+            if gone := session.gone():
+                raise EngineGone(gone) from None
+            raise
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
@@ -210,7 +221,7 @@ class SparkEngine:
             settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
             if Schedule(pack.timeline).waits:
                 settings |= NO_EMPTY_BATCHES
-            plan = self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
+            plan = self._plan(pack)
             spark = self._session({**settings, **plan.settings})
             yield Job(
                 spark,
@@ -231,6 +242,9 @@ class SparkEngine:
         finally:
             if spark and session.remote():
                 spark.stop()
+
+    def _plan(self, pack: Pack) -> plans.SparkPlan:
+        return self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         """A session with these settings and those of this configuration."""

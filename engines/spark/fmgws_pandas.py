@@ -13,7 +13,7 @@ from conformance.model.feature import NATIVE, Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
-from engines.spark.plans import APPENDED, PLANS
+from engines.spark.plans import APPENDED, CONNECTED, PLANS
 from engines.spark.releases import installed
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
 
@@ -44,7 +44,7 @@ class SparkFmgwsPandas(GroupsEngine):
     id = "spark-fmgws-pandas"
     api = "applyInPandasWithState"
     title = "Spark applyInPandasWithState (Python)"
-    plans = {**PLANS, **OF_OTHERS, **OF_PYTHON, **APPENDED}
+    plans = {**PLANS, **OF_OTHERS, **OF_PYTHON, **APPENDED, **CONNECTED}
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
     capabilities = capabilities(
         {

@@ -36,7 +36,7 @@ from engines.spark.native_operators import (
     window,
 )
 from engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
-from engines.spark.plans import APPENDED, PLANS, SparkPlan, not_restarted, twins
+from engines.spark.plans import APPENDED, CONNECTED, PLANS, SparkPlan, not_restarted, twins
 from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
 
 if TYPE_CHECKING:
@@ -288,7 +288,9 @@ class SparkNative(SparkEngine):
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
         self.asks, self.sides, self.api = query.asks, query.sides, query.api
         of_mode = APPENDED if query.mode == "append" else {}
-        general = {name: plan for name, plan in {**PLANS, **query.stored, **of_mode}.items() if query.takes(plan)}
+        general = {
+            name: plan for name, plan in {**PLANS, **query.stored, **of_mode, **CONNECTED}.items() if query.takes(plan)
+        }
         self.mode, self.plans = query.mode, {**query.plans, **general}
         self.capabilities = Capabilities(
             FEATURES | (COMPARES_KEYS if variant.endswith("typed-keys") else {}),

@@ -46,6 +46,7 @@ class SparkPlan:
         several_operators: what the operator stored is not the only state of the query.
         settings: of the session.
         batch: there is no stream: batch queries answer, see ``batch_plan``.
+        connect: the query goes through Spark Connect, see ``connected``.
         restarts, one_query, on_time, always: as ``PlanTwin`` says.
     """
 
@@ -64,6 +65,7 @@ class SparkPlan:
     evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     batch: bool = False
+    connect: bool = False
     restarts: bool = False
     one_query: bool = False
     on_time: bool = False
@@ -105,6 +107,13 @@ AS_BATCH = SparkPlan(
     on_time=True,
 )
 """Nothing is late in a batch query."""
+
+CONNECTED = {
+    "connect": SparkPlan(
+        "the query goes through Spark Connect", f"SparkSession.builder.remote(…); {PLAIN_TEXT}", connect=True
+    )
+}
+"""Of the APIs that Python reaches by itself."""
 
 BATCH = {"batch": AS_BATCH}
 """Of operators that are there in batch queries, too."""

@@ -146,6 +146,9 @@ def _embedded(folder: Path) -> Any:
         # On a busy machine a Python worker takes longer to connect than the 15 s that it has (Spark 3.5.0 and 4.3.0 know the name).
         "spark.python.authenticate.socketTimeout": "120s",
         "spark.ui.showConsoleProgress": "false",
+        # Where a server of Spark Connect listens, if one is asked for: see ``connected``.
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
     }
     for name, value in {**faster(), **NEEDED, **settings}.items():
         builder = builder.config(name, value)

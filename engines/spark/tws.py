@@ -10,7 +10,7 @@ from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
+from engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, CONNECTED, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class SparkTws(SparkEngine):
         **TWICE,
         **IN_A_ROW,
         **AGGREGATED,
+        **CONNECTED,
         "batch": replace(AS_BATCH, always=True),
     }
     capabilities = capabilities(STATE, plans, quick=True)

@@ -8,7 +8,7 @@ from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
+from engines.spark.plans import APPENDED, BATCH, CONNECTED, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 
@@ -27,7 +27,7 @@ class SparkTwsPandas(SparkEngine):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
-    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
+    plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH, **APPENDED, **TWICE, **IN_A_ROW, **CONNECTED}
     capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
 
     asks = (

@@ -6,15 +6,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from common import SCENARIOS, drawn, run
+from common import SCENARIOS, T, drawn, run, with_steps
 
 from conformance.execution.host import Host
 from conformance.execution.packing import packs_of
+from conformance.generation.plans import twins_of
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
-from conformance.model.schedule import FailOnce, Partitions, Restart, Schedule
+from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
 from conformance.plugins.registry import load_engine
 from conformance.plugins.settings import configure
 from engines.spark import installation, session
@@ -63,7 +65,7 @@ def connect_server(tmp_path_factory):
         server.wait(timeout=60)
 
 
-@pytest.fixture(params=[pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.slow), "sc"])
+@pytest.fixture(params=["local-cluster[2,1,1024]", "sc"])
 def elsewhere(request, monkeypatch, tmp_path):
     """A process whose Spark is not embedded."""
     address = request.getfixturevalue("connect_server") if request.param == "sc" else request.param
@@ -73,9 +75,8 @@ def elsewhere(request, monkeypatch, tmp_path):
     host.close()
 
 
-@pytest.mark.parametrize(
-    "name", ["spark-tws", *(pytest.param(n, marks=pytest.mark.slow) for n in ("spark-fmgws-pandas", "spark-tws-jvm"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["spark-tws", "spark-fmgws-pandas", "spark-tws-jvm"])
 def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, name, tmp_path):
     """Those that need most: several bundles, restarts, a failed attempt, a failed query, other partitions."""
     if name == "spark-tws-jvm" and elsewhere[0].startswith("sc://"):
@@ -104,6 +105,27 @@ def test_the_five_scenarios_give_the_same_traces_elsewhere(spark, elsewhere, nam
     for pack in packs if name == "spark-tws" else packs[-1:]:
         assert engine.run(pack).traces == run(embedded, pack.cases), pack.timeline
     embedded.close()
+
+
+MINUTES = 200_000
+"""Long enough (ms) for a session to end."""
+
+
+def test_the_plan_connect_gives_the_same_traces(spark, tmp_path):
+    """With several bundles, a query that fails, a restart and timers. Its client runs what ``sc://`` runs."""
+    rows = load_engine("spark-tws")
+    rows.open(tmp_path)
+    connect = next(plan for plan in rows.capabilities.plans if plan.id == "connect")
+    failing = with_steps(FailOnce(0, resume=True), Deliver(0, (Event("e4", "a", None, T + 5),)), Restart(0))
+    failing = replace(failing, schedule=renumbered([*failing.schedule.steps, Advance(0, T + MINUTES)]))
+    places = ("index-assignment", "global"), ("late-data", "global"), ("session-timeout", "sessions")
+    cases = [failing, *(replace(failing, scenario=scenario, program=program) for scenario, program in places)]
+    plain, through = run(rows, cases), run(rows, twins_of(connect, cases))
+    for case, twin in zip(cases, twins_of(connect, cases), strict=True):
+        mine = [replace(emission, step=emission.step + 1) for emission in plain[case.id].emissions]
+        assert mine == list(through[twin.id].emissions), case
+        assert mine
+    rows.close()
 
 
 NEEDED = {Restart, "resume"}

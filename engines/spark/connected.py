@@ -1,0 +1,83 @@
+"""Spark Connect beside a classic session: a server in the session's JVM, and for each pack a process that is a client of the server.
+
+The functions of PySpark are those of a classic session or of a remote one in all of a process (Spark 4.3.0).
+
+``python -m engines.spark.connected ADDRESS FOLDER`` is the client: it runs the job in ``FOLDER / JOB``, and leaves its answer in
+``FOLDER / ANSWER``.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.model.engine import CannotRun, NotDriven
+from conformance.model.program import Program
+from conformance.model.runs import Pack, PackRun
+from engines.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from engines.spark.base import SparkEngine
+
+JOB, ANSWER = "job.pickle", "answer.pickle"
+
+
+def run(engine: SparkEngine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
+    """The run of a pack on the engine through Spark Connect.
+
+    Raises:
+        NotDriven: as ``Job.rest`` says, and where PySpark has no server of Spark Connect beside the classic session (3.5.9).
+        RuntimeError: the client failed.
+    """
+    from pyspark import cloudpickle
+
+    address = _address(spark)
+    apart = copy.copy(engine)
+    apart._spark = None
+    (folder / JOB).write_bytes(cloudpickle.dumps((apart, pack, dict(programs))))
+    done = subprocess.run(
+        [sys.executable, "-m", "engines.spark.connected", address, str(folder)], stdin=subprocess.DEVNULL, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"the client of Spark Connect ended with code {done.returncode}")
+    answer: PackRun | Exception = pickle.loads((folder / ANSWER).read_bytes())
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _address(spark: SparkSession) -> str:
+    """The address of the server, which the first call starts."""
+    service: Any = spark._jvm.org.apache.spark.sql.connect.service  # type: ignore[union-attr]
+    try:
+        service.SparkConnectService.start(spark._jsc.sc())
+    except TypeError:
+        raise NotDriven(f"PySpark {spark.version} has no Spark Connect beside a classic session") from None
+    port = getattr(getattr(service, "SparkConnectService$"), "MODULE$").localPort()
+    return f"sc://127.0.0.1:{port}"
+
+
+def main(address: str, folder: Path) -> None:
+    engine, pack, programs = pickle.loads((folder / JOB).read_bytes())
+    session.configure({session.MASTER: address})
+    answer: PackRun | Exception
+    try:
+        engine.open(folder)
+        answer = engine.run(pack, programs)
+        engine.close()
+    except (NotDriven, CannotRun) as error:
+        answer = NotDriven(str(error))
+    except Exception as error:
+        answer = RuntimeError(session.cause(error))
+    (folder / ANSWER).write_bytes(pickle.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
