@@ -43,7 +43,13 @@ def _rank(item):
 
 
 MANY = 5
-"""From how many files with tests of engines on it pays to make an archive of Spark's classes, which each of their JVMs starts from."""
+"""From how many files with tests of engines on it pays to make what several of them need, while others run."""
+
+MADE = (
+    "from engines.spark.class_archive import make; make()",
+    "from engines.beam.prism_binary import obtain; obtain()",
+)
+"""An archive of Spark's classes, which each JVM starts from, and the binary of Prism."""
 
 _making = []
 
@@ -53,7 +59,7 @@ def pytest_collection_modifyitems(items):
     of_engines = {item.path for item in items if item.path.parent.name == "engines"}
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" and len(of_engines) >= MANY:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        _making.append(subprocess.Popen([sys.executable, "-m", "engines.spark.class_archive"], **quiet))
+        _making.extend(subprocess.Popen([sys.executable, "-c", code], **quiet) for code in MADE)
 
 
 def pytest_unconfigure():
