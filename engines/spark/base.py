@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
+    from engines.spark.plans import SparkPlan
 
 DRIVEN: Mapping[Feature, Support] = {
     Feature.SEVERAL_BUNDLES: NATIVE,
@@ -243,7 +244,7 @@ class SparkEngine:
             if spark and session.remote():
                 spark.stop()
 
-    def _plan(self, pack: Pack) -> plans.SparkPlan:
+    def _plan(self, pack: Pack) -> SparkPlan:
         return self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
 
     def _session(self, settings: Mapping[str, str]) -> Any:

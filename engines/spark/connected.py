@@ -55,7 +55,7 @@ def run(engine: SparkEngine, spark: SparkSession, pack: Pack, programs: Mapping[
 
 def _address(spark: SparkSession) -> str:
     """The address of the server, which the first call starts."""
-    service: Any = spark._jvm.org.apache.spark.sql.connect.service  # type: ignore[union-attr]
+    service: Any = spark._jvm.org.apache.spark.sql.connect.service
     try:
         service.SparkConnectService.start(spark._jsc.sc())
     except TypeError:
