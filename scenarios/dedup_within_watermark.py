@@ -6,6 +6,7 @@ dropDuplicatesWithinWatermark and Beam's DeduplicatePerKey do the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
@@ -14,6 +15,7 @@ from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, REN
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
+from conformance.model.values import spelled
 
 HORIZON = 10_000
 
@@ -127,6 +129,22 @@ def a_late_duplicate_is_dropped(run: Observation) -> Iterator[Finding]:
                 )
 
 
+def comes_out_once_where_it_arrives(run: Observation) -> Iterator[Finding]:
+    """Some cases deliver an element again: then it may come out again."""
+    arrived: dict[str, Counter[tuple[str, int]]] = {}
+    for arrival in run.arrivals:
+        arrived.setdefault(arrival.event.id, Counter())[arrival.event.key, arrival.step] += 1
+    came: dict[str, Counter[tuple[str, int]]] = {}
+    for emission, event in run.tagged("accepted"):
+        came.setdefault(event, Counter())[emission.key, emission.step] += 1
+    for event, places in arrived.items():
+        more = came.get(event, Counter()) - places
+        told = "; ".join(
+            f"{times} times in step {step} under the key {spelled(key)}" for (key, step), times in more.items()
+        )
+        yield not more or f"{event} came out more often than it arrived: {told}"
+
+
 def state_for_old_ids_goes_away(run: Observation) -> Iterator[Finding]:
     let_through = accepted(run)
     forgotten: dict[str, list[int]] = {}
@@ -156,6 +174,11 @@ SCENARIO = Scenario(
     stable_under={"dedup": promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee("the first arrival is emitted", "dedup", the_first_arrival_is_emitted, source=SPARK_DEDUP),
+        Guarantee(
+            "an element comes out no more often than it arrived, in its step, under its key",
+            "dedup",
+            comes_out_once_where_it_arrives,
+        ),
         Guarantee("a duplicate in the same bundle is dropped", "dedup", dropped_in_the_same_bundle, source=SPARK_DEDUP),
         Guarantee(
             "a duplicate in a later bundle is dropped",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
@@ -52,6 +53,20 @@ def one_emission_per_element(run: Observation) -> Iterator[Finding]:
         yield emitted == len(arrivals) or f"key {key} had {len(arrivals)} elements and {emitted} emissions"
 
 
+def no_count_twice_in_a_step(run: Observation) -> Iterator[Finding]:
+    for key in run.arrivals_by_key:
+        told = Counter((emission.step, emission.value["count"]) for emission in run.of_key(key))
+        twice = [place for place, times in told.items() if times > 1]
+        yield not twice or f"the count {twice[0][1]} of key {key} came out {told[twice[0]]} times in step {twice[0][0]}"
+
+
+def a_count_comes_out_with_an_element(run: Observation) -> Iterator[Finding]:
+    for key, arrivals in run.arrivals_by_key.items():
+        steps = {arrival.step for arrival in arrivals}
+        strange = [emission.step for emission in run.of_key(key) if emission.step not in steps]
+        yield not strange or f"a count of key {key} came out in step {strange[0]}, in which key {key} has no element"
+
+
 SCENARIO = Scenario(
     name="per-key counting",
     summary="After every element, emit how many elements its key has had.",
@@ -66,6 +81,8 @@ SCENARIO = Scenario(
         ),
         Guarantee("running counts rise by one per element", "count", running_counts_rise_by_one_per_element),
         Guarantee("one emission per element", "count", one_emission_per_element),
+        Guarantee("no count of a key comes out twice in a step", "count", no_count_twice_in_a_step),
+        Guarantee("a count comes out in a step with an element of its key", "count", a_count_comes_out_with_an_element),
         Guarantee(
             "the final count ignores order",
             "count",

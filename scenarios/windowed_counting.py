@@ -170,6 +170,14 @@ def comes_out_once(run: Observation) -> Iterator[Finding]:
         yield times == 1 or f"the window from {start} of key {key} came out {times} times"
 
 
+def once_in_a_step(run: Observation) -> Iterator[Finding]:
+    """Asked about each window that got an element."""
+    emitted = counts(run)
+    for key, start in windows(run):
+        steps = [emission.step for emission in emitted.get((key, start), [])]
+        yield len(steps) == len({*steps}) or f"the window from {start} of key {key} came out in the steps {steps}"
+
+
 def not_before_its_end(run: Observation) -> Iterator[Finding]:
     for (key, start), emitted in counts(run).items():
         for emission in emitted:
@@ -286,6 +294,7 @@ SCENARIO = Scenario(
             "windows of a key do not share a count", "windows", windows_do_not_share_a_count, source=SPARK_WINDOWS
         ),
         Guarantee("a window comes out once", "windows", comes_out_once, source=BEAM_ONCE),
+        Guarantee("a window comes out at most once in a step", "windows", once_in_a_step, source=BEAM_ONCE),
         Guarantee("a window does not come out before its end", "windows", not_before_its_end, source=BEAM_AT_THE_END),
         Guarantee(
             "the last count of a window comes out in the first advance that reaches its end",

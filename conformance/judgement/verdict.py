@@ -24,6 +24,7 @@ from dataclasses import replace
 from conformance.judgement.cell import AS_DRAWN, Folded, MatrixCell, Verdict
 from conformance.judgement.coverage import in_order
 from conformance.judgement.evidence import Tally, Unjudgeable
+from conformance.model.case import program_ref
 from conformance.model.engine import EngineInfo, NotDriven, program_needs
 from conformance.model.feature import Feature
 from conformance.model.perturbation import PERTURBATIONS, Perturbation
@@ -66,7 +67,8 @@ def not_expressible(
     if native_operator and guarantee.id in native_operator.silent:
         reason = f"{native_operator.words} says nothing of it: {native_operator.silent[guarantee.id]}"
         return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
-    if native_operator and guarantee.complete and not native_operator.compared:
+    program = program_ref(scenario.id, guarantee.program)
+    if native_operator and guarantee.complete and not (native_operator.compared or program in native_operator.whole):
         reason = f"{native_operator.words} puts out other things than the program"
         return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
     if guarantee.complete and (emulated := _emulated_output(engine)):

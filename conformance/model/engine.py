@@ -55,6 +55,7 @@ class NativeOperator:
         silent: guarantees (ids) that the operator's output says nothing about -> the reason.
         compared: whether the output should equal the program's. If so, it is compared with the reference and other engines.
         also: programs like ``program``, of the same parameters, whose job the operator does as well.
+        whole: those of its programs all of whose output it should put out, once, and nothing else.
     """
 
     program: str
@@ -62,6 +63,7 @@ class NativeOperator:
     silent: Mapping[str, str] = field(default_factory=dict)
     compared: bool = False
     also: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
     @property
     def programs(self) -> tuple[str, ...]:

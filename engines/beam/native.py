@@ -158,24 +158,37 @@ TRANSFORMS = {
             "session-timeout/sessions",
             "Sessions and GroupByKey()",
             NO_TIMERS,
+            whole=("session-timeout/sessions",),
         ),
         sessions,
         Lateness.WINDOW_EXPIRED,
     ),
     "windows": Transform(
-        NativeOperator("windowed-counting/windows", "FixedWindows and Count.PerKey()"), windows, Lateness.WINDOW_EXPIRED
+        NativeOperator(
+            "windowed-counting/windows", "FixedWindows and Count.PerKey()", whole=("windowed-counting/windows",)
+        ),
+        windows,
+        Lateness.WINDOW_EXPIRED,
     ),
     "sliding-windows": Transform(
-        NativeOperator("sliding-windows/windows", "SlidingWindows and Count.PerKey()"),
+        NativeOperator(
+            "sliding-windows/windows", "SlidingWindows and Count.PerKey()", whole=("sliding-windows/windows",)
+        ),
         sliding_windows,
         Lateness.WINDOW_EXPIRED,
     ),
     "late-windows": Transform(
-        NativeOperator("windowed-counting/revised", "FixedWindows with allowed lateness and Count.PerKey()"),
+        NativeOperator(
+            "windowed-counting/revised",
+            "FixedWindows with allowed lateness and Count.PerKey()",
+            whole=("windowed-counting/revised",),
+        ),
         revised,
         Lateness.WINDOW_EXPIRED,
     ),
-    "batches": Transform(NativeOperator("batching-per-key/batches", "GroupIntoBatches()"), batches),
+    "batches": Transform(
+        NativeOperator("batching-per-key/batches", "GroupIntoBatches()", whole=("batching-per-key/batches",)), batches
+    ),
     "count-typed-keys": Transform(
         NativeOperator("typed-keys-of-operators/count", "Count.PerKey() of typed keys, fired at every element"), count
     ),

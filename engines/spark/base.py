@@ -3,6 +3,7 @@ driven, whatever the API."""
 
 from __future__ import annotations
 
+import copy
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -181,7 +182,9 @@ class SparkEngine:
         from engines.spark import connected
 
         try:
-            return connected.run(self, self._spark, pack, programs, folder)
+            closed = copy.copy(self)
+            closed._spark = None
+            return connected.run(closed, self._spark, pack, programs, folder)
         except Exception:
             if gone := session.gone():
                 raise EngineGone(gone) from None

@@ -8,7 +8,6 @@ The functions of PySpark are those of a classic session or of a remote one in al
 
 from __future__ import annotations
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -16,21 +15,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import CannotRun, NotDriven
+from conformance.model.engine import CannotRun, Engine, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.spark import session
+from engines.spark.plans import PLAIN_TEXT, SparkPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from engines.spark.base import SparkEngine
+CONNECTED = {
+    "connect": SparkPlan(
+        "the query goes through Spark Connect", f"SparkSession.builder.remote(…); {PLAIN_TEXT}", connect=True
+    )
+}
+"""Of the APIs that Python reaches by itself."""
 
 JOB, ANSWER = "job.pickle", "answer.pickle"
 
 
-def run(engine: SparkEngine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
-    """The run of a pack on the engine through Spark Connect.
+def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
+    """The run of a pack through Spark Connect, on an engine that is not open.
 
     Raises:
         NotDriven: as ``Job.rest`` says, and where PySpark has no server of Spark Connect beside the classic session (3.5.9).
@@ -39,9 +44,7 @@ def run(engine: SparkEngine, spark: SparkSession, pack: Pack, programs: Mapping[
     from pyspark import cloudpickle
 
     address = _address(spark)
-    apart = copy.copy(engine)
-    apart._spark = None
-    (folder / JOB).write_bytes(cloudpickle.dumps((apart, pack, dict(programs))))
+    (folder / JOB).write_bytes(cloudpickle.dumps((engine, pack, dict(programs))))
     done = subprocess.run(
         [sys.executable, "-m", "engines.spark.connected", address, str(folder)], stdin=subprocess.DEVNULL, check=False
     )

@@ -12,8 +12,9 @@ from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
+from engines.spark.connected import CONNECTED
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
-from engines.spark.plans import APPENDED, CONNECTED, PLANS
+from engines.spark.plans import APPENDED, PLANS
 from engines.spark.releases import installed
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
 

@@ -23,6 +23,7 @@ from engines.native import FORGETS_SILENTLY, NO_TIMERS
 from engines.spark import native_state
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.batch_plan import end_of_session, end_of_window
+from engines.spark.connected import CONNECTED
 from engines.spark.native_complete import COUNTED_WHOLE, WINDOWS_WHOLE
 from engines.spark.native_operators import (
     count,
@@ -36,7 +37,7 @@ from engines.spark.native_operators import (
     window,
 )
 from engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
-from engines.spark.plans import APPENDED, CONNECTED, PLANS, SparkPlan, not_restarted, twins
+from engines.spark.plans import APPENDED, PLANS, SparkPlan, not_restarted, twins
 from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
 
 if TYPE_CHECKING:
@@ -112,6 +113,20 @@ DEDUP, WINDOWS, JOIN = ("bounded-state/dedup",), ("bounded-state/windows",), ("b
 BY_TURNS = {"tagged-by-turns": BY_TAG["tagged-by-turns"]}
 """Of queries whose output a restart changes."""
 
+
+def _joined(how: str, *asks: str) -> NativeQuery:
+    """A join that also puts out rows that match nothing, or one of its sides alone."""
+    words, whole = f"a stream-stream {how} join with a time range condition", (f"stream-join/{how}",)
+    return NativeQuery(
+        NativeOperator(*whole, words, also=JOIN, whole=whole),
+        partial(join, how=how.replace(" ", "_")),
+        Lateness.AT_OR_BEHIND,
+        plans=OF_JOINS,
+        asks=asks,
+        sides=2,
+    )
+
+
 QUERIES = {
     "count": NativeQuery(
         NativeOperator("per-key-counting/count", "groupBy().count(), update mode"),
@@ -170,7 +185,12 @@ QUERIES = {
         asks=("session-window-update",),
     ),
     "window": NativeQuery(
-        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), append mode", also=WINDOWS),
+        NativeOperator(
+            "windowed-counting/windows",
+            "groupBy(window()).count(), append mode",
+            also=WINDOWS,
+            whole=("windowed-counting/windows", *WINDOWS),
+        ),
         window,
         Lateness.WINDOW_EXPIRED,
         plans=BY_TURNS | BATCH_ENDED,
@@ -207,7 +227,11 @@ QUERIES = {
         ordered=False,
     ),
     "sliding-window": NativeQuery(
-        NativeOperator("sliding-windows/windows", "groupBy(window() with a slide).count(), append mode"),
+        NativeOperator(
+            "sliding-windows/windows",
+            "groupBy(window() with a slide).count(), append mode",
+            whole=("sliding-windows/windows",),
+        ),
         sliding_window,
         Lateness.WINDOW_EXPIRED,
         plans=BATCH_ENDED,
@@ -215,7 +239,11 @@ QUERIES = {
         ends=end_of_window,
     ),
     "drop-duplicates-then-window": NativeQuery(
-        NativeOperator("dedup-then-count/counts", "dropDuplicates() and groupBy(window()).count(), append mode"),
+        NativeOperator(
+            "dedup-then-count/counts",
+            "dropDuplicates() and groupBy(window()).count(), append mode",
+            whole=("dedup-then-count/counts",),
+        ),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
         plans=BATCH_ENDED,
@@ -223,33 +251,20 @@ QUERIES = {
         ends=end_of_window,
     ),
     "inner-join": NativeQuery(
-        NativeOperator("stream-join/inner", "a stream-stream inner join with a time range condition", also=JOIN),
+        NativeOperator(
+            "stream-join/inner",
+            "a stream-stream inner join with a time range condition",
+            also=JOIN,
+            whole=("stream-join/inner", *JOIN),
+        ),
         partial(join, how="inner"),
         Lateness.AT_OR_BEHIND,
         plans={**OF_JOINS, **BATCH_ON_TIME},
         asks=("inner-join-update", "inner-join-complete", "join-then-count"),
         sides=2,
     ),
-    "left-outer-join": NativeQuery(
-        NativeOperator(
-            "stream-join/left outer", "a stream-stream left outer join with a time range condition", also=JOIN
-        ),
-        partial(join, how="left_outer"),
-        Lateness.AT_OR_BEHIND,
-        plans=OF_JOINS,
-        asks=("outer-join-no-watermark",),
-        sides=2,
-    ),
-    **{
-        f"{how.replace(' ', '-')}-join": NativeQuery(
-            NativeOperator(f"stream-join/{how}", f"a stream-stream {how} join with a time range condition", also=JOIN),
-            partial(join, how=how.replace(" ", "_")),
-            Lateness.AT_OR_BEHIND,
-            plans=OF_JOINS,
-            sides=2,
-        )
-        for how in ("right outer", "full outer", "left semi")
-    },
+    "left-outer-join": _joined("left outer", "outer-join-no-watermark"),
+    **{f"{how.replace(' ', '-')}-join": _joined(how) for how in ("right outer", "full outer", "left semi")},
     "count-typed-keys": NativeQuery(
         NativeOperator("typed-keys-of-operators/count", "groupBy(typed columns).count(), update mode"),
         count,

@@ -8,6 +8,7 @@ COUNTED_WHOLE, WINDOWS_WHOLE = (
         (
             "running-counts-rise-by-one-per-element",
             "one-emission-per-element",
+            "a-count-comes-out-in-a-step-with-an-element-of-its-key",
             "counts-are-the-same-after-a-restart",
             "the-output-is-stable-under-perturbations-identical",
         ),

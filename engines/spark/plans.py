@@ -108,13 +108,6 @@ AS_BATCH = SparkPlan(
 )
 """Nothing is late in a batch query."""
 
-CONNECTED = {
-    "connect": SparkPlan(
-        "the query goes through Spark Connect", f"SparkSession.builder.remote(…); {PLAIN_TEXT}", connect=True
-    )
-}
-"""Of the APIs that Python reaches by itself."""
-
 BATCH = {"batch": AS_BATCH}
 """Of operators that are there in batch queries, too."""
 

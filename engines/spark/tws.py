@@ -10,7 +10,8 @@ from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, CONNECTED, IN_A_ROW, PLANS, TWICE
+from engines.spark.connected import CONNECTED
+from engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:

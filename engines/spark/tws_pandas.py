@@ -8,7 +8,8 @@ from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import SparkEngine, capabilities
-from engines.spark.plans import APPENDED, BATCH, CONNECTED, IN_A_ROW, PLANS, TWICE
+from engines.spark.connected import CONNECTED
+from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 from engines.spark.tws import CHANGELOG, STATE, time_mode
 

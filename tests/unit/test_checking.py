@@ -29,7 +29,7 @@ from conformance.model.perturbation import PERTURBATIONS, RESTART, RETRY, REVERS
 from conformance.model.program import Cell as Kind
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun, StepCount
-from conformance.model.scenario import Guarantee, Scenario, Source
+from conformance.model.scenario import Guarantee, Scenario, Source, completeness
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from engines.reference import SPECIFIED
@@ -448,6 +448,17 @@ def test_a_native_operator_is_asked_for_its_program_alone_and_not_for_what_it_is
     near = replace(info.capabilities, ahead="horizon")
     assert near.takes(BASE, SimpleNamespace(parameters={"horizon": ahead}))
     assert not near.takes(BASE, SimpleNamespace(parameters={"horizon": ahead - 1}))
+
+
+def test_whether_its_output_is_whole_is_asked_of_a_native_operator_that_puts_out_what_the_program_does():
+    whole = completeness("p", SCENARIO)
+    for other, asked in [({}, False), ({"whole": ("s/p",)}, True), ({"compared": True}, True)]:
+        info = _info()
+        operator = NativeOperator("s/p", "count()", **other)
+        info = replace(info, capabilities=replace(info.capabilities, native_operator=operator))
+        cell = not_expressible(SCENARIO, whole, None, info)
+        assert (cell is None) is asked
+        assert asked or cell.reason == "count() puts out other things than the program"
 
 
 def test_a_note_of_a_run_is_in_the_cells_of_its_program():

@@ -52,6 +52,7 @@ from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.reference import CaseRun
 from engines.spark import batch_plan, driving
 from engines.spark.batch_plan import new
+from engines.spark.connected import CONNECTED
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
 from engines.spark.native import QUERIES
@@ -369,7 +370,7 @@ def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark()
 def test_the_page_lists_the_plans_that_there_are():
     listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
-    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | TWICE | IN_A_ROW | AGGREGATED
+    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | TWICE | IN_A_ROW | AGGREGATED | CONNECTED
     there = [*(SPARK_PLANS | of_some | natives).items(), *BEAM_PLANS.items()]
     assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
     assert len(SPARK_PLANS) >= 20
