@@ -2,8 +2,8 @@
 
 A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
 the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
-timelines where several things befall a job, or a rare one does (a failure or restart before anything else, one partition, times far in the
-future), one for each set of them: they are dear, and nothing else shows what these do. A part of a budget goes to packs for guarantees that
+timelines where several things befall a job, or a rare one does (a failure or restart before anything else, one partition, an advance that
+settles without data, times far in the future), one for each set of them: they are dear, and nothing else shows what these do. A part of a budget goes to packs for guarantees that
 no pack asks yet before all of these.
 """
 
@@ -18,7 +18,7 @@ from conformance.execution.packing import in_turn
 from conformance.model.case import Case
 from conformance.model.engine import Budget
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, FailOnce, Partitions, Restart
+from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Partitions, Restart
 
 Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) of its program that it puts to the test."""
@@ -222,6 +222,8 @@ def befallen(pack: Pack) -> tuple[str, ...]:
             if not begun and isinstance(step, FailOnce | Restart):
                 rare.add(f"{step.circumstance} in the beginning")
                 rare |= {"a restart with initial state"} if started and isinstance(step, Restart) else set()
+        if isinstance(step, NoData):
+            rare.add("an advance without data")
         if isinstance(step, Partitions) and step.count == 1:
             rare.add("one partition")
         if isinstance(step, Advance) and step.watermark >= FAR:
