@@ -3,8 +3,8 @@
 A greedy cover. What counts are the distinct cases of each guarantee, under each perturbation by itself and on distinct timelines, up to
 the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
 timelines where several things befall a job, or a rare one does (a failure or restart before anything else, one partition, an advance that
-settles without data, times far in the future), one for each set of them: they are dear, and nothing else shows what these do. A part of a budget goes to packs for guarantees that
-no pack asks yet before all of these.
+settles without data, times far in the future), one for each set of them: they are dear, and nothing else shows what these do. A part of a
+budget goes to packs for guarantees that no pack asks yet before all of these.
 """
 
 from __future__ import annotations

@@ -92,6 +92,17 @@ NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 """A query in processing time would run empty micro-batches for ever (Spark 4.3.0)."""
 
 
+@contextmanager
+def _telling_of_its_end() -> Iterator[None]:
+    """Raises EngineGone in the place of what is raised within, if Spark's JVM has ended."""
+    try:
+        yield
+    except Exception:
+        if gone := session.gone():
+            raise EngineGone(gone) from None
+        raise
+
+
 class SparkEngine:
     """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator.
 
@@ -181,14 +192,10 @@ class SparkEngine:
         """The run of a pack by a client of a server in this session's JVM. Raises EngineGone."""
         from engines.spark import connected
 
-        try:
-            closed = copy.copy(self)
-            closed._spark = None
+        closed = copy.copy(self)
+        closed._spark = None
+        with _telling_of_its_end():
             return connected.run(closed, self._spark, pack, programs, folder)
-        except Exception:
-            if gone := session.gone():
-                raise EngineGone(gone) from None
-            raise
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
@@ -222,27 +229,24 @@ class SparkEngine:
 
         spark = None
         try:
-            settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
-            if Schedule(pack.timeline).waits:
-                settings |= NO_EMPTY_BATCHES
-            plan = self._plan(pack)
-            spark = self._session({**settings, **plan.settings})
-            yield Job(
-                spark,
-                folder,
-                pack,
-                programs,
-                self.apply,
-                self.mode,
-                self.chains,
-                self.delay(programs),
-                plan,
-                self.sides,
-            )
-        except Exception:
-            if gone := session.gone():
-                raise EngineGone(gone) from None
-            raise
+            with _telling_of_its_end():
+                settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
+                if Schedule(pack.timeline).waits:
+                    settings |= NO_EMPTY_BATCHES
+                plan = self._plan(pack)
+                spark = self._session({**settings, **plan.settings})
+                yield Job(
+                    spark,
+                    folder,
+                    pack,
+                    programs,
+                    self.apply,
+                    self.mode,
+                    self.chains,
+                    self.delay(programs),
+                    plan,
+                    self.sides,
+                )
         finally:
             if spark and session.remote():
                 spark.stop()

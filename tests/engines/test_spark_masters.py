@@ -120,8 +120,9 @@ def test_the_plan_connect_gives_the_same_traces(spark, tmp_path):
     failing = replace(failing, schedule=renumbered([*failing.schedule.steps, Advance(0, T + MINUTES)]))
     places = ("index-assignment", "global"), ("late-data", "global"), ("session-timeout", "sessions")
     cases = [failing, *(replace(failing, scenario=scenario, program=program) for scenario, program in places)]
-    plain, through = run(rows, cases), run(rows, twins_of(connect, cases))
-    for case, twin in zip(cases, twins_of(connect, cases), strict=True):
+    twins = twins_of(connect, cases)
+    plain, through = run(rows, cases), run(rows, twins)
+    for case, twin in zip(cases, twins, strict=True):
         mine = [replace(emission, step=emission.step + 1) for emission in plain[case.id].emissions]
         assert mine == list(through[twin.id].emissions), case
         assert mine
