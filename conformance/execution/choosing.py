@@ -219,11 +219,10 @@ def befallen(pack: Pack) -> tuple[str, ...]:
         begun = begun or (isinstance(step, Deliver) and not step.initial)
         if step.circumstance:
             several.add(step.circumstance)
+            rare |= {step.circumstance} if isinstance(step, NoData) else set()
             if not begun and isinstance(step, FailOnce | Restart):
                 rare.add(f"{step.circumstance} in the beginning")
                 rare |= {"a restart with initial state"} if started and isinstance(step, Restart) else set()
-        if isinstance(step, NoData):
-            rare.add("an advance without data")
         if isinstance(step, Partitions) and step.count == 1:
             rare.add("one partition")
         if isinstance(step, Advance) and step.watermark >= FAR:

@@ -217,14 +217,20 @@ def environment(spark: Any) -> dict[str, str]:
     }
 
 
+PY4J = "Py4JJavaError"
+"""The class of an error that a call into the JVM raised."""
+
+
 def cause(error: BaseException) -> str:
     """Why a query failed, in one line: the fault that names its case, else the innermost Python exception, else the
-    first line of what Spark says, or of what the JVM says of a call."""
+    innermost exception of a call that Python made into the JVM, else the first line of what Spark says, or of what the
+    JVM says of a call."""
     text = re.sub(r"\AAn error occurred while calling \S+\n: ", "", str(error))
     # Each query has ids of its own: without them, two that fail in one way say the same.
     text = re.sub(r"Query \[id = \S+, runId = \S+\] terminated with exception: ", "the query failed: ", text)
     faults = re.findall(r"^\S*(EngineFault: \[case .+)$", text, re.MULTILINE)
     python = re.findall(r"^\s*(?:\w+\.)*(\w*(?:Error|Exception|Fault): .+)$", text, re.MULTILINE)
-    wrappers = ("PythonException", "StreamingQueryException", "SparkException", "TaskFailedException")
+    wrappers = ("PythonException", "StreamingQueryException", "SparkException", "TaskFailedException", PY4J)
     inner = [line for line in python if not line.startswith(wrappers)]
-    return [*faults, *inner, *text.strip().splitlines(), type(error).__name__][0][:400]
+    called = re.findall(r"^(?:Caused by)?: (?:\w+\.)+(\w+: .+)$", text, re.MULTILINE)[::-1] if PY4J in text else []
+    return [*faults, *inner, *called, *text.strip().splitlines(), type(error).__name__][0][:400]

@@ -195,6 +195,13 @@ pyspark.errors.PythonException: wrapped"""
     query = "[STREAM_FAILED] Query [id = 1f-a, runId = 2e-b] terminated with exception: None.get"
     assert session.cause(Exception(query)) == "[STREAM_FAILED] the query failed: None.get"
     assert session.cause(Exception("An error occurred while calling o49.compile.\n: the cause")) == "the cause"
+    crossed = (
+        "[STREAM_FAILED] Reason: raised by the Python Proxy: Traceback (most recent call last):\n"
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o4.getResult.\n"
+        ": org.apache.spark.SparkException: Exception thrown in awaitResult: \n\tat org.Scala.awaitResult\n"
+        "Caused by: org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE] the cause\n\tat org.Scala.load\n"
+    )
+    assert session.cause(Exception(crossed)) == "SparkException: [CANNOT_LOAD_STATE_STORE] the cause"
     assert session.cause(Exception("")) == "Exception"
 
 
