@@ -26,6 +26,4 @@ for second in (1, 2):
     try:
         query.trigger(availableNow=True).start().awaitTermination()
     except Exception as error:
-        print(
-            re.findall(r"CANNOT_LOAD_STATE_STORE\.\w+|field: StructField\(timeoutTimestamp,\w+,\w+\)", str(error))[-1]
-        )
+        print(re.findall(r"field: StructField\(timeoutTimestamp,\w+,\w+\)", str(error))[-1])
