@@ -14,10 +14,12 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 WITNESSES = Path(__file__).parents[2] / "witnesses"
 
-SCENARIOS = ("event-time-timers", "per-key-counting", "session-timeout", "windowed-counting")
-OF_BEAM = ("beam-direct", "beam-fnapi", "beam-native:windows", "beam-native:sessions")
+SCENARIOS = ("per-key-counting", "session-timeout")
+"""Of counts and of timers; engines violate little of them, so that most of the time goes to plans, not to confirmations."""
+
+OF_BEAM = ("beam-direct", "beam-fnapi", "beam-native:count", "beam-native:sessions")
 OF_SPARK = ("spark-tws", "spark-tws-jvm", "spark-fmgws-jvm", "spark-fmgws-pandas", "spark-tws-pandas")
-OF_OPERATORS = ("spark-native:count", "spark-native:window", "spark-native:session-window")
+OF_OPERATORS = ("spark-native:count", "spark-native:session-window")
 
 
 @pytest.mark.parametrize("seed", range(20))
