@@ -13,7 +13,7 @@ ADAPTER = False
 SPARK_TWS_JVM = Budget(seconds=110, pack=0.5, step=0.25, case=0.0007)
 SPARK_GROUPS_JVM = Budget(seconds=100, pack=0.5, step=0.17, case=0.0001)
 SPARK_PYTHON = Budget(seconds=160, pack=1.0, step=0.35, case=0.0026)
-SPARK_PANDAS = Budget(seconds=50, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
+SPARK_PANDAS = Budget(seconds=65, pack=1.0, step=0.35, case=0.01, cases=30, each=5)
 
 SPARK_NATIVE = Budget(seconds=22, pack=0.5, step=0.15, case=0.0005, cases=30, each=5)
 """A query takes as long for the few cases of one program as for the cases of all programs."""
