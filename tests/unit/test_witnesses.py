@@ -235,7 +235,7 @@ def test_a_witness_is_found_by_its_file_or_its_id(tmp_path):
 
 def test_the_stored_witnesses_are_in_order():
     """Each where it belongs, none twice; the confirmations sorted, a line for each witness, engine and versions, none of what is
-    not there."""
+    not there. Each failed in a run that confirmed it: what fails in the pack of a run alone cannot be replayed."""
     folder = Path(__file__).parents[2] / "witnesses"
     found = {witness.id: witness for witness in read_witnesses(folder)}
     assert {file_of(folder, witness) for witness in found.values()} == set(folder.glob("*/*.json"))
@@ -243,4 +243,5 @@ def test_the_stored_witnesses_are_in_order():
     assert lines == sorted(set(lines))
     told = [json.loads(line) for line in lines]
     assert {line["witness"] for line in told} == set(found)
+    assert {line["witness"] for line in told if line["failed"]} == set(found)
     assert len({(t["witness"], t["engine"], json.dumps(t["versions"], sort_keys=True)) for t in told}) == len(lines)
