@@ -20,7 +20,7 @@ The mutant runs on the cases and packs that an engine is given in a run, with wh
 A bug counts where a case of the engine shows it.
 An upgrade also shows each case whose output differs between the releases, whether a guarantee minds it or not; that is not counted here.
 The full run and the quick run were measured with 590 guarantees, the upgrade with 586.
-The pandas engines and the native operators have smaller budgets than the others, and miss more.
+The pandas engines and the native operators miss most.
 `docs/draw_power.py` writes this page; the page of a run of all scenarios has the same figures.
 """
 
