@@ -77,7 +77,7 @@ def plan_twins(
 
 
 def _takes(can: Capabilities, plan: PlanTwin, twin: Case, program: Program) -> bool:
-    return can.takes(twin, program) and (plan.leaves_state or not program.inspected)
+    return can.takes(twin, program) and (plan.leaves_state or not program.read_from_outside)
 
 
 def twins_of(plan: PlanTwin, bases: Iterable[Case]) -> list[Case]:

@@ -35,7 +35,7 @@ _known: Known[tuple[Program, str], Steps] = Known(KEPT)
 def findings(program: Program, case: Case, trace: Trace) -> Iterator[Finding]:
     """Whether a trace of an engine is complete: one finding for each key that counts, True if its output is complete,
     and one finding for each key that has output but no element."""
-    keys = {arrival.event.key for arrival in case.schedule.arrivals}
+    keys = {arrival.event.key for arrival in case.schedule.arrivals} | ({""} if program.counted else set())
     for key in dict.fromkeys(emission.key for emission in trace.emissions if emission.key not in keys):
         yield f"output came out under the key {spelled(key)}, which no element has"
     seen = _steps(program, trace)

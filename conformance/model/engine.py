@@ -190,6 +190,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.INITIAL_STATE)
     if program.inspected:
         needs.add(Feature.INSPECTION)
+    if program.counted:
+        needs.add(Feature.ROW_COUNT)
     if isinstance(program.windowing, FixedWindows):
         needs.add(Feature.FIXED_WINDOWS)
     return frozenset(needs)

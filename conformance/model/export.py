@@ -119,7 +119,7 @@ class Exportable:
         lacks = {
             "processing time": self.program.waits,
             "initial state": self.program.initial,
-            "reading stored state": self.program.inspected,
+            "reading stored state": self.program.read_from_outside,
         }
         if lacking := [words for words, used in lacks.items() if used]:
             raise CannotExport(f"witness {self.witness}: its program needs {lacking[0]}, which exports do not have")

@@ -24,6 +24,7 @@ class Feature(Enum):
     TTL = "a time to live of state"
     INITIAL_STATE = "state that a job starts with"
     INSPECTION = "stored state read from outside the job"
+    ROW_COUNT = "the engine's own count of stored rows"
     LATE_COUNTER = "a counter of rows dropped as late"
     VALUE = "value state"
     UNTYPED = "values of state without a type"

@@ -156,6 +156,9 @@ class Program:
         inspected: whether the cells are read from outside the job when the last step is done. The content of each cell comes out in
             that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a map as an object.
             An empty cell gives nothing.
+        counted: whether the engine's own count of stored rows is compared with what is read from outside the job, after the last bundle
+            and when the last step is done. How many rows the engine counts beyond those that are read comes out each time, as
+            ``{"surplus": number}``, under the key "". Both numbers are those of all cases that run together.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -173,6 +176,7 @@ class Program:
     parameters: ClassVar[Mapping[str, int]] = {}
     initial: ClassVar[bool] = False
     inspected: ClassVar[bool] = False
+    counted: ClassVar[bool] = False
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
@@ -186,6 +190,7 @@ class Program:
                 raise InvalidProgram(
                     f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
                 )
+        read = cls.inspected or cls.counted
         for name, declared in cls.types.items():
             cell = cls.cells.get(name)
             if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(
@@ -194,29 +199,36 @@ class Program:
                 raise InvalidProgram(
                     f"{cls.__name__}: a value, a bag or a map may have a type, not {name!r}: {declared}"
                 )
-            if name in cls.ttl or cls.inspected:
-                raise InvalidProgram(f"{cls.__name__}: a cell with a type has no TTL, and is not inspected: {name!r}")
+            if name in cls.ttl or read:
+                raise InvalidProgram(
+                    f"{cls.__name__}: a cell with a type has no TTL, and is not read from outside: {name!r}"
+                )
         for name, key in cls.keys.items():
             try:
                 key.type.fitted(key.value)
             except Refused as refused:
                 raise InvalidProgram(f"{cls.__name__}: the key {name!r} does not fit its type: {refused}") from None
-        if cls.keys and (cls.initial or cls.inspected):
+        if cls.keys and (cls.initial or read):
             raise InvalidProgram(
-                f"{cls.__name__}: a program with typed keys has no initial state, and is not inspected"
+                f"{cls.__name__}: a program with typed keys has no initial state, and is not read from outside"
             )
         for name in cls.timers:
             if not isinstance(name, str) or not name.isidentifier():
                 raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
-        if cls.timed and (cls.processing_time or cls.inspected):
+        if cls.timed and (cls.processing_time or read):
             raise InvalidProgram(
                 f"{cls.__name__}: what is put out at a processing time, or is read from outside, has no event time"
             )
         if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
             raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
         readable = {Cell.VALUE, Cell.BAG, Cell.MAP}
-        if cls.inspected and (cls.ttl or not readable.issuperset(cls.cells.values())):
-            raise InvalidProgram(f"{cls.__name__}: what is inspected is values, bags and maps without a TTL")
+        if read and (cls.ttl or not readable.issuperset(cls.cells.values())):
+            raise InvalidProgram(f"{cls.__name__}: what is read from outside is values, bags and maps without a TTL")
+
+    @property
+    def read_from_outside(self) -> bool:
+        """Whether what is stored is read from outside the job."""
+        return self.inspected or self.counted
 
     @property
     def waits(self) -> bool:

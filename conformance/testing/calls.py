@@ -200,6 +200,14 @@ class Inspected(Interpreter):
     inspected = True
 
 
+class Counted(Interpreter):
+    """State whose rows are counted."""
+
+    cells = Inspected.cells
+    timers = ()
+    counted = True
+
+
 class Chain(Timed):
     """The callback of the timer ``one`` sets the timer ``two``."""
 

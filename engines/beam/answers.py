@@ -42,12 +42,12 @@ def of_prism(options: list[str]) -> dict[Feature, str]:
         Feature.LATE_COUNTER: counters_after_a_late_element(prism()),
         Feature.PROCESSING_TIME: a_timer_in_processing_time(prism()),
         Feature.NO_DATA: an_event_without_elements(prism()),
-        **of_local_runners(),
+        **of_local_runners(prism()),
     }
 
 
-def of_local_runners() -> dict[Feature, str]:
-    """What all local runners answer alike. Their options name no checkpoint to write or to begin with; a state has no time to live."""
+def of_local_runners(runner: Runner) -> dict[Feature, str]:
+    """What all local runners answer alike, and what one of them counts. Their options name no checkpoint to write or to begin with; a state has no time to live."""
     parser = argparse.ArgumentParser(add_help=False)
     for options in (DirectOptions, PrismRunnerOptions):
         options._add_argparse_args(parser)
@@ -59,6 +59,7 @@ def of_local_runners() -> dict[Feature, str]:
     return dict.fromkeys(asked, told) | {
         Feature.TTL: f"a state is declared by {spec.__name__}{inspect.signature(spec)}",
         Feature.INSPECTION: f"the result of a pipeline has: {result}",
+        Feature.ROW_COUNT: metrics_of_a_stateful_pipeline(runner),
     }
 
 
@@ -86,7 +87,7 @@ def of_direct_runner(options: list[str]) -> dict[Feature, str]:
         Feature.LATE_COUNTER: counters_after_bounded_input(direct()),
         Feature.PROCESSING_TIME: stream,
         Feature.NO_DATA: stream,
-        **of_local_runners(),
+        **of_local_runners(direct()),
     }
 
 
@@ -112,6 +113,17 @@ def counters_after_a_late_element(runner: Runner) -> str:
 def counters_after_bounded_input(runner: Runner) -> str:
     """The names of all counters after a GroupByKey; no element can be late on bounded input."""
     return "after bounded input, " + _counters(beam.Pipeline(**runner), beam.Create([("k", 1)]))
+
+
+def metrics_of_a_stateful_pipeline(runner: Runner) -> str:
+    """The names of all metrics of a pipeline whose DoFn keeps a value."""
+    pipeline = beam.Pipeline(**runner)
+    pipeline | beam.Create([("k", "stored")], reshuffle=False) | beam.ParDo(_Bundles())
+    result = pipeline.run()
+    result.wait_until_finish()
+    found = result.metrics().query()
+    names = sorted({metric.key.metric.name for kind in found.values() for metric in kind})
+    return f"the metrics of a pipeline with state are: {', '.join(names) or 'none'}"
 
 
 def _same(element: Any) -> Any:

@@ -50,6 +50,7 @@ STATE = {
     Feature.EVENT_TIMERS: NATIVE,
     Feature.FIXED_WINDOWS: NATIVE,
     Feature.INSPECTION: unsupported("nothing outside a Beam pipeline reads its state (Beam 2.77.0)"),
+    Feature.ROW_COUNT: unsupported("no metric of a Beam pipeline counts what its state holds (Beam 2.77.0)"),
     Feature.INITIAL_STATE: unsupported("a Beam pipeline starts without state (Beam 2.77.0)"),
     Feature.TTL: unsupported("Beam 2.77.0 has no time to live of state but its window's end"),
     Feature.PROCESSING_TIME: unsupported("no TestStream here, or none whose clock the adapter drives (Beam 2.77.0)"),
@@ -114,7 +115,7 @@ class BeamDirect(environment.OfBeam):
         from engines.beam import answers
 
         return {
-            **answers.of_local_runners(),
+            **answers.of_local_runners(answers.bundle_based()),
             Feature.LATE_COUNTER: answers.counters_after_a_late_element(answers.bundle_based()),
             Feature.COALESCED: answers.an_advance_before_a_bundle(answers.bundle_based()),
         }

@@ -75,7 +75,7 @@ class BeamFnApi(environment.OfBeam):
             Feature.NO_DATA: refused,
             Feature.RETRY: answers.a_failing_bundle({"runner": FnApiRunner()}),
             Feature.MISFITS: answers.a_text_in_a_number({"runner": FnApiRunner()}),
-            **answers.of_local_runners(),
+            **answers.of_local_runners({"runner": FnApiRunner()}),
             Feature.LATE_COUNTER: answers.counters_after_bounded_input({"runner": FnApiRunner()}),
         }
 

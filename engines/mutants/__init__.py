@@ -11,6 +11,7 @@ from conformance.model.engine import Family
 from conformance.model.naming import unknown
 from conformance.model.program import Program
 from conformance.plugins.registry import UnknownName
+from engines.case_run import CaseRun
 from engines.mutants import (
     beginnings,
     callbacks,
@@ -48,7 +49,7 @@ from engines.mutants import (
     waiting,
 )
 from engines.mutants.registry import Mutant, mutants_of, replaced
-from engines.reference import CaseRun, Reference
+from engines.reference import Reference
 
 MUTANTS = mutants_of(
     (

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 from conformance.model.values import Json, copied
+from engines.case_run import CaseRun, Checkpoint, Scope
 from engines.mutants.registry import bug
 from engines.mutants.restarts import Restarts
 from engines.mutants.schedules import LastBundle
-from engines.reference import CaseRun, Checkpoint, Scope
 
 DAY = 86_400_000
 

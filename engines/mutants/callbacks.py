@@ -6,8 +6,8 @@ import copy
 from dataclasses import replace
 
 from conformance.model.schedule import Deliver, Event
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, TimerId
 
 
 class _Calls(CaseRun):

@@ -7,8 +7,8 @@ from typing import Any
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver, Event
 from conformance.model.values import Json
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug, cell_bug
-from engines.reference import CaseRun, TimerId
 from engines.reference_cells import Bag, Combining, Map, Set, Value
 
 

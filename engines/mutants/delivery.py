@@ -8,8 +8,8 @@ from itertools import groupby, pairwise
 
 from conformance.model.schedule import Advance, Deliver, Event, Step
 from conformance.model.values import canonical
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
-from engines.reference import CaseRun
 
 
 @bug("the elements of a bundle are processed in reverse")

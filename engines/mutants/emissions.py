@@ -8,8 +8,8 @@ from typing import Any
 from conformance.model.program import Output
 from conformance.model.schedule import Advance, Deliver
 from conformance.model.trace import DRAIN, Emission
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, TimerId
 
 
 def _spoiled(value: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.model.schedule import Event
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, TimerId
 
 MOST_MS, MOST_SECONDS = 2**32, 2**31 * 1000
 

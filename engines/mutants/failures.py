@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from conformance.model.schedule import Deliver, Event
+from engines.case_run import CaseRun, Checkpoint
 from engines.mutants.registry import bug
 from engines.mutants.schedules import LastBundle, bundle_of
-from engines.reference import CaseRun, Checkpoint
 
 
 @bug("a failed attempt counts, and so does the next one")

@@ -9,8 +9,8 @@ from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
 from conformance.model.types import EPOCH, micros
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
-from engines.reference import CaseRun
 
 
 class _Handed(CaseRun):

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from conformance.model.schedule import Advance, Event
 from conformance.model.values import Json
+from engines.case_run import CaseRun, Scope
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, Scope
 
 
 @bug("a job starts empty, whatever it is given to start with")

@@ -8,8 +8,8 @@ from typing import Any
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
 from conformance.model.values import Json, copied
+from engines.case_run import CaseRun, Scope, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, Scope, TimerId
 
 
 @bug("a reader of state is shown what was stored before the last bundle")
@@ -82,6 +82,25 @@ class ReaderSeesEachCellTwice(CaseRun):
 class ReaderSeesNothing(CaseRun):
     def stored(self) -> dict[Scope, dict[str, Json]]:
         return {}
+
+
+@bug("the engine's count of rows still has those that were cleared after the last bundle")
+class CountsWhatWasCleared(CaseRun):
+    def rows(self) -> int:
+        seen = self.__dict__.setdefault("_seen", set())
+        seen |= {scope for scope, stored in self.state.items() if self.held(stored)}
+        return len(seen)
+
+
+@bug("the engine's count of rows begins anew with each restart")
+class CountsAnewAfterARestart(CaseRun):
+    def restart(self) -> None:
+        super().restart()
+        self._before = {scope for scope, stored in self.state.items() if self.held(stored)}
+
+    def rows(self) -> int:
+        before: set[Scope] = getattr(self, "_before", set())
+        return sum(scope not in before and bool(self.held(stored)) for scope, stored in self.state.items())
 
 
 @bug("what a timer's callback cleared stays in the store, where no callback sees it")

@@ -9,8 +9,8 @@ from unicodedata import normalize
 
 from conformance.model.program import Output
 from conformance.model.schedule import Event
+from engines.case_run import CaseRun, Scope, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, Scope, TimerId
 
 
 @bug("all keys share one state")

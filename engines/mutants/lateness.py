@@ -7,9 +7,9 @@ from dataclasses import replace
 from conformance.model.program import FixedWindows
 from conformance.model.runs import StepCount
 from conformance.model.schedule import Advance, Deliver, Event
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
 from engines.mutants.schedules import watermark_after, watermark_before
-from engines.reference import CaseRun
 
 
 @bug("the late filter drops what is exactly at the watermark")

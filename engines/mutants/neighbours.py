@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.model.schedule import Event
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
 from engines.mutants.schedules import bundle_of
-from engines.reference import CaseRun
 
 
 def _crowded(run: CaseRun) -> bool:

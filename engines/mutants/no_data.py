@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.model.schedule import NoData
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
-from engines.reference import CaseRun
 
 
 @bug("a bundle without any element loses the state")

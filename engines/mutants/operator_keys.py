@@ -8,9 +8,9 @@ from typing import Any
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.schedule import Event
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
 from engines.mutants.typed_keys import _Grouped
-from engines.reference import CaseRun
 
 
 @bug("keys that are texts are grouped by the 32 bits of their hash in Java")

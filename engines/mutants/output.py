@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from conformance.model.program import Output
 from conformance.model.schedule import Event
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
 from engines.mutants.schedules import bundle_of
-from engines.reference import CaseRun, TimerId
 
 
 @bug("the last element of a bundle gives no output")

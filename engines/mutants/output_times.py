@@ -7,9 +7,9 @@ from typing import Any
 
 from conformance.model.program import FixedWindows, Output, Timer
 from conformance.model.schedule import Deliver, Event
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
 from engines.mutants.schedules import bundle_of
-from engines.reference import CaseRun, TimerId
 
 
 @bug("an element's output has the watermark as its time")

@@ -6,8 +6,8 @@ from typing import Any
 from zlib import crc32
 
 from conformance.model.schedule import Deliver, Partitions
+from engines.case_run import CaseRun, Scope, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, Scope, TimerId
 
 
 def _misplaced(run: CaseRun, key: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conformance.model.schedule import Wait
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, TimerId
 
 
 @bug("a key has one processing-time timer of a name, whatever their tags")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.model.program import Output
 from conformance.model.schedule import Event
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, TimerId
 
 
 class _Rare(CaseRun):

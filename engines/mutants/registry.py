@@ -13,8 +13,8 @@ from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
+from engines.case_run import CaseRun
 from engines.mutants.noting import SEAMS, called
-from engines.reference import CaseRun
 from engines.reference_cells import TYPED, ExpiringValue, Value
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -7,9 +7,9 @@ import copy
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
 from conformance.model.values import Json
+from engines.case_run import CaseRun, Scope
 from engines.mutants.registry import bug, remembers
 from engines.mutants.schedules import Firings, LastBundle
-from engines.reference import CaseRun, Scope
 
 
 @bug("a restart begins with empty state")

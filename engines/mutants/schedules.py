@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.model.schedule import Advance, Deliver
+from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import remembers
-from engines.reference import CaseRun, TimerId
 
 
 def watermark_after(run: CaseRun, watermark: int) -> int:

@@ -9,9 +9,9 @@ from unicodedata import normalize
 from conformance.model.program import Cell
 from conformance.model.schedule import Advance, Deliver, Event
 from conformance.model.values import Json
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug, cell_bug
 from engines.mutants.schedules import bundle_of
-from engines.reference import CaseRun
 from engines.reference_cells import Combining, Value
 
 

@@ -6,9 +6,9 @@ import copy
 from dataclasses import replace
 
 from conformance.model.schedule import Advance, Event
+from engines.case_run import CaseRun, Checkpoint, TimerId
 from engines.mutants.registry import bug
 from engines.mutants.schedules import Firings, bundle_of, watermark_after, watermark_before
-from engines.reference import CaseRun, Checkpoint, TimerId
 
 
 @bug("timers never fire")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
+from engines.case_run import Checkpoint
 from engines.mutants.epochs import MOST_SECONDS
 from engines.mutants.registry import bug, remembers
 from engines.mutants.schedules import LastBundle
-from engines.reference import Checkpoint
 
 
 class _History(LastBundle):

@@ -7,8 +7,8 @@ from typing import Any
 from conformance.model.program import Cell, Output
 from conformance.model.schedule import Wait
 from conformance.model.values import Json, canonical
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug, ttl_bug
-from engines.reference import CaseRun
 from engines.reference_cells import CELLS, EXPIRING, ExpiringBag, ExpiringMap, ExpiringValue, Value
 
 

@@ -14,8 +14,8 @@ from conformance.model.program import Program
 from conformance.model.schedule import Deliver, Event
 from conformance.model.types import EPOCH, changed, micros, shown
 from conformance.model.values import canonical
+from engines.case_run import CaseRun
 from engines.mutants.registry import bug
-from engines.reference import CaseRun
 
 
 class _Grouped(CaseRun):

@@ -9,8 +9,8 @@ from typing import Any
 from conformance.model.program import Output, State
 from conformance.model.schedule import Deliver, Event
 from conformance.model.values import copied
+from engines.case_run import CaseRun, Scope, TimerId
 from engines.mutants.registry import bug
-from engines.reference import CaseRun, Scope, TimerId
 
 
 @bug("a key that a bundle does not have loses its state with that bundle")

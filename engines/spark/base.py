@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
     from engines.spark.plans import SparkPlan
+    from engines.spark.stored import StoredRow
 
 DRIVEN: Mapping[Feature, Support] = {
     Feature.SEVERAL_BUNDLES: NATIVE,
@@ -38,9 +39,6 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.RETRY: NATIVE,
     Feature.RESUME: NATIVE,
     Feature.FIXED_WINDOWS: emulated("window in key"),
-    Feature.INSPECTION: unsupported(
-        "the adapter of the state data source knows the variables of transformWithState alone (Spark 4.3.0)"
-    ),
     Feature.LATE_COUNTER: limited(
         "Spark counts late rows of a micro-batch for all programs of the query together; "
         "the rows that a program received are counted for each program"
@@ -246,6 +244,7 @@ class SparkEngine:
                     self.delay(programs),
                     plan,
                     self.sides,
+                    self.stored,
                 )
         finally:
             if spark and session.remote():
@@ -264,6 +263,10 @@ class SparkEngine:
         from engines.spark import driving
 
         return driving.DELAY
+
+    def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
+        """What is stored after a micro-batch, of what the programs ask for."""
+        return ()
 
     def ends(self, programs: Mapping[str, Program]) -> str:
         """When (ms, in SQL) an output row of a batch query comes out of the stream; "" for at once."""

@@ -15,7 +15,6 @@ from engines.spark.base import capabilities
 from engines.spark.connected import CONNECTED
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from engines.spark.plans import APPENDED, PLANS
-from engines.spark.releases import installed
 from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
 
 if TYPE_CHECKING:
@@ -60,11 +59,9 @@ class SparkFmgwsPandas(GroupsEngine):
     )
     asks = ("array-in-state", "timeout-no-watermark", "count-behind-groups", "shuffle-behind-groups")
 
-    def __init__(self, variant: str = "") -> None:
-        super().__init__(variant)
-        self.date(installed())
-
     def date(self, versions: Iterable[Version]) -> None:
+        versions = list(versions)
+        super().date(versions)
         containers = NATIVE if all(version < LOWER_CASED for version in versions) else NO_CONTAINERS
         self.capabilities = replace(
             self.capabilities, features={**self.capabilities.features, Feature.CONTAINERS: containers}

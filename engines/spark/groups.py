@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
 
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program, by_processing_time
+from engines.spark import releases
 from engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
 from engines.spark.tws import KEYS
+
+if TYPE_CHECKING:
+    from engines.spark.job import Job
+    from engines.spark.stored import StoredRow
 
 ONE_STATE = emulated("all cells in the one state of a key: as JSON, and each typed cell as a column")
 
@@ -20,6 +27,7 @@ STATE = {
     Feature.EVENT_TIMERS: TIMERS,
     Feature.PROCESSING_TIMERS: TIMERS,
     Feature.INITIAL_STATE: NATIVE,
+    **releases.READING,
     Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,
@@ -46,10 +54,10 @@ class GroupsEngine(SparkEngine):
     timeout = "EventTimeTimeout"
 
     def __init__(self, variant: str = "") -> None:
+        super().__init__("" if variant == "processing-time" else variant)
+        self.date(releases.installed())
         if variant != "processing-time":
-            super().__init__(variant)
             return
-        super().__init__()
         self.id, self.timeout = f"{self.id}:{variant}", "ProcessingTimeTimeout"
         no_timers = unsupported("with a processing-time timeout none can be set in event time (Spark 4.3.0)")
         self.capabilities = replace(
@@ -58,9 +66,17 @@ class GroupsEngine(SparkEngine):
             lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
         )
 
+    def date(self, versions: Iterable[Version]) -> None:
+        self.capabilities = releases.dated(self.capabilities, versions)
+
     def timeout_of(self, programs: Mapping[str, Program]) -> str:
         """Spark's name for the kind of timeout of a query."""
         return "ProcessingTimeTimeout" if by_processing_time(programs.values()) else self.timeout
+
+    def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
+        from engines.spark import groups_state
+
+        return groups_state.read(job.spark, job.checkpoint, job.programs, batch)
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         if self.timeout == "ProcessingTimeTimeout":

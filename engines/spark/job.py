@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
-from engines.spark import driving, plan_changes, refusals, running, session, state_reader, typed_keys
+from engines.spark import driving, plan_changes, refusals, running, session, stored, typed_keys
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
 from engines.spark.plans import PLAIN, SparkPlan
@@ -39,7 +40,7 @@ Apply = Callable[[OperatorInput], "DataFrame"]
 class Job:
     """A pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes another
     micro-batch to fire; ``delay`` (ms) is that of the watermark; ``plan`` is what stands around the operator, which
-    reads the stream ``sides`` times.
+    reads the stream ``sides`` times; ``read`` gives what the stores hold after a micro-batch.
 
     ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and ``take_over`` hand
     the job on to another process, with all that lies in its folder.
@@ -57,15 +58,17 @@ class Job:
         delay: int = driving.DELAY,
         plan: SparkPlan = PLAIN,
         sides: int = 1,
+        read: Callable[[Job, int], Iterable[stored.StoredRow]] = lambda job, batch: (),
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
-        self.delay, self.plan, self.sides, self._layout = delay, plan, sides, plan.layout
+        self.delay, self.plan, self.sides, self._layout, self._read = delay, plan, sides, plan.layout, read
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
         self.settling = 1 + chain * chains
         self.batches = driving.plan(pack.timeline, self.settling)
         self._after = driving.flush(self.batches) if plan.timed else []
         self.typed = typed_keys.columns_of(types_in_use(pack, self.programs))
+        self.checkpoint = folder / "checkpoint"
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
 
@@ -118,22 +121,17 @@ class Job:
             lambda number: layout.without_data(self.batches, number),
             self.plan.evaluations,
         )
-        traces, counts = traces_of(self.pack, self.batches, self.rows, self.progress, self._stored())
+        found = stored.emissions(self.pack, self.programs, self.batches, self.progress, partial(self._read, self))
+        traces, counts = traces_of(self.pack, self.batches, self.rows, self.progress, found)
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
-
-    def _stored(self) -> Iterator[tuple[str, Emission]]:
-        """(case, emission) of the state that inspected programs have stored in the end."""
-        last = self.pack.timeline[-1].id
-        for case, key, cell, held in state_reader.read(self.spark, self.folder / "checkpoint", self.programs):
-            yield case, Emission(key, {"cell": cell, "stored": held}, last)
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state that should be
         alive may have expired."""
         if not any(batch.wait for batch in self.batches):
             return frozenset()
-        drift = driving.drift(self.batches, self.folder / "checkpoint")
+        drift = driving.drift(self.batches, self.checkpoint)
         if drift < SLACK:
             return frozenset()
         print(f"{drift} ms passed beside the waits: more than {SLACK}; the pack says nothing", flush=True)
@@ -166,7 +164,7 @@ class Job:
             output = self._query(failure)
             feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
             found, progress, error = running.run_query(
-                output, self.folder / "checkpoint", self.mode, waits, self.plan.sink, feed, self.plan.to
+                output, self.checkpoint, self.mode, waits, self.plan.sink, feed, self.plan.to
             )
         except Exception as refused:
             if self.plan is PLAIN:
@@ -246,7 +244,7 @@ def traces_of(
     batches: list[MicroBatch],
     rows: Mapping[int, Iterable[Any]],
     progress: list[dict[str, Any]],
-    stored: Iterable[tuple[str, Emission]],
+    found: Iterable[tuple[str, Emission]],
 ) -> tuple[dict[str, Trace], tuple[StepCount, ...]]:
     """Traces and counts from output rows. An emission's step is that of the micro-batch that it came out in. A row that comes out twice,
     or in a later micro-batch than the row that it carries the step of, does so in the trace. What an operator of Spark's own makes of
@@ -277,7 +275,7 @@ def traces_of(
             if row["value"] != NO_EMISSION:
                 value = emitted(row["value"])
                 emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))
-    for case, emission in stored:
+    for case, emission in found:
         emissions[case].append(emission)
     if scattered := [step for step, found in partitions.items() if len(found) > 1]:
         raise NotDriven(f"the rows of step {scattered[0]} were read in several partitions, which scrambles their order")

@@ -6,21 +6,20 @@ Spark's default.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from packaging.version import Version
 
 from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
-from conformance.model.runs import Pack
 from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.native import FORGETS_SILENTLY, NO_TIMERS
-from engines.spark import native_state
+from engines.spark import native_state, releases
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.batch_plan import end_of_session, end_of_window
 from engines.spark.connected import CONNECTED
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
     from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
+    from engines.spark.stored import StoredRow
 
 NOTHING_OF_OURS = unsupported(
     "the operator is Spark's own (4.3.0): nothing in it can be made to fail after it wrote state"
@@ -58,7 +58,7 @@ FEATURES = {
     Feature.RETRY: NOTHING_OF_OURS,
     Feature.RESUME: NOTHING_OF_OURS,
     Feature.FIXED_WINDOWS: NATIVE,
-    Feature.INSPECTION: NATIVE,
+    **releases.READING,
     Feature.LATE_COUNTER: unsupported("output rows do not say how many rows the operator was handed (Spark 4.3.0)"),
 }
 
@@ -107,7 +107,10 @@ class NativeQuery:
         return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
 
 
-DEDUP, WINDOWS, JOIN = ("bounded-state/dedup",), ("bounded-state/windows",), ("bounded-state/join",)
+DEDUP, WINDOWS, SESSIONS, JOIN = (
+    (f"bounded-state/{read}", f"bounded-state/counted-{counted}")
+    for read, counted in (("dedup", "ids"), ("windows", "windows"), ("sessions", "sessions"), ("join", "join"))
+)
 """Programs whose state is read in the end."""
 
 BY_TURNS = {"tagged-by-turns": BY_TAG["tagged-by-turns"]}
@@ -174,9 +177,7 @@ QUERIES = {
         api="dropDuplicatesWithinWatermark",
     ),
     "session-window": NativeQuery(
-        NativeOperator(
-            "session-timeout/sessions", "session_window(), append mode", NO_TIMERS, also=("bounded-state/sessions",)
-        ),
+        NativeOperator("session-timeout/sessions", "session_window(), append mode", NO_TIMERS, also=SESSIONS),
         session_window,
         Lateness.WINDOW_EXPIRED,
         plans={**OF_SESSIONS, **BY_TURNS, **BATCH_ENDED},
@@ -319,6 +320,10 @@ class SparkNative(SparkEngine):
             plans=twins(self.plans),
             plans_of_a_run=SPARK_NATIVE_PLANS,
         )
+        self.date(releases.installed())
+
+    def date(self, versions: Iterable[Version]) -> None:
+        self.capabilities = releases.dated(self.capabilities, versions)
 
     def apply(self, given: OperatorInput) -> DataFrame:
         return self._query.apply(given.stream, self._program(given.programs))
@@ -333,13 +338,8 @@ class SparkNative(SparkEngine):
         """A program that the operator does the job of."""
         return next(programs[name] for name in self._query.native_operator.programs if name in programs)
 
-    @contextmanager
-    def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
-        """The state of an operator of Spark's own is in no variable of a program."""
-        with super()._job(pack, programs, folder) as job:
-            read = partial(native_state.read, job.spark, folder / "checkpoint", pack, programs)
-            job._stored = read  # type: ignore[method-assign]
-            yield job
+    def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
+        return native_state.read(job.spark, job.checkpoint, batch)
 
 
 FAMILY = Family(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import ALL, CannotRun, Family, NativeOperator
-from conformance.model.feature import NATIVE, Feature
+from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import GlobalWindow, Program
 from conformance.model.runs import Pack, PackRun
@@ -34,7 +34,9 @@ API = {
 }
 """The field that an operator is given in -> the API that it is for, as reports call it."""
 
-OWN = dict.fromkeys(Feature, NATIVE)
+OWN = dict.fromkeys(Feature, NATIVE) | dict.fromkeys(
+    (Feature.INSPECTION, Feature.ROW_COUNT), unsupported("what an operator of its own stores, no adapter knows")
+)
 """An operator of its own keeps state, timers and windows as it likes."""
 
 NOTHING_LATE = LatenessProfile(Lateness.NEVER, Lateness.NEVER)

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from packaging.version import Version
 
+from conformance.model.engine import Capabilities
+from conformance.model.feature import NATIVE, Feature, unsupported
+
 FOREIGN = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
 """Environment variables that would lead a release of Spark to what another installation has."""
+
+
+STATE_SOURCE = Version("4.0")
+"""The first release with a state data source."""
+
+
+READING = dict.fromkeys((Feature.INSPECTION, Feature.ROW_COUNT), NATIVE)
+"""What the state data source gives."""
+
+
+def dated(can: Capabilities, versions: Iterable[Version]) -> Capabilities:
+    """The capabilities of an engine whose state is read from outside, in all of these releases."""
+    none = unsupported("PySpark before 4.0 has no state data source")
+    there = all(version >= STATE_SOURCE for version in versions)
+    return replace(can, features={**can.features, **(READING if there else dict.fromkeys(READING, none))})
 
 
 def installed() -> list[Version]:

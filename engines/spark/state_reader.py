@@ -1,5 +1,4 @@
-"""What Spark's state data source finds in the checkpoint of a query that has ended: a batch query of its own for each state variable of
-transformWithState."""
+"""What Spark's state data source finds of transformWithState in a checkpoint: a batch query of its own for each state variable."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
+from engines.spark.stored import StoredRow
 from engines.spark.tws_operator import variables
 
 if TYPE_CHECKING:
@@ -24,29 +24,21 @@ HELD: Mapping[Cell, Callable[[Any], Json]] = {
 encoder made it."""
 
 
-def read(
-    spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program]
-) -> Iterator[tuple[str, str, str, Json]]:
-    """(case, key, cell, what is stored there) of the inspected programs, in the order in which it is to come out."""
+def read(spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program]) -> Iterator[StoredRow]:
+    """The rows of the inspected programs in the end, cell by cell."""
     for name, program in sorted(programs.items()):
-        if program.inspected:
-            found = [
-                (case, key, number, cell, held)
-                for number, cell in enumerate(program.cells)
-                for case, key, held in _rows(spark, checkpoint, programs, name, cell)
-            ]
-            for case, key, _, cell, held in sorted(found, key=lambda row: row[:3]):
-                yield case, key, cell, held
+        for cell in program.cells if program.inspected else ():
+            yield from _rows(spark, checkpoint, programs, name, cell)
 
 
 def _rows(
     spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program], name: str, cell: str
-) -> Iterator[tuple[str, str, Json]]:
-    """(case, key, what a row of this cell holds), without the other programs' rows in its variable. The JVM's engines group by the JSON
-    text of what the others group by."""
+) -> Iterator[StoredRow]:
+    """Those of a cell, without the other programs' rows in its variable. The JVM's engines group by the JSON text of what the others
+    group by."""
     kind, variable = programs[name].cells[cell], variables(programs)[name, cell]
     source = spark.read.format("statestore").option("stateVarName", variable.name)
     for row in source.option("flattenCollectionTypes", "false").load(str(checkpoint)).collect():
         group = row["key"] if len(row["key"]) > 1 else json.loads(row["key"][0])
         if group["program"] == name:
-            yield group["case"], group["key"], HELD[kind](row)
+            yield StoredRow(group["case"], group["key"], ((cell, HELD[kind](row)),))

@@ -43,6 +43,7 @@ def evidence() -> dict[Feature, str]:
         Feature.RESTART: methods,
         Feature.RETRY: _a_failure(),
         Feature.RESUME: methods,
+        Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",
         Feature.OUTPUT_TIME: _a_late_row(),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,9 @@ from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
+    from engines.spark.stored import StoredRow
 
 KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 """What PySpark's grouped data groups by."""
@@ -37,6 +39,10 @@ STATE = {
     Feature.SET: emulated("set as the keys of a MapState"),
     Feature.COMBINING: emulated("sum in a ValueState"),
     Feature.INSPECTION: NATIVE,
+    Feature.ROW_COUNT: unsupported(
+        "a query reports one count for all its state variables and timers, and the state data source reads one variable at a time "
+        "(Spark 4.3.0)"
+    ),
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,
     **KEYS,
@@ -55,7 +61,16 @@ def time_mode(programs: Mapping[str, Program]) -> str:
     return "ProcessingTime" if by_processing_time(programs.values()) else "EventTime"
 
 
-class SparkTws(SparkEngine):
+class TwsEngine(SparkEngine):
+    """Base of the engines on transformWithState, whichever the language."""
+
+    def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
+        from engines.spark import state_reader
+
+        return state_reader.read(job.spark, job.checkpoint, job.programs)
+
+
+class SparkTws(TwsEngine):
     id = "spark-tws"
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 from engines.budgets import SPARK_PANDAS
-from engines.spark.base import SparkEngine, capabilities
+from engines.spark.base import capabilities
 from engines.spark.connected import CONNECTED
 from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.setting_plans import OF_PYTHON, OF_TWS
-from engines.spark.tws import CHANGELOG, STATE, time_mode
+from engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +24,7 @@ NO_NULLS = unsupported(
 )
 
 
-class SparkTwsPandas(SparkEngine):
+class SparkTwsPandas(TwsEngine):
     id = "spark-tws-pandas"
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"

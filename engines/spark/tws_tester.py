@@ -35,6 +35,7 @@ CAPABILITIES = Capabilities(
         Feature.RESTART: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         Feature.RETRY: unsupported("a failure ends the call of TwsTester and stays half done (PySpark 4.3.0)"),
         Feature.RESUME: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
+        Feature.ROW_COUNT: unsupported("TwsTester reports no progress (PySpark 4.3.0)"),
         Feature.LATE_COUNTER: unsupported("TwsTester drops late rows without a word (PySpark 4.3.0)"),
         Feature.EMISSIONS: NATIVE,
         Feature.OUTPUT_TIME: unsupported(

@@ -19,9 +19,9 @@ from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.run.processes import available
 from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
+from engines.case_run import CaseRun
 from engines.mutants import MUTANTS
 from engines.mutants.registry import bug
-from engines.reference import CaseRun
 from reports import kills
 
 HERE = Path(__file__).parent

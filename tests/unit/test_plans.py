@@ -49,7 +49,7 @@ from conformance.results.store import Store
 from conformance.run.packs import Processes, choice_of, run_pack
 from conformance.run.selftest import judged
 from engines.beam.plans import OF_FNAPI as BEAM_PLANS
-from engines.reference import CaseRun
+from engines.case_run import CaseRun
 from engines.spark import batch_plan, driving
 from engines.spark.batch_plan import new
 from engines.spark.connected import CONNECTED

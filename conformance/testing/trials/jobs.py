@@ -128,6 +128,8 @@ def inspection() -> Trial:
             "stored state that is read from outside": case_of(
                 "inspected", ONE, [("a", writes), ("b", [*writes, *clears])]
             ),
+            "a count of stored rows": case_of("counted", ONE, [("a", writes), ("b", [*writes, *clears])]),
         },
-        'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": value}, by key and cell',
+        'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": value}, by key and cell; '
+        'after the last bundle and in the end put out {"surplus": number} under the key "", see Program.counted',
     )

@@ -36,6 +36,7 @@ _PROGRAMS: dict[str, Program] = {
     "expiring": calls.Expiring(),
     "begun": calls.Begun(),
     "inspected": calls.Inspected(),
+    "counted": calls.Counted(),
     "windows": calls.InWindows(),
     "long-windows": calls.InLongWindows(),
     "value-windows": calls.ValueInWindows(),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, limited, unsupported
 from engines.budgets import SPARK_TWS_JVM
-from engines.spark.base import SparkEngine, capabilities
+from engines.spark.base import capabilities
 from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.releases import released
 from engines.spark.setting_plans import OF_TWS
-from engines.spark.tws import CHANGELOG, STATE, time_mode
+from engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +31,7 @@ ACROSS_THE_PIPE = {
 """What the program's own process makes of typed state."""
 
 
-class SparkTwsJvm(SparkEngine):
+class SparkTwsJvm(TwsEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     plans = {**PLANS, **OF_TWS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}

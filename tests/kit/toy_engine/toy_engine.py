@@ -38,6 +38,7 @@ CAPABILITIES = Capabilities(
         Feature.PROCESSING_TIMERS: unsupported("toy 0.1 has no clock"),
         Feature.TTL: unsupported("toy 0.1 has no clock"),
         Feature.INSPECTION: unsupported("toy 0.1 shows nobody its state"),
+        Feature.ROW_COUNT: unsupported("toy 0.1 counts no rows"),
         Feature.TYPED: unsupported("toy 0.1 keeps JSON alone"),
         Feature.CONTAINERS: unsupported("toy 0.1 keeps JSON alone"),
         Feature.TYPED_KEYS: unsupported("toy 0.1 has texts as keys"),
