@@ -4,11 +4,12 @@ asked. Each text stands on the page once."""
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from conformance.comparison.history import History, history, sources
+from conformance.comparison.history import Course, courses_in, sources
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
 from conformance.plugins.points import InvalidPlugin
@@ -53,15 +54,14 @@ class Leads:
     def __init__(self, grid: Grid) -> None:
         self._known = known_advice()
         self._findings = known_findings()
-        self._history = (
-            known_history() if any(r.framework for run in grid.runs for r in run.environment.values()) else None
-        )
         violated = {
             (row, engine)
             for folded in grid.folded
             for (row, engine), cell in folded.items()
             if cell.verdict is Verdict.VIOLATED
         }
+        of_frameworks = any(record.framework for run in grid.runs for record in run.environment.values())
+        self._courses = known_courses({(bare(engine), *row) for row, engine in violated}) if of_frameworks else {}
         self._advised = {place: found for place in violated if (found := self._first(*place))}
         shown = [advice for advice in self._known if advice in self._advised.values()]
         self._numbers = {advice: number for number, advice in enumerate(shown)}
@@ -87,8 +87,8 @@ class Leads:
         return tuple(sorted(number for number in found if number in self._findings))
 
     def since(self, row: Row, engine: str) -> str:
-        """Since which release a guarantee stands on an engine as it does, by the measured releases; "" if fewer than two have it."""
-        course = self._history.courses.get((bare(engine), *row)) if self._history else None
+        """Since which release a guarantee is violated on an engine, by the measured releases; "" if fewer than two have it."""
+        course = self._courses.get((bare(engine), *row))
         if course is None or len(course.points) < 2:
             return ""
         return f"{since(course)}; measured from {course.points[0].version} to {course.now.version}"
@@ -123,13 +123,12 @@ def _plain(text: str) -> str:
     return LINK.sub(r"\1", text).replace("`", "").replace("*", "")
 
 
-@cache
-def known_history() -> History | None:
-    """The history of the measured releases: of the folder beside this module where it is installed, of the checkout's baselines in a
-    checkout; none elsewhere."""
+def known_courses(rows: Container[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
+    """(engine, scenario, guarantee) -> its course over the measured releases, for these rows: of the folder beside this module where it is
+    installed, of the checkout's baselines in a checkout; none elsewhere."""
     places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
     place = next((place for place in places if any(place.glob("*.jsonl"))), None)
-    return history(sources([place])) if place else None
+    return courses_in(sources([place]), rows) if place else {}
 
 
 @cache

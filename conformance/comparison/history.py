@@ -6,7 +6,7 @@ A release is known by the version of an engine's framework. Engines without a fr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -215,29 +215,42 @@ def history(found: Mapping[Path, Baseline], changed: Mapping[Path, int] | None =
     Raises:
         UnreadableBaseline: a version of a framework is none that can be put in order.
     """
-    points: dict[Row, dict[str, Point]] = {}
-    engines: dict[tuple[str, str], dict[str, Path]] = {}
-    for path, baseline in found.items():
-        for name, versions in baseline.engines.items():
-            if number := baseline.version(name):
-                _check(path, name, number)
-                engines.setdefault((next(iter(versions)), number), {})[bare(name)] = path
-    framework_of = {engine: framework for (framework, _), there in engines.items() for engine in there}
-    for path, baseline in found.items():
-        for (name, scenario, guarantee), under in _rows(baseline).items():
-            engine, number = bare(name), baseline.version(name)
-            if number and engines[framework_of[engine], number][engine] == path:
-                points.setdefault((engine, scenario, guarantee), {})[number] = _point(number, name, under)
-    courses = {
-        row: Course(row[0], framework_of[row[0]], *row[1:], tuple(there[n] for n in sorted(there, key=_order)))
-        for row, there in sorted(points.items())
-    }
+    engines, courses = _places(found), courses_in(found)
     stages: dict[str, tuple[Stage, ...]] = {}
     for framework in sorted({framework for framework, _ in engines}):
         numbers = sorted((number for name, number in engines if name == framework), key=_order)
         releases = [_measured(number, engines[framework, number], found, changed or {}) for number in numbers]
         stages[framework] = tuple(_stages(framework, releases, list(courses.values())))
     return History(courses, stages)
+
+
+def courses_in(found: Mapping[Path, Baseline], rows: Container[Row] | None = None) -> dict[Row, Course]:
+    """The courses of these rows, or of all, in some baselines. Raises as ``history``."""
+    points: dict[Row, dict[str, Point]] = {}
+    engines = _places(found)
+    framework_of = {engine: framework for (framework, _), there in engines.items() for engine in there}
+    for path, baseline in found.items():
+        for (name, scenario, guarantee), under in _rows(baseline).items():
+            engine, number = bare(name), baseline.version(name)
+            if rows is not None and (engine, scenario, guarantee) not in rows:
+                continue
+            if number and engines[framework_of[engine], number][engine] == path:
+                points.setdefault((engine, scenario, guarantee), {})[number] = _point(number, name, under)
+    return {
+        row: Course(row[0], framework_of[row[0]], *row[1:], tuple(there[n] for n in sorted(there, key=_order)))
+        for row, there in sorted(points.items())
+    }
+
+
+def _places(found: Mapping[Path, Baseline]) -> dict[tuple[str, str], dict[str, Path]]:
+    """(framework, version) -> engine -> the last baseline that has it in that version."""
+    engines: dict[tuple[str, str], dict[str, Path]] = {}
+    for path, baseline in found.items():
+        for name, versions in baseline.engines.items():
+            if number := baseline.version(name):
+                _check(path, name, number)
+                engines.setdefault((next(iter(versions)), number), {})[bare(name)] = path
+    return engines
 
 
 def _check(path: Path, engine: str, number: str) -> None:

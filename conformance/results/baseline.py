@@ -299,12 +299,15 @@ def _to_json(standing: Standing) -> list[Any]:
     return [*found, standing.witness, standing.signature, *how_often]
 
 
+VERDICTS = {verdict.value: verdict for verdict in Verdict}
+
+
 def _from_json(found: list[Any]) -> Standing:
     """A violated cell of the first schema has no number of violations, and does not say whether it was intermittent."""
     verdict, cases, *rest = found
     given = [*rest, *("", "", 0, "")[len(rest) :]]
     witness, told, violations, intermittent = given
-    return Standing(Verdict(verdict), int(cases), str(witness), str(told), int(violations), str(intermittent))
+    return Standing(VERDICTS.get(verdict) or Verdict(verdict), int(cases), str(witness), str(told), int(violations), str(intermittent))
 
 
 def _lines(what: str, found: Mapping[Place, Any], told: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Results:
     witnesses: dict[str, Witness] = field(default_factory=dict)
     timing: dict[str, Json] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def engines(self) -> list[str]:
         """The engines that gave cells, in the order of the run."""
         with_cells = {cell.engine for cell in self.cells}

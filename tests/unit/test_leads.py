@@ -9,14 +9,14 @@ import pytest
 from hostile import hostile_results
 from packed import unpacked
 
-from conformance.comparison.history import Course, History, Point
+from conformance.comparison.history import Course, Point
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
 from conformance.results.record import GuaranteeRecord, ScenarioRecord
 from reports import html
 from reports.excerpts import source_of
 from reports.grid import Grid
-from reports.leads import Leads, known_findings, known_history
+from reports.leads import Leads, known_courses, known_findings
 
 SCENARIO_FILES = {s.id: getsourcefile(type(next(iter(s.programs.values())))) for s in load_scenarios()}
 
@@ -46,14 +46,17 @@ def test_a_violated_cell_leads_to_its_advice_and_its_findings(results):
 def test_a_violated_cell_says_who_else_breaks_it_and_since_which_release(results, monkeypatch):
     releases = [Point("4.1", Verdict.HOLDS), Point("4.2", Verdict.VIOLATED), Point("4.3", Verdict.VIOLATED)]
     course = Course("spark-tws", "spark", *ROW, tuple(releases))
-    monkeypatch.setattr("reports.leads.known_history", lambda: History({("spark-tws", *ROW): course}, {}))
+    monkeypatch.setattr("reports.leads.known_courses", lambda rows: {("spark-tws", *ROW): course})
     page = unpacked(html.render([results]))
     assert "No other engine of this run breaks it; it holds on 1 engine" in page
     assert "Over releases: broken since 4.2 (holds in 4.1); measured from 4.1 to 4.3." in page
 
 
 def test_the_releases_that_were_measured_are_known():
-    assert {row[0] for row in known_history().courses} >= {"spark-tws", "beam-direct"}
+    rows = {(engine, "per-key-counting", "running-counts-rise-by-one-per-element") for engine in ("spark-tws", "beam-direct")}
+    found = known_courses(rows)
+    assert found.keys() == rows
+    assert all(len(course.points) > 1 for course in found.values())
 
 
 def test_each_text_is_on_the_page_once(results):
