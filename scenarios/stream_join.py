@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
@@ -40,7 +41,7 @@ class InnerJoin(Program):
     """State: the rows for which a partner may still come, id -> event time (ms) and whether one has come."""
 
     cells = {"lefts": Cell.MAP, "rights": Cell.MAP}
-    timers = ("passed",)
+    timers: ClassVar[tuple[str, ...]] = ("passed",)
     parameters = {"bound": BOUND}
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:

@@ -234,7 +234,9 @@ class Engine(Protocol):
 
     id: str
     title: str
-    capabilities: Capabilities
+
+    @property
+    def capabilities(self) -> Capabilities: ...
 
     def check(self) -> None:
         """Raise CannotRun where the engine's framework or runtime is missing. Cheap; starts nothing."""

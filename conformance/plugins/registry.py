@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, cast
 
 from packaging.version import InvalidVersion, Version
 
@@ -64,7 +64,7 @@ def load_engine(name: str) -> Engine:
             engine.date(Version(release.version) for release in releases)
         host = engine.capabilities.host or bare(name)
         versions = "+".join(release.version for release in releases)
-        engine.capabilities = replace(engine.capabilities, host=f"{host}@{versions}")
+        cast(Any, engine).capabilities = replace(engine.capabilities, host=f"{host}@{versions}")
     configured(engine)
     return engine
 

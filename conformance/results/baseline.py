@@ -307,7 +307,14 @@ def _from_json(found: list[Any]) -> Standing:
     verdict, cases, *rest = found
     given = [*rest, *("", "", 0, "")[len(rest) :]]
     witness, told, violations, intermittent = given
-    return Standing(VERDICTS.get(verdict) or Verdict(verdict), int(cases), str(witness), str(told), int(violations), str(intermittent))
+    return Standing(
+        VERDICTS.get(verdict) or Verdict(verdict),
+        int(cases),
+        str(witness),
+        str(told),
+        int(violations),
+        str(intermittent),
+    )
 
 
 def _lines(what: str, found: Mapping[Place, Any], told: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,10 @@ class Results:
     witnesses: dict[str, Witness] = field(default_factory=dict)
     timing: dict[str, Json] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def engines(self) -> list[str]:
         """The engines that gave cells, in the order of the run."""
-        with_cells = {cell.engine for cell in self.cells}
+        with_cells = set(map(operator.attrgetter("engine"), self.cells))
         return [engine for engine in self.environment if engine in with_cells]
 
     @property

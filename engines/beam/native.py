@@ -105,6 +105,22 @@ def _counts(elements: Any, windows: Any) -> Any:
     return elements | beam.WindowInto(windows) | beam.combiners.Count.PerKey() | beam.ParDo(outputs.WindowCounts())
 
 
+def windows_joined(elements: Any, program: Program) -> Any:
+    import apache_beam as beam
+    from apache_beam.transforms import window
+
+    from engines.beam import native_outputs as outputs
+
+    in_windows = elements | beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
+    counted = {
+        name: in_windows
+        | f"the {name}" >> beam.Filter(outputs.of_side, name)
+        | f"count the {name}" >> beam.combiners.Count.PerKey()
+        for name in ("lefts", "rights")
+    }
+    return counted | beam.CoGroupByKey() | beam.ParDo(outputs.JoinedCounts())
+
+
 def revised(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import trigger, window
@@ -175,6 +191,15 @@ TRANSFORMS = {
             "sliding-windows/windows", "SlidingWindows and Count.PerKey()", whole=("sliding-windows/windows",)
         ),
         sliding_windows,
+        Lateness.WINDOW_EXPIRED,
+    ),
+    "windows-joined": Transform(
+        NativeOperator(
+            "operators-in-a-row/joined windows",
+            "FixedWindows, Count.PerKey() of both sides and CoGroupByKey()",
+            whole=("operators-in-a-row/joined windows",),
+        ),
+        windows_joined,
         Lateness.WINDOW_EXPIRED,
     ),
     "late-windows": Transform(

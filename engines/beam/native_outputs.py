@@ -53,6 +53,22 @@ class WindowCounts(beam.DoFn):
         yield _emitted(key, {"window": _millis(window.start), "count": count})
 
 
+def of_side(element: Any, name: str) -> bool:
+    """Whether an element is one of the "lefts" or one of the "rights"."""
+    _, (_, _, value) = element
+    return f"{value}s" == name
+
+
+class JoinedCounts(beam.DoFn):
+    """As an inner join: nothing comes out of a window with elements of one side."""
+
+    def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
+        key, counts = element
+        lefts, rights = (list(counts[name]) for name in ("lefts", "rights"))
+        if lefts and rights:
+            yield _emitted(key, {"window": _millis(window.start), "lefts": sum(lefts), "rights": sum(rights)})
+
+
 class Batches(beam.DoFn):
     def process(self, element: Any) -> Iterator[Emitted]:
         key, values = element

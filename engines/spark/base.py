@@ -6,10 +6,13 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
 
 from conformance.model.engine import Budget, CannotRun, Capabilities, EngineGone, Setting
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
@@ -105,6 +108,7 @@ class SparkEngine:
     """Base of the Spark engines. Subclasses say who they are, and ``apply`` their operator.
 
     Attributes:
+        can: the capabilities in a release that lacks nothing.
         api: the method of grouped data or of a DataFrame that the engine needs, where older releases of PySpark have none.
         mode: the output mode of its queries.
         store: the name of the state store that its state is in.
@@ -117,7 +121,7 @@ class SparkEngine:
 
     id: str
     title: str
-    capabilities: Capabilities
+    can: Capabilities
     package = "pyspark"
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
@@ -137,6 +141,17 @@ class SparkEngine:
         if variant:
             self.id, self.store = f"{self.id}:{variant}", variant
         self._spark: Any = None
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        return self.able_in(releases.installed())
+
+    def date(self, versions: Iterable[Version]) -> None:
+        self.capabilities = self.able_in(list(versions))
+
+    def able_in(self, versions: Sequence[Version]) -> Capabilities:
+        """The capabilities that all of these releases have."""
+        return releases.dated(self.can, versions)
 
     def check(self) -> None:
         session.check()

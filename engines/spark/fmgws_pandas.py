@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from conformance.model.engine import Family
+from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
@@ -46,7 +46,7 @@ class SparkFmgwsPandas(GroupsEngine):
     title = "Spark applyInPandasWithState (Python)"
     plans = {**PLANS, **OF_OTHERS, **OF_PYTHON, **APPENDED, **CONNECTED}
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
-    capabilities = capabilities(
+    can = capabilities(
         {
             **STATE,
             Feature.INITIAL_STATE: NO_INITIAL_STATE,
@@ -59,13 +59,10 @@ class SparkFmgwsPandas(GroupsEngine):
     )
     asks = ("array-in-state", "timeout-no-watermark", "count-behind-groups", "shuffle-behind-groups")
 
-    def date(self, versions: Iterable[Version]) -> None:
-        versions = list(versions)
-        super().date(versions)
+    def able_in(self, versions: Sequence[Version]) -> Capabilities:
+        can = super().able_in(versions)
         containers = NATIVE if all(version < LOWER_CASED for version in versions) else NO_CONTAINERS
-        self.capabilities = replace(
-            self.capabilities, features={**self.capabilities.features, Feature.CONTAINERS: containers}
-        )
+        return replace(can, features={**can.features, Feature.CONTAINERS: containers})
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from engines.spark.frames import state_function

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
-
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program, by_processing_time
@@ -55,19 +53,15 @@ class GroupsEngine(SparkEngine):
 
     def __init__(self, variant: str = "") -> None:
         super().__init__("" if variant == "processing-time" else variant)
-        self.date(releases.installed())
         if variant != "processing-time":
             return
         self.id, self.timeout = f"{self.id}:{variant}", "ProcessingTimeTimeout"
         no_timers = unsupported("with a processing-time timeout none can be set in event time (Spark 4.3.0)")
-        self.capabilities = replace(
-            self.capabilities,
-            features={**self.capabilities.features, Feature.EVENT_TIMERS: no_timers},
+        self.can = replace(
+            self.can,
+            features={**self.can.features, Feature.EVENT_TIMERS: no_timers},
             lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
         )
-
-    def date(self, versions: Iterable[Version]) -> None:
-        self.capabilities = releases.dated(self.capabilities, versions)
 
     def timeout_of(self, programs: Mapping[str, Program]) -> str:
         """Spark's name for the kind of timeout of a query."""

@@ -114,15 +114,50 @@ def drop_duplicates_then_window(stream: DataFrame, program: Program) -> DataFram
     return window(stream.dropDuplicates([*KEYS, "value", "event_time"]), program)
 
 
+def _side(stream: DataFrame, name: str) -> DataFrame:
+    """The stream's left rows, or its right rows. Heartbeats are on both sides, so that both watermarks move."""
+    from pyspark.sql import functions as f
+
+    return stream.where((f.col("program") == HEARTBEAT) | (f.col("value") == f'"{name}"'))
+
+
+def windows_joined(stream: DataFrame, program: Program) -> DataFrame:
+    """The counts of the left rows and of the right rows in each window, joined."""
+    from pyspark.sql import functions as f
+
+    mine, size = key_columns(stream), f"{windows_of(program).size} milliseconds"
+
+    def counted(name: str) -> DataFrame:
+        windows = _side(stream, name).groupBy(f.window("event_time", size).alias("of"), *mine)
+        return windows.count().select("of", *mine, f.col("count").alias(f"{name}s"))
+
+    joined = counted("left").join(counted("right"), ["of", *mine])
+    return rows_of(joined, f.struct(f.expr("unix_millis(of.start)").alias("window"), "lefts", "rights"))
+
+
+def joined_then_window(stream: DataFrame, program: Program) -> DataFrame:
+    """The pairs of a left row and a right row, counted in the windows of their left rows."""
+    size = program.parameters["size"]
+    return _counts(_joined(stream, program, "inner"), size, size)
+
+
 def join(stream: DataFrame, program: Program, how: str) -> DataFrame:
-    """The stream's left rows joined with its right rows. Heartbeats are on both sides, so that both watermarks move."""
+    """The stream's left rows joined with its right rows."""
+    from pyspark.sql import functions as f
+
+    joined = _joined(stream, program, how)
+    columns = ("left",) if how == "left_semi" else ("left", "right")
+    return rows_of(joined, f.struct(*columns))
+
+
+def _joined(stream: DataFrame, program: Program, how: str) -> DataFrame:
+    """The rows of a join: the columns of the key, the ids of both sides, and the event time of the left one."""
     from pyspark.sql import functions as f
 
     mine = key_columns(stream)
 
     def side(name: str) -> DataFrame:
-        rows = stream.where((f.col("program") == HEARTBEAT) | (f.col("value") == f'"{name}"'))
-        return rows.select(*mine, "event_time", f.col("id").alias(name)).alias(f"{name}s")
+        return _side(stream, name).select(*mine, "event_time", f.col("id").alias(name)).alias(f"{name}s")
 
     time = {name: f.col(f"{name}s.event_time") for name in ("left", "right")}
     bound = f.expr(f"INTERVAL {program.parameters['bound']} MILLISECONDS")
@@ -130,8 +165,8 @@ def join(stream: DataFrame, program: Program, how: str) -> DataFrame:
     same = [f.col(f"lefts.{name}") == f.col(f"rights.{name}") for name in mine]
     joined = side("left").join(side("right"), [*same, in_time], how)
     if how == "left_semi":
-        return rows_of(joined.select(*mine, "left"), f.struct("left"))
+        return joined.select(*mine, "left")
     of_both = [f.coalesce(f"lefts.{name}", f"rights.{name}").alias(name) for name in mine]
     of_left = [f.col(f"lefts.{name}") for name in mine]
     columns = of_both if how in ("right_outer", "full_outer") else of_left
-    return rows_of(joined.select(*columns, "left", "right"), f.struct("left", "right"))
+    return joined.select(*columns, "left", "right", time["left"])

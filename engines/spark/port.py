@@ -61,7 +61,7 @@ class SparkPortEngine(SparkEngine):
             capabilities(OWN, self.plans, packs=ALL),
             native_operator=NativeOperator(port.ref, self._port.words, compared=True),
         )
-        self.capabilities = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)
+        self.can = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)
         self.sources = self._loaded.sources
 
     def open(self, folder: Path) -> None:

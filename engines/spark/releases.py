@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -24,11 +24,24 @@ READING = dict.fromkeys((Feature.INSPECTION, Feature.ROW_COUNT), NATIVE)
 """What the state data source gives."""
 
 
-def dated(can: Capabilities, versions: Iterable[Version]) -> Capabilities:
-    """The capabilities of an engine whose state is read from outside, in all of these releases."""
-    none = unsupported("PySpark before 4.0 has no state data source")
-    there = all(version >= STATE_SOURCE for version in versions)
-    return replace(can, features={**can.features, **(READING if there else dict.fromkeys(READING, none))})
+PLANS_SINCE = {
+    # In 3.4.1 and 3.5.9 the watermark does not move where a branch of a union has filtered the heartbeat out.
+    "union-of-halves": (4, 0),
+    "union-false": (4, 0),
+    "connect": (4, 0),  # 3.5.9 has no server beside a classic session
+    "join-format-3": (4, 1),  # 4.0.5 refuses the setting
+}
+"""Plan -> the first release that was seen to run it as it is driven. Of the others no release is known that does not."""
+
+
+def dated(can: Capabilities, versions: Sequence[Version]) -> Capabilities:
+    """What is left of the capabilities of a Spark engine in all of these releases."""
+    plans = [plan for plan in can.plans if all(version.release >= PLANS_SINCE.get(plan.id, ()) for version in versions)]
+    features = dict(can.features)
+    if not all(version >= STATE_SOURCE for version in versions):
+        lacking = (feature for feature in READING if features[feature].how != "unsupported")
+        features |= dict.fromkeys(lacking, unsupported("PySpark before 4.0 has no state data source"))
+    return replace(can, features=features, plans=tuple(plans))
 
 
 def installed() -> list[Version]:

@@ -85,7 +85,7 @@ class SparkTws(TwsEngine):
         **CONNECTED,
         "batch": replace(AS_BATCH, always=True),
     }
-    capabilities = capabilities(STATE, plans, quick=True)
+    can = capabilities(STATE, plans, quick=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:

@@ -29,7 +29,7 @@ class SparkTwsPandas(TwsEngine):
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
     plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH, **APPENDED, **TWICE, **IN_A_ROW, **CONNECTED}
-    capabilities = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
+    can = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
 
     asks = (
         "array-in-value-state",

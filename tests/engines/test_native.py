@@ -287,6 +287,23 @@ def test_joins(native, variant):
     ]
 
 
+@pytest.mark.parametrize("name", ["spark-native:windows-joined", "beam-native:windows-joined"])
+def test_counts_of_both_sides_are_joined_by_window(native, name):
+    """A window with rows of one side stays in."""
+    rows = [("e1", "a", 1_000), ("e2", "a", 9_999), ("r1", "a", 5_000), ("e3", "a", 10_000), ("r2", "b", 1_000)]
+    assert came_out(native(name), 0, rows, 9_999, [("e4", "a", 10_001)], 10_000, [("r3", "a", 10_000)], 100_000) == [
+        (4, "a", {"window": 0, "lefts": 2, "rights": 1}),
+        (6, "a", {"window": 10_000, "lefts": 2, "rights": 1}),
+    ]
+
+
+def test_pairs_are_counted_in_the_windows_of_their_left_rows(native):
+    """Two pairs of one window, one of them with a right row of the next window."""
+    rows = [("e1", "a", 1_000), ("e2", "a", 9_000), ("r1", "a", 2_000), ("r2", "a", 18_000), ("e3", "b", 1_000)]
+    (out,) = came_out(native("spark-native:join-then-window"), 0, rows, 15_000, [("r3", "a", 30_000)], 40_000, 100_000)
+    assert out[1:] == ("a", {"window": 0, "count": 2})
+
+
 def test_batches(native):
     """Full ones at once, over bundles; the rest when the window ends; a late element in one of its own."""
     steps = [

@@ -53,7 +53,10 @@ def test_a_violated_cell_says_who_else_breaks_it_and_since_which_release(results
 
 
 def test_the_releases_that_were_measured_are_known():
-    rows = {(engine, "per-key-counting", "running-counts-rise-by-one-per-element") for engine in ("spark-tws", "beam-direct")}
+    rows = {
+        (engine, "per-key-counting", "running-counts-rise-by-one-per-element")
+        for engine in ("spark-tws", "beam-direct")
+    }
     found = known_courses(rows)
     assert found.keys() == rows
     assert all(len(course.points) > 1 for course in found.values())

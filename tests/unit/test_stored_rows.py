@@ -62,7 +62,11 @@ def test_releases_without_a_state_data_source_are_not_asked(engine):
     from packaging.version import Version
 
     loaded = load_engine(engine)
+    plans = {}
     for version, how in (("3.5.9", "unsupported"), ("4.0.0", "native")):
         loaded.date([Version(version)])
         features = loaded.capabilities.features
         assert {features[asked].how for asked in (Feature.INSPECTION, Feature.ROW_COUNT)} == {how}
+        plans[version] = {plan.id for plan in loaded.capabilities.plans}
+    assert plans["4.0.0"] - plans["3.5.9"] >= {"union-false"}
+    assert not plans["3.5.9"] - plans["4.0.0"]

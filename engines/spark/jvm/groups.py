@@ -31,7 +31,7 @@ class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
     plans = {**PLANS, **OF_OTHERS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
-    capabilities = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_GROUPS_JVM, quick=True)
+    can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_GROUPS_JVM, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -45,7 +45,7 @@ class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
     plans = {**PLANS, **OF_OTHERS, **BATCH}
-    capabilities = capabilities({**STATE, **ACROSS_THE_PIPE, Feature.EMISSIONS: LAST}, plans, SPARK_GROUPS_JVM)
+    can = capabilities({**STATE, **ACROSS_THE_PIPE, Feature.EMISSIONS: LAST}, plans, SPARK_GROUPS_JVM)
     method = "mapGroupsWithState"
     mode = "update"
 

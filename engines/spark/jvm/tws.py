@@ -35,7 +35,7 @@ class SparkTwsJvm(TwsEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     plans = {**PLANS, **OF_TWS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
-    capabilities = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_TWS_JVM)
+    can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_TWS_JVM)
     classic = True
 
     def lacks(self) -> str:
