@@ -15,7 +15,7 @@ from conformance.cli.job import console as open_console
 from conformance.comparison.upgrade import asked_alone, asked_of
 from conformance.confirmation.replay import ERROR, STILL_FAILS
 from conformance.judgement.reference import reference_traces
-from conformance.model.engine import CannotRun
+from conformance.model.engine import CannotRun, bare
 from conformance.model.export import CannotExport, Exportable, rows
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.model.trace import Trace
@@ -113,7 +113,7 @@ def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Expo
         message=found.message,
         program=scenario.programs[found.case.program],
         case=case,
-        engine=found.engine,
+        engine=bare(found.engine),
         versions=found.versions,
         seen=seen,
         specified=specified,

@@ -42,7 +42,7 @@ class Exportable:
         scenario, claim: what is claimed, in words.
         message: how the engine's output speaks against the claim.
         program: the program of ``case``.
-        engine, versions: where it was found.
+        engine, versions: where it was found; the engine's id names no release.
         seen, specified: what the engine put out, and what the reference put out.
         one_of_two: the claim is that two schedules give the same, and ``case`` is one of the two.
     """

@@ -46,7 +46,12 @@ JOINED = """(
                 ),
                 "%s",
             )
-            .select(F.coalesce("lefts.key", "rights.key").alias("key"), "left", "right")
+            .select(F.coalesce("lefts.key", "rights.key").alias("key"), "left", "right", "lefts.event_time")
+        )"""
+WINDOWS_JOINED = """(
+            counted(rows, "left", "{size} milliseconds")
+            .join(counted(rows, "right", "{size} milliseconds"), ["key", "window"])
+            .select("key", "lefts", "rights", F.expr("unix_millis(window.start)").alias("start"))
         )"""
 PAIR = 'dict(left=row["left"], right=row["right"])'
 
@@ -55,6 +60,12 @@ def side(rows, name):
     """The rows of one side. Those that move the watermark are on both."""
     mine = rows.where((F.col("key") == "") | (F.col("value") == f'"{name}"'))
     return mine.select("key", "event_time", F.col("id").alias(name)).alias(f"{name}s")
+
+'''
+COUNTED = '''
+def counted(rows, name, size):
+    """The rows of one side, counted in windows."""
+    return side(rows, name).groupBy("key", F.window("event_time", size)).count().withColumnRenamed("count", f"{name}s")
 
 '''
 
@@ -72,6 +83,8 @@ QUERIES: Mapping[str, Query] = {
         f"{how.replace('_', '-')}-join": Query(JOINED % how, PAIR)
         for how in ("inner", "left_outer", "right_outer", "full_outer")
     },
+    "windows-joined": Query(WINDOWS_JOINED, 'dict(window=row["start"], lefts=row["lefts"], rights=row["rights"])'),
+    "join-then-window": Query(WINDOWS.replace("rows", JOINED % "inner", 1), COUNTS),
 }
 """By the part of the engine's id behind NATIVE."""
 
@@ -105,7 +118,8 @@ def spark(asked: Exportable) -> str:
         delay=_filled(query.delay, asked),
         only_with_key=True,
     )
-    source = SIDE * ("side(" in query.out) + session + run
+    both = "left" in query.out
+    source = SIDE * both + COUNTED * ("counted(" in query.out) + session + run
     return exporting.file_of(
         asked,
         export_query.needs(asked),

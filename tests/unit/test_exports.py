@@ -22,9 +22,10 @@ ROOT = Path(__file__).parents[2]
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}
 
 
-def asked(name):
-    """A stored witness, as a format sees it."""
+def asked(name, release=""):
+    """A stored witness, as a format sees it; perhaps as if it had been found on a release."""
     found = Witness.read(ROOT / "witnesses" / f"{name}.json")
+    found = replace(found, engine=found.engine + release)
     scenario = SCENARIOS[found.case.scenario]
     return exportable(found, scenario, scenario.askable[found.guarantee])
 
@@ -46,6 +47,13 @@ def test_a_file_imports_nothing_of_ours_and_defines_nothing_twice(form, name):
     defined = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     assert len(set(defined)) == len(defined)
     assert defined[-1].startswith("test_witness_")
+
+
+@pytest.mark.parametrize("name", [BEAM, SPARK, JOIN])
+def test_a_witness_of_a_release_has_the_file_of_any_other(name):
+    one, other = asked(name), asked(name, "@9.9")
+    text = load_export("pytest")(other)
+    assert text.replace(other.witness, one.witness) == load_export("pytest")(one)
 
 
 def test_a_program_brings_what_it_needs_and_leaves_out_what_it_declares():
