@@ -165,3 +165,8 @@ def test_what_a_script_says_otherwise_is_told():
 def test_a_script_that_there_is_not_is_one_line(capsys):
     assert check_findings.main(["no_such_script.py"]) == 2
     assert "no script is called no_such_script" in capsys.readouterr().err
+
+
+def test_the_readme_says_how_many_scenarios_there_are():
+    (number,) = re.findall(r"(\d+) in all", (REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    assert int(number) == len(load_scenarios())
