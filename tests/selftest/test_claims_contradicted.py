@@ -46,7 +46,7 @@ MUTANTS = {
     "login-alerts": ("state-shared-across-keys",),
     "looping-timers": ("state-shared-across-keys",),
     "null-output": ("first-of-a-key-dropped",),
-    "operators-in-a-row": ("nothing-after-a-restart", "first-of-a-key-dropped"),
+    "operators-in-a-row": ("first-of-a-key-dropped", "first-of-a-bundle-doubled", "output-twice"),
     "output-times": ("output-times-cut-to-seconds", "passed-timers-moved"),
     "per-key-counting": ("bundles-swapped", "output-twice", "state-restored-twice", "state-shared-across-keys"),
     "processing-time-timers": ("timers-never-fire", "timers-one-step-late", "timers-one-step-early"),
