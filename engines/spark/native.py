@@ -72,6 +72,11 @@ class SparkNative(SparkEngine):
             plans_of_a_run=SPARK_NATIVE_PLANS,
         )
 
+    def lacks(self) -> str:
+        if releases.released() < self._query.since:
+            return f"PySpark {releases.installed()[0]} refuses {self._query.native_operator.words}"
+        return super().lacks()
+
     def apply(self, given: OperatorInput) -> DataFrame:
         return self._query.apply(given.stream, self._program(given.programs))
 

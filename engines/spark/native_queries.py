@@ -48,6 +48,7 @@ class NativeQuery:
         asks: the queries (of ``refusals``) that its engine is asked about.
         plans: the plans of this query beside those of every Spark engine.
         api: the method of a DataFrame that it needs, where older releases of PySpark have none.
+        since: the first release that takes the query; (0, 0) where each release that was tried does.
     """
 
     native_operator: NativeOperator
@@ -61,6 +62,7 @@ class NativeQuery:
     sides: int = 1
     ends: Callable[[Program], str] | None = None
     api: str = ""
+    since: tuple[int, int] = (0, 0)
 
     @property
     def stored(self) -> Mapping[str, SparkPlan]:
@@ -258,6 +260,7 @@ QUERIES = {
         Lateness.AT_OR_BEHIND,
         ordered=False,
         sides=2,
+        since=(3, 5),  # 3.4.1 refuses it: the join "can emit rows older than the current watermark"
     ),
     "count-typed-keys": NativeQuery(
         NativeOperator("typed-keys-of-operators/count", "groupBy(typed columns).count(), update mode"),

@@ -91,6 +91,16 @@ def test_an_operator_that_a_release_lacks_is_named(monkeypatch):
     assert engine.lacks() == f"PySpark {version('pyspark')} has no dropDuplicatesWithinWatermark"
 
 
+def test_an_operator_that_a_release_refuses_is_named(monkeypatch):
+    """PySpark 3.4.1 refuses an aggregation behind a join with a time range condition."""
+    engine = load_engine("spark-native:join-then-window")
+    assert engine.lacks() == ""
+    monkeypatch.setattr("engines.spark.releases.released", lambda: (3, 4))
+    assert engine.lacks().endswith(
+        "refuses a stream-stream join with a time range condition and groupBy(window()).count() behind it"
+    )
+
+
 def test_an_upgrade_of_spark(tmp_path):
     """What both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query that the old
     one takes is refused later, and nothing else blocks."""
