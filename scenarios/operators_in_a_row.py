@@ -14,14 +14,13 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import REORDERINGS, RESTART, RESUME, RETRY
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
-from conformance.model.trace import Emission
 from scenarios.documents import SPARK_GUIDE
-from scenarios.stream_join import BOUND, LEFT, RIGHT, InnerJoin, matching
-from scenarios.windowed_counting import WINDOW, counts
+from scenarios.stream_join import BOUND, LEFT, RIGHT, ROWS, SAME, InnerJoin, matching
+from scenarios.windowed_counting import WINDOW, Of, counts, not_before_its_end
 
 SPARK_WINDOWS_JOINED = SPARK_GUIDE.says(
     "time window aggregation in both streams followed by stream-stream join with event time window",
@@ -75,10 +74,6 @@ class CountsOfPairs(InnerJoin):
             return
         emit({"window": int(timer.tag), "count": state.pairs.get(timer.tag)})
         state.pairs.remove(timer.tag)
-
-
-Of = tuple[str, int]
-"""A window: its key and its start (ms)."""
 
 
 def sides(run: Observation) -> dict[Of, Counter[str]]:
@@ -148,21 +143,6 @@ def nothing_else_is_counted(run: Observation) -> Iterator[Finding]:
         yield told <= wanted[of] or f"{_named(of)} had {wanted[of]} pairs and counted {told}"
 
 
-def _not_before(run: Observation, wait: int) -> Iterator[Finding]:
-    for of, emitted in counts(run).items():
-        for emission in emitted:
-            reached = _watermark(run, emission)
-            yield reached >= of[1] + WINDOW.size + wait or f"{_named(of)} came out at the watermark {reached}"
-
-
-def _watermark(run: Observation, emission: Emission) -> int:
-    return max(advance.watermark for advance in run.case.schedule.advances if advance.id <= emission.step)
-
-
-def not_before_its_end(run: Observation) -> Iterator[Finding]:
-    yield from _not_before(run, 0)
-
-
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
     """Exercised where the watermark moves more than once, if all elements are on time."""
     if len(run.case.schedule.advances) < 3 or len(run.on_time) < len(run.arrivals):
@@ -171,13 +151,6 @@ def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Find
         due, last = run.case.schedule.due(of[1] + WINDOW.size), emitted[-1].step
         yield last == due or f"{_named(of)} is due in step {due} and came out in step {last}"
 
-
-ROWS = Domain(
-    offsets=(0, 1, 500, 5_000, BOUND - 1, BOUND, BOUND + 1, -1, -5_000, -BOUND),
-    keys=2,
-    values=(LEFT, RIGHT),
-)
-SAME = promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)
 
 SCENARIO = Scenario(
     name="operators in a row",
