@@ -162,12 +162,12 @@ class GuaranteeRow:
         return [entry for entries in self.columns for entry in entries]
 
     @property
-    def quiet(self) -> list[list[Entry]]:
-        """The quiet entries, those that stand alike together."""
-        found: dict[tuple[str, int | None], list[Entry]] = {}
+    def lacking(self) -> list[list[Entry]]:
+        """The quiet entries of engines that cannot be asked, those that lack the same together."""
+        found: dict[int, list[Entry]] = {}
         for entry in self.entries:
-            if entry.quiet:
-                found.setdefault((entry.shown, entry.lack), []).append(entry)
+            if entry.quiet and entry.lack is not None:
+                found.setdefault(entry.lack, []).append(entry)
         return list(found.values())
 
 

@@ -12,6 +12,7 @@ import io
 from collections.abc import Sequence
 
 from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.model.feature import Feature
 from conformance.model.plan import is_plan
 from conformance.results.report import Report
 from conformance.results.results import Results
@@ -41,6 +42,9 @@ COLUMNS = [
 ]
 AFTER = ["plans", "lacks", "undecided"]
 """After the perturbations: the plans with their numbers; what the engine lacks; the perturbations that are undecided, with the reason."""
+
+SHORT = {feature.value: feature.name.lower().replace("_", "-") for feature in Feature}
+"""The names of features: several-bundles, restart, ttl …"""
 
 
 def render(runs: Sequence[Results]) -> str:
@@ -75,7 +79,8 @@ def render(runs: Sequence[Results]) -> str:
 
 def _after(cells: Sequence[MatrixCell]) -> list[str]:
     plans = [f"{cell.perturbation} {in_short(cell) or 0}" for cell in cells if is_plan(cell.perturbation)]
-    lacks = dict.fromkeys(lack(cell) for cell in cells if cell.verdict is Verdict.UNSUPPORTED)
+    unsupported = [lack(cell) for cell in cells if cell.verdict is Verdict.UNSUPPORTED]
+    lacks = dict.fromkeys(SHORT.get(feature, feature) for feature in unsupported)
     undecided = [cell for cell in cells if cell.verdict in UNDECIDED and not not_exercised(cell)]
     return ["; ".join(plans), "; ".join(lacks), "; ".join(part.line for part in told(undecided))]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
 
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import lacks, told
+from reports.perturbations import lack, lacks, told
 from reports.times import seconds_of
-from reports.words import claim, legal, not_run, reason_of, replay_command
+from reports.words import claim, legal, not_run, reason_of, replay_command, shortened
 
 TAGS = {
     Verdict.VIOLATED: "failure",
@@ -20,11 +20,14 @@ TAGS = {
     Verdict.UNKNOWN: "skipped",
 }
 
+MESSAGE = 100
+"""The most characters of a message. The text of the test case has the whole reason."""
+
 
 def render(runs: Sequence[Results]) -> str:
     """A test suite per engine of the last run. A violated row is a failure; unsupported and unknown rows are skipped. The
     text of a test case says under which perturbations its row holds, and how many cases say so. The properties of a suite say what
-    its engine usually lacks under which perturbations."""
+    its engine usually lacks under which perturbations, and why it lacks what a row cannot be asked without."""
     results = runs[-1]
     groups: dict[str, dict[tuple[str, str], list[MatrixCell]]] = {engine: {} for engine in results.engines}
     for cell in results.cells:
@@ -44,7 +47,7 @@ def render(runs: Sequence[Results]) -> str:
             root, "testsuite", {"name": legal(engine), **_numbers(list(rows.values()), seconds_of(results, engine))}
         )
         usual = lacks(cell for cells in groups[engine].values() for cell in cells)
-        _properties(suite, usual)
+        _properties(suite, usual, rows.values())
         for row, found in rows.items():
             where = {"classname": legal(f"{engine}.{found.scenario}"), "name": legal(claim(results, row))}
             _tell(ElementTree.SubElement(suite, "testcase", where), found, groups[engine][row], usual)
@@ -66,28 +69,29 @@ def _tell(case: ElementTree.Element, row: Folded, cells: Sequence[MatrixCell], u
     """What is said of a row: where it stands and why, and its perturbations."""
     tag = TAGS.get(row.verdict)
     parts = [part.line for part in told(cells, usual)]
-    said = (
-        ElementTree.SubElement(case, tag, message=legal(reason_of(row)))
-        if tag
-        else ElementTree.SubElement(case, "system-out")
-    )
+    message = legal(lack(row) if row.verdict is Verdict.UNSUPPORTED else shortened(reason_of(row), MESSAGE))
+    said = ElementTree.SubElement(case, tag, message=message) if tag else ElementTree.SubElement(case, "system-out")
     if row.verdict is Verdict.UNSUPPORTED and len(parts) == 1:
-        return  # the message, or the suite, says it
-    stands = f"{row.words}: {row.reason}" if tag in ("failure", "error") else row.words
+        return  # the message, and the suite, say it
+    stands = [] if row.strength else [f"{row.words}: {row.reason}" if tag in ("failure", "error") else row.words]
     witnesses = dict.fromkeys(cell.witness for cell in cells if cell.witness)
-    said.text = legal("\n".join([stands, *map(replay_command, witnesses), *parts]))
+    said.text = legal("\n".join([*stands, *map(replay_command, witnesses), *parts]))
 
 
-def _properties(suite: ElementTree.Element, usual: Mapping[str, str]) -> None:
-    """What an engine usually lacks, with the perturbations that it therefore cannot be asked about."""
+def _properties(suite: ElementTree.Element, usual: Mapping[str, str], rows: Iterable[Folded]) -> None:
+    """What an engine usually lacks, with the perturbations that it therefore cannot be asked about; and why, where the engine says so."""
     under: dict[str, list[str]] = {}
     for perturbation, lacking in usual.items():
         under.setdefault(lacking, []).append(perturbation)
-    if under:
+    found = [(f"lacks {lacking}", ", ".join(names)) for lacking, names in under.items()]
+    reasons = [row.reason for row in rows if row.verdict is Verdict.UNSUPPORTED]
+    found += [
+        (f"why it lacks {what}", why) for what, _, why in (r.partition(": ") for r in dict.fromkeys(reasons)) if why
+    ]
+    if found:
         properties = ElementTree.SubElement(suite, "properties")
-        for lacking, names in under.items():
-            value = legal(", ".join(names))
-            ElementTree.SubElement(properties, "property", name=legal(f"lacks {lacking}"), value=value)
+        for name, value in found:
+            ElementTree.SubElement(properties, "property", name=legal(name), value=legal(value))
 
 
 def _numbers(cells: Sequence[MatrixCell], seconds: float, failed: int = 0) -> dict[str, str]:

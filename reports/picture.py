@@ -16,7 +16,7 @@ from conformance.model.trace import DRAIN, Emission
 from conformance.model.values import Json, canonical, spelled
 from reports.panels import Panel
 from reports.style import LIGHT, STYLE
-from reports.words import legal, met, relative
+from reports.words import legal, met, relative, shortened
 
 LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
 """Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""
@@ -162,7 +162,7 @@ def _drawn(panel: Panel) -> Element:
         _events(root, column, schedule, level)
     for key, y in lanes.items():
         SubElement(root, "path", {"class": "lane", "d": f"M2 {y - 5}H{width:.0f}"})
-        _text(root, 2, y + 8, _short(f"out, {spelled(key)}", 10), "small")
+        _text(root, 2, y + 8, shortened(f"out, {spelled(key)}", 10), "small")
         for column in columns:
             _outputs(root, column, [e for e in column.out if e.key == key], panel, key, y)
     return root
@@ -176,7 +176,7 @@ def _columns(panel: Panel) -> list[_Column]:
     steps: list[Step | None] = [*panel.schedule.steps, *([None] if DRAIN in out else [])]
     for step in steps:
         mine = tuple(out.get(step.id if step else DRAIN, ()))
-        texts = [_short(said(e)) for e in mine]
+        texts = [shortened(said(e), LONGEST) for e in mine]
         lacks = ["nothing"] if panel.lacks and step and step.id == panel.lacks[0] else []
         widest = max((len(text) for text in [*texts, *lacks]), default=0) * CHAR + 24
         events = 30 + 34 * len(step.events) if isinstance(step, Deliver) else 0
@@ -226,7 +226,7 @@ def _events(root: Element, column: _Column, schedule: Schedule, level: dict[int,
         mark = _mark(root, MARKS[met(arrival)], x, y)
         value = "" if event.value is None else f", value {canonical(event.value)}"
         _tooltip(mark, f"{event.id}, key {spelled(event.key)}, at {event.event_time} ms{value}: {met(arrival)}")
-        _text(root, x + 7, y + 4, _short(f"{event.id} {spelled(event.key)}", 8))
+        _text(root, x + 7, y + 4, shortened(f"{event.id} {spelled(event.key)}", 8))
 
 
 def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel, key: str, top: int) -> None:
@@ -236,9 +236,9 @@ def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel,
         mark = _mark(root, _kind(emission, column.step), x, y - 4)
         at = "" if emission.event_time is None else f", at {emission.event_time} ms"
         _tooltip(mark, f"{said(emission)}{at}")
-        _text(root, x + 9, y, _short(said(emission)))
+        _text(root, x + 9, y, shortened(said(emission), LONGEST))
         if emission is panel.differs:
-            _boxed(root, x - 8, y, len(_short(said(emission))))
+            _boxed(root, x - 8, y, len(shortened(said(emission), LONGEST)))
     if panel.lacks and column.step and (column.step.id, key) == panel.lacks:
         y = top + 8 + LINE * len(mine)
         _text(root, x + 9, y, "nothing", "of-differs")
@@ -299,10 +299,6 @@ def said(emission: Emission) -> str:
 
 def _plain(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value).replace('"', "")
-
-
-def _short(text: str, most: int = LONGEST) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _described(panel: Panel) -> str:

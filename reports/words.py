@@ -196,6 +196,11 @@ def _emitted(emission: Emission, schedule: Schedule) -> str:
     return f"key {spelled(emission.key)} {what}{time}"
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, or as much of its beginning as ``most`` characters leave room for."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def legal(text: str) -> str:
     """The text without the characters that XML 1.0 cannot carry."""
     return "".join(

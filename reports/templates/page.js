@@ -20,6 +20,10 @@
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
   for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) {
+    if (link.id) {  // without a script, the cell is all that there is to lead to
+      link.href = `#${link.id}`;
+      link.removeAttribute("id");
+    }
     [link.overall, link.whole] = [link.className, link.textContent];
     link.className = `v ${link.overall}`;
   }

@@ -379,7 +379,7 @@ def test_a_spreadsheet_has_a_column_for_each_perturbation(results):
     assert found == {"split": "7", "merge": "2/9 (3)", "restart": "–", "retry": "0", "resume": "! 4", "finer": ""}
     assert (first["plans"], first["lacks"], first["undecided"]) == (
         "plan:a 7; plan:b 7",
-        "typed state",
+        "typed",
         "error (why): resume 4",
     )
     assert (second["finer"], second["split"]) == ("7", "")
@@ -394,7 +394,7 @@ def test_what_an_engine_usually_lacks_is_said_once(results):
     (suite,) = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
     assert [dict(found.attrib) for found in suite.iter("property")] == [
         {"name": "lacks typed state", "value": "restart"}
-    ]
+    ], "why it lacks it is said where a whole row needs it"
     assert suite.findtext("testcase/system-out").splitlines() == [
         "holds, in part (1 of 2)",
         "not exercised: retry",
