@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
-from conformance.model.plan import PREFIX
+from conformance.model.plan import PREFIX, is_plan
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 
@@ -61,15 +61,15 @@ class Change:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
     @property
-    def in_each_run(self) -> bool:
-        """Whether the change is under a plan that each run of the engine asks."""
+    def needs_all_packs(self) -> bool:
+        """Whether the change is under a plan that only some runs of the engine ask."""
         plans = load_engine(self.engine).capabilities.plans
-        return self.under in {f"{PREFIX}{plan.id}" for plan in plans if plan.always}
+        return is_plan(self.under) and self.under not in {f"{PREFIX}{plan.id}" for plan in plans if plan.always}
 
     def command(self, out: str) -> list[str]:
         scenario, _ = (self.guarantee or self.question).split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        run = ["--quick"] if self.question else [f"--cases={self.cases}", *["--all-packs"] * (not self.in_each_run)]
+        run = ["--quick"] if self.question else [f"--cases={self.cases}", *["--all-packs"] * self.needs_all_packs]
         return ["conformance", "run", *asked, f"--scenario={scenario}", *run, "--seed=1", f"--out={out}"]
 
 

@@ -62,7 +62,8 @@ class Grid:
             {(row, engine): cell for row, found in run.folded().items() for engine, cell in found.items()}
             for run in runs
         ]
-        self.changes: list[tuple[int, Changes]] = list(enumerate(successive([Baseline.of(run) for run in runs]), 1))
+        between = successive([Baseline.of(run) for run in runs]) if len(runs) > 1 else ()
+        self.changes: list[tuple[int, Changes]] = list(enumerate(between, 1))
         self._engines = [frozenset(run.engines) for run in runs]
         self._anchors = _Anchors()
 

@@ -17,16 +17,16 @@ def stable_up_to(stability: Stability) -> str:
         return "unsupported"
     if not stability.pairs:
         return "no pairs"
-    promised = stability.promised
+    promised, observed = stability.promised, stability.observed
     counted = next((grade.counted for grade in stability.grades if grade.equivalence is promised), 0)
-    if promised and counted and not stability.refuting and not _shows(stability, promised):
+    if promised and counted and not stability.refuting and not _shows(observed, promised):
         return f"{promised.value} on the {counted} that count"
-    return _words(stability.observed) or "nothing that every pair shows"
+    return _words(observed) or "nothing that every pair shows"
 
 
-def _shows(stability: Stability, wanted: Equivalence) -> bool:
+def _shows(observed: Iterable[Equivalence], wanted: Equivalence) -> bool:
     """Whether every pair showed an equivalence, or a stronger one."""
-    return any(wanted in {how, *IMPLIES[how]} for how in stability.observed)
+    return any(wanted is how or wanted in IMPLIES[how] for how in observed)
 
 
 def _words(found: Iterable[Equivalence]) -> str:
@@ -39,16 +39,15 @@ def promise(stability: Stability) -> str:
     assert promised
     if stability.refuting:
         return f"{promised.value} missed, {stable_up_to(stability)}"
-    if _shows(stability, promised):
+    if _shows(stability.observed, promised):
         return f"{promised.value} → {stable_up_to(stability)}"
     return f"{promised.value} kept by the pairs that count"
 
 
 def partly(stability: Stability) -> list[str]:
     """The strongest equivalences that only some pairs put to the test and that no pair refuted."""
-    counted = {grade.equivalence: grade.counted for grade in stability.grades}
-    some = [g.equivalence for g in stability.grades if g.counted and g.inapplicable and not g.refuted]
-    return [f"{how.value} on {counted[how]} of {stability.pairs}" for how in maximal(some)]
+    some = {g.equivalence: g.counted for g in stability.grades if g.counted and g.inapplicable and not g.refuted}
+    return [f"{how.value} on {some[how]} of {stability.pairs}" for how in maximal(some)] if some else []
 
 
 def inapplicable(stability: Stability) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -84,12 +84,12 @@ def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
     framework that its document is named after, else of all engines but the reference."""
     frameworks = sorted({claim.document.framework for claim in catalogue()} - {""})
     asked = {condition.scenario for claim in claims for condition in claim.conditions}
-    found = []
+    there, found = results.engines, []
     for scenario, texts in results.scenarios.items():
         for guarantee, text in texts.guarantees.items():
             if text.quote and scenario not in asked:
                 about = next((name for name in frameworks if name in text.source.lower()), "")
-                engines = tuple(e for e in results.engines if e != "reference" and e.startswith(about))
+                engines = tuple(e for e in there if e != "reference" and e.startswith(about))
                 document = Document(text.source, text.url, framework=about)
                 asked_as = (Condition(scenario, guarantee),)
                 found.append(Claim(f"{scenario}/{guarantee}", text.quote, document, engines, asked_as))
@@ -102,17 +102,22 @@ def decide(claims: Iterable[Claim], results: Results, probed: Mapping[str, Probe
     cells: dict[tuple[tuple[str, str], str], list[MatrixCell]] = {}
     for cell in results.cells:
         cells.setdefault((cell.row, cell.engine), []).append(cell)
-    return [_decide(claim, results, cells, probed.get(claim.id)) for claim in claims]
+    engines = results.engines
+    return [_decide(claim, engines, results, cells, probed.get(claim.id)) for claim in claims]
 
 
 def _decide(
-    claim: Claim, results: Results, cells: Mapping[tuple[tuple[str, str], str], list[MatrixCell]], seen: Probed | None
+    claim: Claim,
+    asked: Sequence[str],
+    results: Results,
+    cells: Mapping[tuple[tuple[str, str], str], list[MatrixCell]],
+    seen: Probed | None,
 ) -> Decision:
     if claim.not_decidable:
         return Decision(claim, Answer.NOT_DECIDABLE, claim.not_decidable)
     if claim.probe:
         return _by_probe(claim, results, seen)
-    engines = tuple(_on_engine(claim, e, results, cells) for e in results.engines if claim.speaks_of(e))
+    engines = tuple(_on_engine(claim, e, results, cells) for e in asked if claim.speaks_of(e))
     found = Counter(on_engine.answer for on_engine in engines)
     answer = next((answer for answer in Answer if found[answer]), Answer.NOT_ASKED)
     if answer is Answer.UNDECIDED and claim.shown_by:
