@@ -4,7 +4,7 @@ asked. Each text stands on the page once."""
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.results.baseline import Baseline
 from conformance.results.catalogue import catalogue
 from reports.advice import Advice, known_advice
 from reports.excerpts import source_of
@@ -123,12 +124,17 @@ def _plain(text: str) -> str:
     return LINK.sub(r"\1", text).replace("`", "").replace("*", "")
 
 
-def known_courses(rows: Container[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
+def known_courses(rows: Collection[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
     """(engine, scenario, guarantee) -> its course over the measured releases, for these rows: of the folder beside this module where it is
     installed, of the checkout's baselines in a checkout; none elsewhere."""
+    return courses_in(_measured(), rows) if rows else {}
+
+
+@cache
+def _measured() -> Mapping[Path, Baseline]:
     places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
     place = next((place for place in places if any(place.glob("*.jsonl"))), None)
-    return courses_in(sources([place]), rows) if place else {}
+    return sources([place]) if place else {}
 
 
 @cache
