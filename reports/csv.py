@@ -2,7 +2,8 @@
 
 Each perturbation has a column: the number of cases under it, or k/n where k of n cases speak against the guarantee; "?" or "!" before
 it where the cell is unknown or an error; "–" where the engine cannot be asked; 0 where no case put the guarantee to the test; in brackets
-the pairs that do not count. It is empty where the guarantee is not asked under the perturbation. Plans share a column.
+the pairs that do not count. It is empty where the guarantee is not asked under the perturbation. Plans share a column. What
+an engine lacks is named as in ``Feature``.
 """
 
 from __future__ import annotations

@@ -394,7 +394,7 @@ def test_what_an_engine_usually_lacks_is_said_once(results):
     (suite,) = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
     assert [dict(found.attrib) for found in suite.iter("property")] == [
         {"name": "lacks typed state", "value": "restart"}
-    ], "why it lacks it is said where a whole row needs it"
+    ]
     assert suite.findtext("testcase/system-out").splitlines() == [
         "holds, in part (1 of 2)",
         "not exercised: retry",
@@ -404,6 +404,18 @@ def test_what_an_engine_usually_lacks_is_said_once(results):
     assert ctrf_of(results)["extra"]["lacks"] == {"spark-tws": {"restart": "typed state"}}
     usual = {"restart": "another feature"}
     assert [part.line for part in told(results.cells, usual)][-1] == "unsupported (typed state): restart"
+
+
+def test_why_an_engine_lacks_what_a_row_needs_is_said_once(results):
+    """A row that cannot be asked names what is lacking; the properties of the suite say why."""
+    results.cells = under(results, split=(Verdict.UNSUPPORTED, 0), merge=(Verdict.UNSUPPORTED, 0))
+    results.environment = {"spark-tws": replace(results.environment["spark-tws"], failure="")}
+    (suite,) = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
+    assert {found.get("name"): found.get("value") for found in suite.iter("property")} == {
+        "lacks typed state": "split, merge",
+        "why it lacks typed state": "it has none",
+    }
+    assert suite.find("testcase/skipped").get("message") == "typed state"
 
 
 def csv_of_two(results):
