@@ -84,10 +84,8 @@ def _properties(suite: ElementTree.Element, usual: Mapping[str, str], rows: Iter
     for perturbation, lacking in usual.items():
         under.setdefault(lacking, []).append(perturbation)
     found = [(f"lacks {lacking}", ", ".join(names)) for lacking, names in under.items()]
-    reasons = [row.reason for row in rows if row.verdict is Verdict.UNSUPPORTED]
-    found += [
-        (f"why it lacks {what}", why) for what, _, why in (r.partition(": ") for r in dict.fromkeys(reasons)) if why
-    ]
+    reasons = dict.fromkeys(row.reason.partition(": ")[::2] for row in rows if row.verdict is Verdict.UNSUPPORTED)
+    found += [(f"why it lacks {lacking}", why) for lacking, why in reasons if why]
     if found:
         properties = ElementTree.SubElement(suite, "properties")
         for name, value in found:
