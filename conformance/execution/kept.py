@@ -93,6 +93,7 @@ class Kept:
     ) -> None:
         self.folder, self._beside, self._out, self._report, self._reads = folder, tuple(beside), out, report, reads
         self._lock = threading.Lock()
+        self._refused: set[tuple[Path, int | None]] = set()
 
     def answer(self, name: str, pack: Pack) -> Answer | None:
         """The kept answer to a pack."""
@@ -221,7 +222,14 @@ class Kept:
             finally:
                 Path(part).unlink(missing_ok=True)
         except OSError as error:
-            self._report(f"kept traces: {target} cannot be written: {error}"[:300])
+            self._refuse(target, error)
+
+    def _refuse(self, target: Path, error: OSError) -> None:
+        """Says that a file cannot be written. What is so for every file of a folder, such as a full disk, is said once."""
+        reason = (self.folder if target.is_relative_to(self.folder) else target.parent, error.errno)
+        if reason not in self._refused:
+            self._refused.add(reason)
+            self._report(f"kept traces: {target} cannot be written, nor perhaps others: {error}"[:300])
 
 
 def _digest(content: bytes) -> bytes:

@@ -386,20 +386,20 @@ def test_a_spreadsheet_has_a_column_for_each_perturbation(results):
 
 
 def test_what_an_engine_usually_lacks_is_said_once(results):
-    """In the properties of its suite; a row says how many of its perturbations that are, and what else it lacks."""
+    """In the properties of its suite; a row names its other perturbations, and what else it lacks."""
     results.cells = under(
         results, split=(Verdict.HOLDS, 7), restart=(Verdict.UNSUPPORTED, 0), retry=(Verdict.UNKNOWN, 0)
     )
     results.environment = {"spark-tws": replace(results.environment["spark-tws"], failure="")}
     (suite,) = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
     assert [dict(found.attrib) for found in suite.iter("property")] == [
-        {"name": "lacks typed state", "value": "restart"}
+        {"name": "lacks typed state", "value": "restart"},
+        {"name": "unsupported as usual", "value": "the perturbations of a row that its test case does not name"},
     ]
     assert suite.findtext("testcase/system-out").splitlines() == [
         "holds, in part (1 of 2)",
         "not exercised: retry",
         "holds: split 7",
-        "unsupported as usual: 1",
     ]
     assert ctrf_of(results)["extra"]["lacks"] == {"spark-tws": {"restart": "typed state"}}
     usual = {"restart": "another feature"}
@@ -413,6 +413,7 @@ def test_why_an_engine_lacks_what_a_row_needs_is_said_once(results):
     (suite,) = ElementTree.fromstring(junit.render([results]).split("\n", 1)[1])
     assert {found.get("name"): found.get("value") for found in suite.iter("property")} == {
         "lacks typed state": "split, merge",
+        "unsupported as usual": "the perturbations of a row that its test case does not name",
         "why it lacks typed state": "it has none",
     }
     assert suite.find("testcase/skipped").get("message") == "typed state"
