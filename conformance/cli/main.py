@@ -6,6 +6,7 @@ its end.
 
 from __future__ import annotations
 
+import gc
 import signal
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,11 @@ COMMANDS = {
 }
 """Module of this package -> its commands. A module is imported when one of its commands is used, because imports take longer than most
 commands do."""
+
+
+SELDOM = 200_000, 20, 100
+"""When Python's collector of garbage runs. A run has millions of objects that live to its end, and few cycles: with the defaults, the
+collector goes through those objects again and again."""
 
 
 class OneLine(Group):
@@ -105,6 +111,7 @@ def bad_input() -> tuple[type[Exception], ...]:
 @click.version_option(package_name="conformance")
 def main() -> None:
     """Shows which guarantees stateful stream processing really gives, engine by engine."""
+    gc.set_threshold(*SELDOM)
     signal.signal(signal.SIGTERM, _interrupt)  # the exception lets engines end and their folders be removed
 
 

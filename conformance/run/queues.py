@@ -1,8 +1,9 @@
-"""Queues: engines that take turns. Queues run side by side."""
+"""Queues: engines that take turns. Queues run side by side, and one that has nothing left to do helps another."""
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.execution.cached import Process
@@ -47,19 +48,75 @@ class Cases:
         return self._there
 
 
-def run_queue(turns: Sequence[Turn], hosts: Hosts, cases: Cases) -> None:
+class Waiting:
+    """The turns of a run that have not begun, by queue. Several threads take turns at a time, one for each queue.
+
+    A queue that has no turn left takes one of light engines from another queue, the last one first, unless the process that it needs
+    is busy with another turn.
+    """
+
+    def __init__(self, queues: Iterable[Sequence[Turn]], hosts: Hosts) -> None:
+        self._waiting = [list(queue) for queue in queues]
+        self._hosts, self._lock = hosts, threading.Lock()
+        self._needs = Counter(name for queue in self._waiting for turn in queue for name in host_names(turn.info))
+        self._busy: Counter[str] = Counter()
+        self._begun: dict[str, Process | None] = {}
+
+    def begin(self, queue: int) -> None:
+        """Replays the stored witnesses of the engines in the queue's first process."""
+        with self._lock:
+            if not self._waiting[queue]:
+                return  # other queues were quicker
+            first = host_names(self._waiting[queue][0].info)
+            turns = [turn for turn in self._waiting[queue] if host_names(turn.info) == first]
+            self._busy.update(first)
+        for turn in turns:
+            self._begun[turn.info.id] = turn.begin()
+        with self._lock:
+            self._busy.subtract(first)
+
+    def take(self, queue: int) -> Turn | None:
+        """The next turn of a queue, which ``end`` ends; None if there is none for it to take."""
+        with self._lock:
+            if self._waiting[queue]:
+                found = self._waiting[queue].pop(0)
+            else:
+                free = (turn for others in self._waiting for turn in reversed(others) if self._is_free(turn))
+                if not (turn := next(free, None)):
+                    return None
+                next(others for others in self._waiting if turn in others).remove(turn)
+                found = turn
+            self._busy.update(host_names(found.info))
+            return found
+
+    def engine(self, turn: Turn) -> Process | None:
+        """The engine of a turn, in a living process. None if the engine cannot start."""
+        engine = self._begun[turn.info.id] if turn.info.id in self._begun else turn.begin()
+        if engine and not engine.alive:  # its process has ended since, with another engine
+            return turn.open()
+        return engine
+
+    def end(self, turn: Turn) -> None:
+        """Says that a turn is over. A process that no other turn needs is closed."""
+        with self._lock:
+            names = host_names(turn.info)
+            self._busy.subtract(names)
+            self._needs.subtract(names)
+            done = [name for name in names if not self._needs[name]]
+        for name in done:
+            self._hosts.close(name)
+
+    def _is_free(self, turn: Turn) -> bool:
+        return not turn.info.capabilities.heavy and not any(self._busy[name] for name in host_names(turn.info))
+
+
+def run_queue(number: int, waiting: Waiting, cases: Cases) -> None:
     """Runs the turns of engines. Engines in a queue's first process replay their witnesses while cases are generated.
     Another process starts at the turn of its first engine."""
-    first = host_names(turns[0].info)
-    begun: dict[str, Process | None] = {t.info.id: t.begin() for t in turns if host_names(t.info) == first}
+    waiting.begin(number)
     if not cases.wait():
         return
-    for number, turn in enumerate(turns):
-        engine = begun[turn.info.id] if turn.info.id in begun else turn.begin()
-        if engine and not engine.alive:  # its process has ended since, with another engine
-            engine = turn.open()
-        if engine:
+    while turn := waiting.take(number):
+        if engine := waiting.engine(turn):
             turn.run(engine)
-        still_needed = {name for later in turns[number + 1 :] for name in host_names(later.info)}
-        for name in {*host_names(turn.info)} - still_needed:
-            hosts.close(name)
+        waiting.end(turn)

@@ -33,7 +33,7 @@ from conformance.run.kept_turns import KeptTurns
 from conformance.run.options import Options
 from conformance.run.outcome import EngineOutcome
 from conformance.run.packs import plans_given_out
-from conformance.run.queues import Cases, queues, run_queue
+from conformance.run.queues import Cases, Waiting, queues, run_queue
 from conformance.run.turn import Shared, Turn
 
 __all__ = ["Options", "Run"]
@@ -95,15 +95,15 @@ class Run:
             turns=self.turns,
         )
         turns = {name: Turn(name, shared) for name in options.engines}
-        in_queues = [[turns[name] for name in queue] for queue in named]
+        waiting = Waiting([[turns[name] for name in queue] for queue in named], self.hosts)
         cases = Cases()
         if self.kept:
             harness_digest(
                 DRIVING
             )  # here, since Hypothesis has syntax trees made as well while the threads run: see PARSER
         try:
-            with ThreadPoolExecutor(max_workers=max(1, len(in_queues))) as pool:
-                jobs = [pool.submit(run_queue, queue, self.hosts, cases) for queue in in_queues]
+            with ThreadPoolExecutor(max_workers=max(1, len(named))) as pool:
+                jobs = [pool.submit(run_queue, number, waiting, cases) for number in range(len(named))]
                 try:
                     drawn = self._drawing.execute()
                     seconds = time.monotonic() - started
