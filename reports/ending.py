@@ -35,8 +35,8 @@ def since_the_last(before: Baseline, now: Baseline) -> str:
     return f"Since the last run here: {', '.join(told) or 'nothing changed'}{same}"
 
 
-def ending(results: Results, console: Console, before: Baseline | None = None) -> None:
-    """A few lines on a run, and on what changed since the run ``before``. ``terminal.summary`` has the whole matrix."""
+def ending(results: Results, console: Console, changed: str = "") -> None:
+    """A few lines on a run, among them what changed since another (see ``since_the_last``). ``terminal.summary`` has the whole matrix."""
 
     def say(text: str, style: str | None = None) -> None:
         console.print(escape(text), style=style, highlight=False, soft_wrap=True)
@@ -58,8 +58,8 @@ def ending(results: Results, console: Console, before: Baseline | None = None) -
             say(f"  {cell.engine}: {claim(results, cell.row)}: {cell.reason} [{cell.witness}]")
         if len(new) > NEW:
             say(f"  and {len(new) - NEW} more")
-    if before and (told := since_the_last(before, Baseline.of(results))):
-        say(told)
+    if changed:
+        say(changed)
     if found := surprising(results)[:SURPRISING]:
         say("Most surprising:")
         for row in found:

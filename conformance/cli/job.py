@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from rich.markup import escape
 from conformance.comparison.history import RESULTS
 from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
-from conformance.results.baseline import Baseline, UnreadableBaseline
+from conformance.results.baseline import Baseline
 from conformance.results.record import LEFT_OUT
 from conformance.results.report import Report, run_reports
 from conformance.results.results import Results
@@ -33,18 +34,29 @@ def console() -> Console:
 def execute(options: Options, console: Console, verbose: bool = False) -> Results:
     """Runs the requested job, and writes all its results. The end of the run tells what changed since the last run whose results are in
     the same folder. Parameters and errors are those of ``perform``."""
-    before = None if verbose else last_run(options.out)  # the whole matrix says nothing of it
+    before = "" if verbose else last_run(options.out)  # the whole matrix says nothing of it
     results = perform(options, console, verbose)
     write(results, options.out, console, verbose, before)
     return results
 
 
-def last_run(out: Path) -> Baseline | None:
-    """The results that a folder has; None if it has none, or none that can be compared."""
+def last_run(out: Path) -> str:
+    """The text of the results that a folder has, "" for none."""
     try:
-        return Baseline.read(out / RESULTS)
-    except UnreadableBaseline:
-        return None
+        return (out / RESULTS).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def since_the_last(before: str, results: Results) -> str:
+    """What changed since the run whose results have this text, "" if that cannot be compared."""
+    from reports.ending import since_the_last
+
+    try:
+        last = Results.from_json(json.loads(before))
+    except ValueError:
+        return ""
+    return "" if last.run.partial else since_the_last(Baseline.of(last), Baseline.of(results))
 
 
 def perform(options: Options, console: Console, verbose: bool = True) -> Results:
@@ -91,31 +103,35 @@ def failed(results: Results) -> bool:
     )
 
 
-def keep(results: Results, out: Path) -> None:
-    """Writes the results and their witnesses."""
+def keep(results: Results, out: Path) -> str:
+    """Writes the results and their witnesses, and says nothing."""
     results.write(out / RESULTS)
     write_witnesses(out / "witnesses", results.witnesses.values())
+    return ""
 
 
-def write(results: Results, out: Path, console: Console, verbose: bool = False, before: Baseline | None = None) -> None:
-    """Writes the results and all their reports, and prints the end of the run, with ``verbose`` the whole matrix."""
+def write(results: Results, out: Path, console: Console, verbose: bool = False, before: str = "") -> None:
+    """Writes the results and all their reports, and prints the end of the run, with ``verbose`` the whole matrix. ``before`` is the text of
+    the results of the last run, "" for none."""
     from conformance.run.processes import answers, available
     from reports.ending import ending
     from reports.terminal import summary
 
-    def render(report: Report) -> None:
+    def render(report: Report) -> str:
         (out / report.file).write_text(report.render([results]), encoding="utf-8")
+        return ""
 
     reports = run_reports()
-    parts = [partial(keep, results, out), *(partial(render, report) for report in reports)]
+    parts: list[Callable[[], str]] = [partial(keep, results, out), *(partial(render, report) for report in reports)]
+    if before:
+        parts.insert(1, partial(since_the_last, before, results))
     results.folded()  # made here once, for the processes that are forked from this one
     # By number, since processes are sent what they are to do. The results come first: no report that fails takes them along.
-    for _ in answers(lambda number: parts[number](), range(len(parts)), available()):
-        pass
+    told = "".join(answers(lambda number: parts[number](), range(len(parts)), available()))
     if verbose:
         summary(results, console)
     else:
-        ending(results, console, before)
+        ending(results, console, told)
     console.print(
         f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, results.json, witnesses/",
         highlight=False,

@@ -194,12 +194,13 @@ def agreements(
         pairs: the pairs that are compared; None for all of ``pairs_of``.
     """
     drawn = [case for case in cases if not case.perturbation]
-    answered = {engine: _answers(drawn, traces, engine in stops) for engine, traces in traces_by_engine.items()}
+    shared = _Shared()
+    answered = {engine: shared(_answers(drawn, traces, engine in stops)) for engine, traces in traces_by_engine.items()}
     sides = []
     for one, two in pairs_of(answered) if pairs is None else pairs:
         if two == specified_for(one):
             specified = references[one]([case for case in drawn if case.id in answered[one]])
-            sides.append(((one, answered[one]), (two, _answers(drawn, specified))))
+            sides.append(((one, answered[one]), (two, shared(_answers(drawn, specified)))))
         else:
             sides.append(((one, answered[one]), (two, answered[two])))
     by_program: dict[tuple[str, str], list[Case]] = {}
@@ -211,6 +212,17 @@ def agreements(
         for name in scenario.programs
         for left, right in sides
     ]
+
+
+class _Shared:
+    """Gives engines with one trace of a case one object for it, so that what is found of two traces is found once, whatever the engines."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Trace] = {}
+
+    def __call__(self, traces: Traces) -> Traces:
+        known = self._known
+        return {c: known.setdefault((c, text), t) if (text := t.spelling) else t for c, t in traces.items()}
 
 
 def _answers(cases: Iterable[Case], traces: Traces, stops: bool = False) -> Traces:

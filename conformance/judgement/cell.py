@@ -67,9 +67,11 @@ class MatrixCell:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MatrixCell:
-        known = {f.name for f in fields(cls)}
-        given = {name: value for name, value in data.items() if name in known}
-        return cls(**given | {"verdict": Verdict(data["verdict"]), "notes": tuple(data["notes"])})
+        given = data if data.keys() <= FIELDS else {name: value for name, value in data.items() if name in FIELDS}
+        return cls(**{**given, "verdict": Verdict(data["verdict"]), "notes": tuple(data["notes"])})
+
+
+FIELDS = frozenset(field.name for field in fields(MatrixCell))
 
 
 class Strength(Enum):

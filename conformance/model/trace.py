@@ -93,7 +93,11 @@ class Trace:
         self.__dict__["emissions"] = found
         return found
 
+    @property
+    def spelling(self) -> str | None:
+        """The text, if it is known already."""
+        return self.__dict__.get("text")
+
     def spelled_as(self, other: Trace) -> bool:
         """Whether both have one text; False if the text of one is not known yet."""
-        text = self.__dict__.get("text")
-        return text is not None and text == other.__dict__.get("text")
+        return self.spelling is not None and self.spelling == other.spelling

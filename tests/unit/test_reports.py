@@ -11,6 +11,7 @@ import pytest
 from hostile import EVIL, SCHEDULE, TRACE, agreement, hostile_results
 from rich.console import Console
 
+from conformance.cli import job
 from conformance.confirmation.replay import NOT_REPLAYED
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.stability import Stability, StabilityGrade
@@ -211,6 +212,19 @@ def test_a_run_says_what_changed_since_the_last_one(results):
     told = since_the_last(Baseline.of(before), Baseline.of(now))
     assert told == "Since the last run here: no longer holds: 1 row"
     assert since_the_last(Baseline.of(now), Baseline.of(before)) == "Since the last run here: holds now: 1 row"
+
+
+def test_the_last_run_is_read_from_the_text_of_its_results(results, tmp_path):
+    """What cannot be compared with is no reason not to end a run."""
+    assert job.last_run(tmp_path) == ""
+    results.write(tmp_path / "results.json")
+    assert job.since_the_last(job.last_run(tmp_path), results) == "", "it was cut short"
+    whole = replace(results, run=replace(results.run, partial=False))
+    whole.cells = [cell for cell in results.cells if cell.verdict in (Verdict.VIOLATED, Verdict.HOLDS)]
+    whole.write(tmp_path / "results.json")
+    text = job.last_run(tmp_path)
+    assert job.since_the_last(text, whole) == "Since the last run here: nothing changed"
+    assert job.since_the_last(text[:-9], whole) == ""
 
 
 def test_forty_engines_are_told_on_a_screen(results):
