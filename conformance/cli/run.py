@@ -97,7 +97,7 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     "--quick",
     is_flag=True,
     help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without scenarios that wait for "
-    "processing time. Stored witnesses are replayed in packs, new ones run alone once.",
+    "processing time. Stored witnesses are replayed in packs, those confirmed here until half of them failed; new ones run alone once.",
 )
 @options.verbose
 def run_(
@@ -146,6 +146,7 @@ def run_(
         all_packs=all_packs,
         share=share,
         brief=quick or budget is not None,
+        sampled=quick and not fresh,
         budget=budget,
         traces=traces_folder(),
         fresh=fresh,

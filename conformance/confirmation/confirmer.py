@@ -16,7 +16,7 @@ from conformance.confirmation.alone import Alone
 from conformance.confirmation.flips import with_flips
 from conformance.confirmation.neighbours import PackOf
 from conformance.confirmation.reduction import CANDIDATES, FEWER, SLOW, Target, reduce
-from conformance.confirmation.replay import STILL_FAILS, Replay, resting, runs_here
+from conformance.confirmation.replay import FAILS, Replay, resting, runs_here
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation, kind_of
 from conformance.execution.host import EngineDown
@@ -84,7 +84,7 @@ class Confirmer:
     ) -> list[MatrixCell]:
         """The cells of the violations, each with its witness, or with another verdict if there is no witness."""
         kinds = [self._targets.kind(violation, runs, cases) for violation in violations]
-        stored = {kind_of(r.witness): r.witness for r in replays if r.answer == STILL_FAILS}
+        stored = {kind_of(r.witness): r.witness for r in replays if r.answer in FAILS}
         enough = resting([r.witness for r in replays], self._info)
         outcomes: dict[Kind, Witness | Unjudgeable | NotDriven | EngineDown] = {
             kind: witness for kind, witness in stored.items() if witness.id in enough

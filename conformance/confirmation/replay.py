@@ -1,16 +1,14 @@
-"""Replaying witnesses: alone, or many of them in packs."""
+"""Replaying a witness, and what its answer says of its cell. ``replays`` replays many."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.confirmation.reduction import Subject
 from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.packing import packs_of
 from conformance.execution.watched import GivenUp
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, findings_of, pair_finding
@@ -27,6 +25,12 @@ from conformance.results.witness import Confirmation, Witness
 
 STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRESSIBLE", "ERROR"
 """The possible answers of a replay."""
+
+STANDS = "STANDS"
+"""The answer of a witness that did not run again: it always failed on this very engine and adapter, and so did others, which failed again."""
+
+FAILS = (STILL_FAILS, STANDS)
+"""The answers of a witness that speaks against its engine."""
 
 NOT_REPLAYED = "NOT REPLAYED"
 """The answer of a witness that a budget leaves no time for."""
@@ -76,15 +80,15 @@ def failure(
     return against[0] if against else ""
 
 
-def _speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:
+def speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:
     scenario = next(s for s in scenarios if s.id == witness.case.scenario)
     guarantee = scenario.askable[witness.guarantee]
     return scenario.programs[witness.case.program], guarantee, Subject(witness.case, witness.base)
 
 
-def _not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> str:
+def not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> str:
     """Why an engine cannot run a witness, "" if it can."""
-    program, guarantee, subject = _speaks_of(witness, scenarios)
+    program, guarantee, subject = speaks_of(witness, scenarios)
     if not can.runs(ref := program_ref(witness.case.scenario, witness.case.program)):
         return f"it does not run {ref}"
     if reason := next(filter(None, (can.no_plan(case.schedule) for case in subject.cases)), ""):
@@ -110,7 +114,7 @@ def packs_beside(subject: Subject, neighbours: Sequence[Case]) -> list[Pack]:
     return [*apart, Pack((*neighbours, *beside))]
 
 
-def _reference(scenarios: Iterable[Scenario], can: Capabilities) -> ReferenceTraces:
+def reference_of(scenarios: Iterable[Scenario], can: Capabilities) -> ReferenceTraces:
     """The reference engine that reads *late* as an engine does."""
     return reference_traces(programs_of(scenarios), can.lateness)
 
@@ -137,8 +141,8 @@ def replay(
 ) -> Replay:
     """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours, until the witness fails, at most as
     often as ``patience`` says. ``here``: it failed before on the very versions of this engine."""
-    program, guarantee, subject = _speaks_of(witness, scenarios)
-    if reason := _not_expressible(witness, scenarios, can):
+    program, guarantee, subject = speaks_of(witness, scenarios)
+    if reason := not_expressible(witness, scenarios, can):
         return Replay(witness, NOT_EXPRESSIBLE, reason)
     runs: dict[str, PackRun] = {}
     message = ""
@@ -147,75 +151,13 @@ def replay(
             for pack in packs_beside(subject, witness.neighbours):
                 run = run_of(process, pack)
                 runs |= {case.id: run for case in subject.cases if case in pack.cases}
-            if message := failure(program, guarantee, subject, runs, _reference(scenarios, can)):
+            if message := failure(program, guarantee, subject, runs, reference_of(scenarios, can)):
                 break
     except (NotDriven, EngineDown, Unjudgeable) as error:
         answer, message = ERROR, str(error)
     else:
         answer = STILL_FAILS if message else FIXED
     return Replay(witness, answer, message, {name: run.traces[name] for name, run in runs.items()})
-
-
-def replay_all(
-    process: Any,
-    witnesses: Iterable[Witness],
-    scenarios: Iterable[Scenario],
-    can: Capabilities,
-    packed: Collection[str] = (),
-    never_alone: Collection[str] = (),
-    here: Collection[str] = (),
-    go_on: Callable[[], bool] = lambda: True,
-) -> list[Replay]:
-    """Replays witnesses on an engine's process, as many at a time as the process takes. Witnesses in ``packed`` (ids)
-    run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do,
-    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known. Those in ``here`` (ids)
-    failed before on the very versions of this engine. Nothing begins once ``go_on`` says no."""
-    witnesses, scenarios = list(witnesses), list(scenarios)
-    passing = {w.id for w in witnesses if w.id in never_alone and patience(w, w.id in here) == 1}
-
-    def alone(witness: Witness) -> Replay:
-        if go_on():
-            return replay(process, witness, scenarios, can, witness.id in here)
-        return Replay(witness, NOT_REPLAYED, "the budget leaves no time for it")
-
-    def pack_run(pack: Pack) -> PackRun:
-        return answered(process, pack) if go_on() else PackRun()
-
-    with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-        answers = _in_packs(pool, pack_run, [w for w in witnesses if w.id in packed], scenarios, can)
-        enough = {name: r for name, r in answers.items() if r.answer == STILL_FAILS or name in passing}
-        jobs = {w.id: pool.submit(alone, w) for w in witnesses if w.id not in enough}
-        return [enough.get(w.id) or jobs[w.id].result() for w in witnesses]
-
-
-def _in_packs(
-    pool: ThreadPoolExecutor,
-    pack_run: Callable[[Pack], PackRun],
-    witnesses: list[Witness],
-    scenarios: list[Scenario],
-    can: Capabilities,
-) -> dict[str, Replay]:
-    """The replays of the witnesses that packs gave an answer to, by witness."""
-    about = {w.id: _speaks_of(w, scenarios) for w in witnesses if not _not_expressible(w, scenarios, can)}
-    apart = {w.id for w in witnesses if w.neighbours}
-    about = {name: parts for name, parts in about.items() if not parts[1].accounting and name not in apart}
-    cases = {case.id: case for _, _, subject in about.values() for case in subject.cases}
-    runs: dict[str, PackRun] = {}
-    packs = packs_of(cases.values(), can.largest_pack, can.largest_waiting_pack)
-    for pack, run in zip(packs, pool.map(pack_run, packs), strict=True):
-        runs |= {case.id: run for case in pack.cases if case.id in run.traces and case.id not in run.untouched}
-    found = {}
-    for witness in witnesses:
-        program, guarantee, subject = about.get(witness.id, (None, None, None))
-        if not program or not guarantee or not subject or any(case.id not in runs for case in subject.cases):
-            continue
-        try:
-            message = failure(program, guarantee, subject, runs, _reference(scenarios, can))
-        except Unjudgeable:
-            continue
-        traces = {case.id: runs[case.id].traces[case.id] for case in subject.cases}
-        found[witness.id] = Replay(witness, STILL_FAILS if message else FIXED, message, traces)
-    return found
 
 
 def answered(process: Any, pack: Pack) -> PackRun:
@@ -257,7 +199,7 @@ def still_failing(cell: MatrixCell, replays: Iterable[Replay]) -> Replay | None:
     for found in replays:
         witness = found.witness
         where = (witness.case.scenario, witness.guarantee, witness.case.perturbation or AS_DRAWN)
-        if found.answer == STILL_FAILS and where == (*cell.row, cell.perturbation):
+        if found.answer in FAILS and where == (*cell.row, cell.perturbation):
             return found
     return None
 
@@ -265,7 +207,7 @@ def still_failing(cell: MatrixCell, replays: Iterable[Replay]) -> Replay | None:
 def with_replays(cell: MatrixCell, replays: Iterable[Replay]) -> MatrixCell:
     """The cell after the first of its replayed witnesses that still fails, or unchanged if none fails."""
     found = still_failing(cell, replays)
-    return replayed(cell, found.witness.id, found.message) if found else cell
+    return replayed(cell, found.witness.id, found.message, again=found.answer == STILL_FAILS) if found else cell
 
 
 def without_more_runs(cell: MatrixCell, replays: Iterable[Replay], info: EngineInfo) -> MatrixCell:

@@ -4,7 +4,7 @@ A cell passes through these stages in order:
 
 1. drawn: an engine is asked for a cell, or ``not_expressible`` says why the engine cannot be asked.
 2. concluded: ``conclude`` decides by the evidence of all batches. ``broken`` decides if the harness failed.
-3. replayed: ``replayed`` makes a cell violated if a stored witness of the cell still fails.
+3. replayed: ``replayed`` makes a cell violated if a stored witness of the cell still fails, or stands.
 4. confirmed: ``confirmed`` or ``unanswered_alone`` revises a violated cell after its witness ran alone.
    ``replayed_once`` marks a cell of a brief run whose witness did not run alone.
 5. folded: ``fold`` makes one row from a guarantee's cells under all perturbations, and says whether the row holds in
@@ -103,12 +103,18 @@ def broken(
     return conclude(scenario, guarantee, perturbation, engine, Tally(fault=fault))
 
 
-def replayed(cell: MatrixCell, witness: str, message: str) -> MatrixCell:
+def replayed(cell: MatrixCell, witness: str, message: str, again: bool = True) -> MatrixCell:
     """The cell after a stored witness (its id) failed again, as ``message`` says: violated, whatever the cases of this
-    run say. A cell that is violated already keeps its reason. An unsupported cell stays unsupported."""
+    run say. A cell that is violated already keeps its reason. An unsupported cell stays unsupported. Without ``again``, the witness stands:
+    it did not run, but others of the engine did, and failed again."""
     if cell.verdict in (Verdict.VIOLATED, Verdict.UNSUPPORTED):
         return cell
-    reason = f"a stored witness still fails: {message}"
+    told = (
+        "still fails"
+        if again
+        else "stands (a first look runs the witnesses of an engine again until half of them failed)"
+    )
+    reason = f"a stored witness {told}: {message}"
     return replace(cell, verdict=Verdict.VIOLATED, reason=reason, violations=1, witness=witness)
 
 

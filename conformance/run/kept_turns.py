@@ -67,7 +67,7 @@ class KeptTurns:
     def _depends(self) -> Json:
         """All that the turns of this run depend on alike."""
         asked = self._options
-        options = [asked.wanted, asked.seed, asked.timeout, asked.all_packs, asked.share, asked.brief]
+        options = [asked.wanted, asked.seed, asked.timeout, asked.all_packs, asked.share, asked.brief, asked.sampled]
         scenarios = [[scenario.id, judged_digest(scenario)] for scenario in asked.scenarios]
         return [options, scenarios, code_digest(), version("hypothesis"), platform.python_version()]
 

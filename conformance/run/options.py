@@ -53,6 +53,8 @@ class Options:
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced. Every stored witness is replayed in a pack,
             confirmed here or not; only one that is confirmed here, and passes there, runs alone.
+        sampled: stored witnesses that always failed on the very engine, version, configuration and adapter run again until half of an
+            engine's failed; the others then stand.
         traces: the folder of kept traces, which answer in the place of engines; None for none.
         fresh: engines answer everything. Their answers are kept.
         traces_beside: other folders of kept traces, to read from.
@@ -74,6 +76,7 @@ class Options:
     all_packs: bool = False
     share: float = 1.0
     brief: bool = False
+    sampled: bool = False
     traces: Path | None = None
     fresh: bool = False
     traces_beside: tuple[Path, ...] = ()

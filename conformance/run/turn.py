@@ -12,14 +12,15 @@ from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import (
-    STILL_FAILS,
+    FAILS,
+    confirmed_here,
     known_here,
-    replay_all,
     resting,
     saying_who_ran_once,
     with_replays,
     without_more_runs,
 )
+from conformance.confirmation.replays import replay_all
 from conformance.confirmation.targets import Violation
 from conformance.execution.cached import Cached, Process, Shelf, shelf_of
 from conformance.execution.carried import AnyEngine
@@ -137,7 +138,10 @@ class Turn:
         packed = {w.id for w in stored} if self._options.brief else rest
         can, go_on = info.capabilities, self._run.budget.replays(info.id)
         here = {w.id for w in stored if known_here(w, info)}
-        outcome.replays = replay_all(engine, stored, self._options.scenarios, can, packed, packed - rest, here, go_on)
+        sampled = {w.id for w in stored if confirmed_here(w, info)} if self._options.sampled else set()
+        outcome.replays = replay_all(
+            engine, stored, self._options.scenarios, can, packed, packed - rest, here, go_on, sampled
+        )
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 
@@ -300,7 +304,7 @@ class Turn:
         by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
         self._doubt(engine, violations, confirmed)
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
-        still = {r.witness.id: r.witness for r in replays if r.answer == STILL_FAILS}
+        still = {r.witness.id: r.witness for r in replays if r.answer in FAILS}
         outcome.witnesses = still | confirmer.witnesses
         resting_on = {name: outcome.witnesses[name] for name in still}
         outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)

@@ -14,15 +14,17 @@ from conformance.confirmation.replay import (
     FIXED,
     NOT_EXPRESSIBLE,
     NOT_REPLAYED,
+    STANDS,
     STILL_FAILS,
     Replay,
     confirmed_here,
     patience,
     replay,
-    replay_all,
     resting,
     runs_here,
+    with_replays,
 )
+from conformance.confirmation.replays import replay_all
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation
 from conformance.execution.host import EngineDown
@@ -581,6 +583,66 @@ def test_a_witness_that_passes_in_a_pack_runs_alone_only_where_that_was_asked_fo
     process = InProcess(REFERENCE)
     (found,) = replay_all(process, [rarely], [SCENARIO], can, mine, never_alone=mine)
     assert (found.answer, len(process.packs)) == (FIXED, 1 + 6)
+
+
+def on_timelines(*watermarks):
+    """Witnesses of drops_e2, each with an advance to this watermark (ms) at its end."""
+    _, witness, _ = confirm(drops_e2)
+    *steps, _ = witness.case.schedule.steps
+    at = [replace(witness.case, schedule=Schedule((*steps, Advance(9, watermark)))) for watermark in watermarks]
+    found = [replace(witness, case=case) for case in at]
+    return found, {w.id for w in found}
+
+
+def test_half_of_the_sampled_witnesses_run_and_the_others_stand_if_they_fail():
+    """The pack with most of them runs first. One that is not sampled runs in any case."""
+    witnesses, mine = on_timelines(9_000, 9_001, 9_002)
+    bundles = {step.id: [replace(e, key="c") for e in step.events] for step in witnesses[2].case.schedule.bundles}
+    case = witnesses[2].case
+    both = replace(witnesses[2], case=replace(case, schedule=case.schedule.with_bundles(bundles)))
+    witnesses, mine = [*witnesses, both], {*mine, both.id}
+    can, process = REFERENCE.capabilities, InProcess(REFERENCE, drops_e2)
+    replays = replay_all(process, witnesses, [SCENARIO], can, mine, sampled=mine)
+    assert [found.answer for found in replays] == [STANDS, STANDS, STILL_FAILS, STILL_FAILS]
+    assert [len(pack.cases) for pack in process.packs] == [2]
+    assert {found.message for found in replays} == {witnesses[0].message}
+    process = InProcess(REFERENCE, drops_e2)
+    replays = replay_all(process, witnesses, [SCENARIO], can, mine, sampled=mine - {witnesses[0].id})
+    assert [found.answer for found in replays] == [STILL_FAILS, STANDS, STILL_FAILS, STILL_FAILS]
+
+
+def test_all_sampled_witnesses_run_if_one_of_the_sample_does_not_fail():
+    witnesses, mine = on_timelines(9_000, 9_001, 9_002, 9_003)
+
+    def spoil(pack, run):
+        return run if pack.timeline[-1].watermark == 9_000 else drops_e2(pack, run)
+
+    process = InProcess(REFERENCE, spoil)
+    replays = replay_all(process, witnesses, [SCENARIO], REFERENCE.capabilities, mine, mine, sampled=mine)
+    assert [found.answer for found in replays] == [FIXED, STILL_FAILS, STILL_FAILS, STILL_FAILS]
+
+
+def test_without_a_sample_that_ran_nothing_stands():
+    """As where all witnesses need neighbours, which no pack of several witnesses has; where one ran, they stand."""
+    (one,), mine = on_timelines(9_000)
+    crowded_one = replace(one, neighbours=(replace(one.case, schedule=one.case.schedule.with_bundles({1: []})),))
+    can, process = REFERENCE.capabilities, InProcess(REFERENCE, drops_e2)
+    ids = {crowded_one.id, *mine}
+    assert replay_all(process, [crowded_one], [SCENARIO], can, ids, sampled=ids)[0].answer == STILL_FAILS
+    replays = replay_all(process, [crowded_one, one], [SCENARIO], can, ids, sampled=ids)
+    assert [found.answer for found in replays] == [STANDS, STILL_FAILS]
+
+
+def test_a_witness_that_stands_violates_its_cell_and_is_not_confirmed_again():
+    _, witness, _ = confirm(drops_e2)
+    stands = Replay(witness, STANDS, witness.message)
+    cell, again, process = confirm(drops_e2, replays=[stands])
+    assert (cell.verdict, again, process.packs) == (Verdict.VIOLATED, witness, [])
+    place = {"scenario": "late-data", "program": "global", "guarantee": NEVER_DROPPED.id, "perturbation": AS_DRAWN}
+    held = MatrixCell(**place, engine="fake", verdict=Verdict.HOLDS, reason="", cases=3)
+    told = with_replays(held, [stands])
+    assert (told.verdict, told.witness) == (Verdict.VIOLATED, witness.id)
+    assert told.reason.startswith("a stored witness stands (a first look")
 
 
 def test_a_witness_that_a_budget_leaves_no_time_for_is_not_replayed():
