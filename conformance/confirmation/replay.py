@@ -27,7 +27,7 @@ STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRES
 """The possible answers of a replay."""
 
 STANDS = "STANDS"
-"""The answer of a witness that did not run again: it always failed on this very engine and adapter, and so did others, which failed again."""
+"""The answer of a witness that did not run again: it failed alone on this very engine, as did others, and these failed again."""
 
 FAILS = (STILL_FAILS, STANDS)
 """The answers of a witness that speaks against its engine."""

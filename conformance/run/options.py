@@ -53,8 +53,8 @@ class Options:
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced. Every stored witness is replayed in a pack,
             confirmed here or not; only one that is confirmed here, and passes there, runs alone.
-        sampled: stored witnesses that always failed on the very engine, version, configuration and adapter run again until half of an
-            engine's failed; the others then stand.
+        sampled: stored witnesses that failed alone on the very engine, version and configuration run again until half of an engine's
+            failed; the others then stand.
         traces: the folder of kept traces, which answer in the place of engines; None for none.
         fresh: engines answer everything. Their answers are kept.
         traces_beside: other folders of kept traces, to read from.

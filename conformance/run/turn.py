@@ -13,7 +13,7 @@ from typing import TypeVar
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
 from conformance.confirmation.replay import (
     FAILS,
-    confirmed_here,
+    STILL_FAILS,
     known_here,
     resting,
     saying_who_ran_once,
@@ -138,7 +138,7 @@ class Turn:
         packed = {w.id for w in stored} if self._options.brief else rest
         can, go_on = info.capabilities, self._run.budget.replays(info.id)
         here = {w.id for w in stored if known_here(w, info)}
-        sampled = {w.id for w in stored if confirmed_here(w, info)} if self._options.sampled else set()
+        sampled = rest if self._options.sampled else set()
         outcome.replays = replay_all(
             engine, stored, self._options.scenarios, can, packed, packed - rest, here, go_on, sampled
         )
@@ -306,7 +306,7 @@ class Turn:
         outcome.cells = [by_cell.get(id(cell), cell) for cell in cells]
         still = {r.witness.id: r.witness for r in replays if r.answer in FAILS}
         outcome.witnesses = still | confirmer.witnesses
-        resting_on = {name: outcome.witnesses[name] for name in still}
+        resting_on = {r.witness.id: outcome.witnesses[r.witness.id] for r in replays if r.answer == STILL_FAILS}
         outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
