@@ -17,14 +17,17 @@ HEAVY_QUEUES = 2
 
 def queues(infos: Iterable[EngineInfo]) -> Iterator[list[EngineInfo]]:
     """The engines in the order of their turns, queue by queue: heavy engines in queues by release, light engines in one
-    queue."""
+    queue. Without heavy engines, there is an empty queue beside that."""
     infos = list(infos)
     releases = list(dict.fromkeys(_release(info) for info in infos if info.capabilities.heavy))
     for number in range(min(len(releases), HEAVY_QUEUES)):
         mine = releases[number::HEAVY_QUEUES]
         yield [info for info in infos if info.capabilities.heavy and _release(info) in mine]
-    if light := [info for info in infos if not info.capabilities.heavy]:
+    light = [info for info in infos if not info.capabilities.heavy]
+    if light:
         yield light
+    if light and not releases:
+        yield []  # this queue helps the other
 
 
 def _release(info: EngineInfo) -> str:

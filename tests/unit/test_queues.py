@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.run.queues import Cases, Waiting, run_queue
+from conformance.run.queues import Cases, Waiting, queues, run_queue
 
 
 class Turns:
@@ -56,6 +56,18 @@ def test_engines_of_the_first_process_begin_first_and_a_process_is_closed_after_
     expected = ["begin a", "begin c", "run a", "begin b", "run b", "begin again c", "run c"]
     assert [" ".join(done) for done in turns.done] == expected
     assert turns.closed == ["y", "x"]
+
+
+def test_heavy_engines_have_a_queue_for_each_of_two_releases_and_light_ones_another(turns):
+    def named(*found):
+        return [[info.id for info in queue] for queue in queues(turn.info for turn in found)]
+
+    heavy = [turns.turn(name, heavy=True) for name in ("h@1", "i@2", "j@1")]
+    light = [turns.turn("a"), turns.turn("b")]
+    assert named(light[0], *heavy, light[1]) == [["h@1", "j@1"], ["i@2"], ["a", "b"]]
+    assert named(*heavy) == [["h@1", "j@1"], ["i@2"]]
+    assert named(*light) == [["a", "b"], []], "the second queue helps the first"
+    assert named() == []
 
 
 def test_without_cases_nothing_runs(turns):
