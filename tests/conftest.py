@@ -3,6 +3,7 @@
 Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -11,6 +12,10 @@ import tempfile
 from pathlib import Path
 
 from drawn import FOLDER
+
+from conformance.cli.main import SELDOM
+
+gc.set_threshold(*SELDOM)
 
 os.environ["CONFORMANCE_FRESH"] = "1"
 SHARED = "" if FOLDER in os.environ else tempfile.mkdtemp(prefix="conformance-tests-")
