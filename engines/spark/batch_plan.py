@@ -53,7 +53,7 @@ def run(job: Job, ends: str) -> PackRun:
         raise QueryFailed(session.cause(error)) from error
     rows = dict(enumerate(answers if job.mode == "complete" else new(answers)))
     unreported = [{"batchId": number, "stateOperators": []} for number in rows]
-    traces, counts = traces_of(job.pack, job.batches, rows, unreported, ())
+    traces, counts = traces_of(job.pack, job.batches, job.told(rows), unreported, ())
     return PackRun(traces, counts)
 
 

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 LEFT = "left.pickle"
 """The file in a job's folder that says what came out before it was handed on."""
 
+TOLD = ("program", "case", "key", "step", "value", "emitted_at", "error")
+"""The columns of an output row that traces are made of."""
+
 Apply = Callable[[OperatorInput], "DataFrame"]
 """An API's operator; it puts out rows of ``operator.OUTPUT``."""
 
@@ -122,9 +125,25 @@ class Job:
             self.plan.evaluations,
         )
         found = stored.emissions(self.pack, self.programs, self.batches, self.progress, partial(self._read, self))
-        traces, counts = traces_of(self.pack, self.batches, self.rows, self.progress, found)
+        traces, counts = traces_of(self.pack, self.batches, self.told(self.rows), self.progress, found)
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+
+    def told(self, rows: Mapping[int, list[Any]]) -> Mapping[int, list[Any]]:
+        """The output rows of micro-batches that traces are made of. In complete mode, a micro-batch that puts out the same table as the one
+        before it in its step tells nothing new: a step may take several of them."""
+        if self.mode != "complete":
+            return rows
+        found, before = {}, None
+        for number in sorted(rows):
+            step = self.batches[number].step if number < len(self.batches) else DRAIN
+            table = (
+                step,
+                Counter(tuple(row[name] for name in TOLD) for row in rows[number] if row["program"] != HEARTBEAT),
+            )
+            if table != before:
+                found[number], before = rows[number], table
+        return found
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state that should be

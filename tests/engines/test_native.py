@@ -1,6 +1,7 @@
 """Operators of Spark's and transforms of Beam's own in the place of programs: what they put out on schedules that are small enough to
 follow by hand, and that they are driven as it says."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from conformance.model.engine import NotDriven
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Partitions, Plan, Restart, renumbered
+from conformance.model.values import canonical
 from conformance.plugins.registry import load_engine
 from engines.beam import native as beam_native
 from engines.spark import native as spark_native
@@ -80,6 +82,26 @@ def came_out(engine, *steps):
         return {name: v - T if name in ("start", "end", "window") else v for name, v in value.items()}
 
     return sorted(((e.step, e.key, after(e.value)) for e in emissions), key=lambda found: found[:2])
+
+
+@pytest.mark.parametrize("variant", ["count-complete", "window-complete"])
+def test_a_row_that_comes_out_twice_in_complete_mode_is_seen(native, monkeypatch, variant):
+    """The whole table comes out in each micro-batch, and a step may have several; within one, a row comes out once."""
+    engine = native(f"spark-native:{variant}")
+    one = case(engine, 0, [("e1", "a", 1), ("e2", "b", 2), ("e3", "a", 3)], 20_000)
+
+    def twice():
+        emissions = engine.run(Pack((one,)), PROGRAMS).traces[one.id].emissions
+        counted = Counter((e.step, e.key, canonical(e.value)) for e in emissions)
+        assert {(step, key) for step, key, _ in counted} == {(step, key) for step in (1, 2) for key in "ab"}
+        return {*counted.values()}
+
+    assert twice() == {1}
+    alone = engine.apply
+    monkeypatch.setattr(
+        engine, "apply", lambda given: alone(given).selectExpr("explode(array(1, 2)) AS copy", "*").drop("copy")
+    )
+    assert twice() == {2}
 
 
 @pytest.mark.parametrize(
