@@ -14,7 +14,7 @@ from conformance.model.program import Program
 from conformance.model.runs import PackRun
 from engines.native import windows_of
 from engines.spark import driving, session, typed_keys
-from engines.spark.job import QueryFailed, event_rows, traces_of
+from engines.spark.job import QueryFailed, event_rows, told, traces_of
 from engines.spark.operator import OperatorInput
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(job: Job, ends: str) -> PackRun:
         raise QueryFailed(session.cause(error)) from error
     rows = dict(enumerate(answers if job.mode == "complete" else new(answers)))
     unreported = [{"batchId": number, "stateOperators": []} for number in rows]
-    traces, counts = traces_of(job.pack, job.batches, job.told(rows), unreported, ())
+    traces, counts = traces_of(job.pack, job.batches, told(rows, job.batches, job.mode), unreported, ())
     return PackRun(traces, counts)
 
 

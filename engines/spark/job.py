@@ -125,25 +125,11 @@ class Job:
             self.plan.evaluations,
         )
         found = stored.emissions(self.pack, self.programs, self.batches, self.progress, partial(self._read, self))
-        traces, counts = traces_of(self.pack, self.batches, self.told(self.rows), self.progress, found)
+        traces, counts = traces_of(
+            self.pack, self.batches, told(self.rows, self.batches, self.mode), self.progress, found
+        )
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
-
-    def told(self, rows: Mapping[int, list[Any]]) -> Mapping[int, list[Any]]:
-        """The output rows of micro-batches that traces are made of. In complete mode, a micro-batch that puts out the same table as the one
-        before it in its step tells nothing new: a step may take several of them."""
-        if self.mode != "complete":
-            return rows
-        found, before = {}, None
-        for number in sorted(rows):
-            step = self.batches[number].step if number < len(self.batches) else DRAIN
-            table = (
-                step,
-                Counter(tuple(row[name] for name in TOLD) for row in rows[number] if row["program"] != HEARTBEAT),
-            )
-            if table != before:
-                found[number], before = rows[number], table
-        return found
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state that should be
@@ -256,6 +242,20 @@ def event_rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: ty
         else:
             rows.append(driving.event_row(case, event, step, window))
     return rows
+
+
+def told(rows: Mapping[int, list[Any]], batches: list[MicroBatch], mode: str) -> Mapping[int, list[Any]]:
+    """The output rows of micro-batches that traces are made of. In complete mode, a micro-batch that puts out the same table as the one
+    before it in its step tells nothing new: a step may take several of them."""
+    if mode != "complete":
+        return rows
+    found, before = {}, None
+    for number in sorted(rows):
+        step = batches[number].step if number < len(batches) else DRAIN
+        table = step, Counter(tuple(row[name] for name in TOLD) for row in rows[number] if row["program"] != HEARTBEAT)
+        if table != before:
+            found[number], before = rows[number], table
+    return found
 
 
 def traces_of(

@@ -26,7 +26,7 @@ from conformance.model.schedule import (
     renumbered,
 )
 from engines.spark.driving import SENTINELS, MicroBatch, flush, millis, plan, prove, rows_of, sentinels, write_file
-from engines.spark.job import Job
+from engines.spark.job import Job, told
 from engines.spark.operator import HEARTBEAT
 
 SCHEDULE = Schedule(
@@ -346,13 +346,6 @@ def test_what_a_job_hands_on_has_rows_of_every_type(tmp_path):
     assert (taken.rows, taken.progress) == (rows, [{"batchId": 0}])
 
 
-def of_mode(mode):
-    """A job in this output mode, as far as its output is read."""
-    job = object.__new__(Job)
-    job.mode, job.batches = mode, plan(SCHEDULE.steps)
-    return job
-
-
 def row(value, key="a", **more):
     told = {"program": "s/p", "case": "c", "key": key, "step": None, "value": value, "emitted_at": None, "error": None}
     return {**told, "nonce": object(), **more}
@@ -360,16 +353,16 @@ def row(value, key="a", **more):
 
 def test_in_complete_mode_a_table_that_comes_out_again_in_its_step_is_told_once():
     """A row that comes out twice in a micro-batch stays, as does what changed within a step, and every table of the next step."""
-    job = of_mode("complete")
-    mine = [number for number, batch in enumerate(job.batches) if batch.step == 0]
+    batches = plan(SCHEDULE.steps)
+    mine = [number for number, batch in enumerate(batches) if batch.step == 0]
     later = mine[-1] + 1
     heartbeat = row("2", program=HEARTBEAT)
     rows = {number: [row("1"), row("1", "b")] for number in (*mine, later)}
     rows[mine[0]].insert(0, heartbeat)
-    assert job.told(rows) == {mine[0]: rows[mine[0]], later: rows[later]}
+    assert told(rows, batches, "complete") == {mine[0]: rows[mine[0]], later: rows[later]}
     assert len(mine) > 1
     doubled = {number: [row("1"), row("1")] for number in mine}
-    assert job.told(doubled) == {mine[0]: doubled[mine[0]]}
+    assert told(doubled, batches, "complete") == {mine[0]: doubled[mine[0]]}
     changed = {mine[0]: [row("1")], mine[1]: [row("2")]}
-    assert job.told(changed) == changed
-    assert of_mode("append").told(rows) is rows
+    assert told(changed, batches, "complete") == changed
+    assert told(rows, batches, "append") is rows
