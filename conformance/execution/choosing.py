@@ -4,7 +4,8 @@ A greedy cover. What counts are the distinct cases of each guarantee, under each
 the budget's targets. The pack (with the packs of its twins' bases) that brings most for its expected seconds is next. First come packs on
 timelines where several things befall a job, or a rare one does (a failure or restart before anything else, one partition, an advance that
 settles without data, times far in the future), one for each set of them: they are dear, and nothing else shows what these do. A part of a
-budget goes to packs for guarantees that no pack asks yet before all of these.
+budget goes to packs for guarantees that no pack asks yet before all of these. At the end comes one of the perturbations that the budget
+leaves out, another one for another engine or with other cases.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from conformance.model.case import Case
 from conformance.model.engine import Budget
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Partitions, Restart
+from conformance.model.values import digest
 
 Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) of its program that it puts to the test."""
@@ -47,7 +49,13 @@ Promised = Mapping[tuple[str, str], Collection[str]]
 
 
 def chosen(
-    packs: list[Pack], budget: Budget, tested: Tested, promised: Promised, share: float = 1.0, whole: bool = False
+    packs: list[Pack],
+    budget: Budget,
+    tested: Tested,
+    promised: Promised,
+    share: float = 1.0,
+    whole: bool = False,
+    engine: str = "",
 ) -> list[Pack]:
     """The packs that an engine runs, in the order of ``packs``, each with the cases that the engine runs of it.
 
@@ -55,7 +63,9 @@ def chosen(
 
     Args:
         share: fraction of the budget's seconds.
-        whole: put each guarantee to the test that some pack puts to the test, whatever that takes.
+        whole: put each guarantee to the test that some pack puts to the test, whatever that takes; and of the perturbations that the
+            budget leaves out, one. Which one depends on the cases and on ``engine``, so that runs and engines share them out.
+        engine: what tells the engine from others.
     """
     if budget.seconds == inf:
         return packs
@@ -65,11 +75,12 @@ def chosen(
     _cover(packs, budget, found, budget.seconds * share, kept)
     if whole:
         _complete(packs, budget, found, kept)
+    extra = _one_more(packs, budget, found, kept, engine) if whole else 0.0
     there = [
         Pack(tuple(case for case in packs[number].cases if found.home[case.base or case.id] in kept))
         for number in sorted(kept)
     ]
-    left = budget.seconds * share - sum(cost_of(pack, budget) for pack in there)
+    left = budget.seconds * share + extra - sum(cost_of(pack, budget) for pack in there)
     return _thinned(there, budget, found, int(left / budget.case) if budget.case else len(found.home))
 
 
@@ -124,6 +135,10 @@ class _Content:
         if about == BEFALLEN:
             return self._budget.each
         return self._budget.each if about in self._promised.get((aim[0], aim[1]), ()) else 1
+
+    def promises(self, perturbation: str) -> bool:
+        """Whether some guarantee promises to hold under a perturbation."""
+        return any(perturbation in mine for mine in self._promised.values())
 
     def leans(self, offer: Collection[int], new: Collection[int]) -> bool:
         """Whether an offer has one of the new packs, or twins of their cases."""
@@ -251,6 +266,29 @@ def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]
         seconds -= cost
         kept |= set(best)
         lacking -= served
+
+
+def _one_more(packs: list[Pack], budget: Budget, found: _Content, kept: set[int], engine: str) -> float:
+    """Adds the packs that put most guarantees, for their seconds, to the test under a promised perturbation that no kept pack has. Returns
+    the seconds."""
+    there = {about for _, _, about in found.of(kept, ())}
+    offers = sorted({offer for number in range(len(packs)) for offer in _offers(number, found.parts)}, key=sorted)
+    more = {offer: found.of(offer - kept, kept).keys() for offer in offers if not offer <= kept}
+    lacking = {about for aims in more.values() for *_, about in aims if found.promises(about)} - there
+    if not lacking:
+        return 0.0
+    one = min(lacking, key=lambda about: digest([about, engine, packs[0].cases[0].digest]))
+
+    def seconds(offer: frozenset[int]) -> float:
+        return sum(cost_of(packs[number], budget) for number in offer - kept)
+
+    def served(offer: frozenset[int]) -> float:
+        return sum(about == one for *_, about in more[offer]) / max(seconds(offer), 1e-9)
+
+    best = max(more, key=served)
+    extra = seconds(best)
+    kept.update(best)
+    return extra
 
 
 def _value(number: int, least: int) -> float:

@@ -83,7 +83,8 @@ def selected(
     asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
     promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
     tested = exercised_by_any_reading(scenarios)
-    return chosen(drawn, can.packs, tested, promises, share, whole=share >= 1), len(drawn)
+    engine = can.native_operator.words if can.native_operator else ""
+    return chosen(drawn, can.packs, tested, promises, share, whole=share >= 1, engine=engine), len(drawn)
 
 
 def plans_given_out(seed: int) -> dict[str, list[str]]:

@@ -65,6 +65,31 @@ def test_in_a_full_run_an_engine_is_asked_for_every_guarantee_whatever_that_take
     assert len(chosen(packs, costly, tested, PROMISED)) == 1
 
 
+def test_a_full_run_has_one_of_the_perturbations_that_the_budget_leaves_out():
+    """Another one for another engine or with other cases, so that several runs, or many operators, have all of them."""
+    base = several(1_000, 4)
+    promises = {("s", "g"): ("", "finer", "coarser", "no-data"), ("s", "rare"): ("",)}
+
+    def run(engine="", whole=True, first=base):
+        twins = {
+            name: Pack(tuple(case(time, name, one) for one in first))
+            for time, name in [(2_000, "finer"), (3_000, "coarser"), (4_000, "no-data"), (5_000, "not-promised")]
+        }
+        packs = [Pack(tuple(first)), *twins.values()]
+        found = chosen(packs, replace(BUDGET, seconds=10), answering(()), promises, whole=whole, engine=engine)
+        assert found[0] == packs[0], "the cases within the budget stay"
+        return [name for name, pack in twins.items() if pack in found]
+
+    assert run(whole=False) == []
+    assert all(len(run(f"engine {n}")) == 1 for n in range(9))
+    of_engines = {name for n in range(9) for name in run(f"engine {n}")}
+    assert (
+        of_engines
+        == {name for n in range(9) for name in run(first=several(1_000 + n, 4))}
+        == {*promises["s", "g"]} - {""}
+    )
+
+
 def test_a_part_of_a_budget_goes_to_guarantees_that_nothing_else_asks_first():
     """An upgrade once asked no program with initial state: others brought more for each second."""
     steps = (Advance(0, 1_000), Deliver(0, (Event("e1", "a", None, 1_001),)), Restart(0), Advance(0, 9_000))
