@@ -156,9 +156,9 @@ def test_a_reduced_case_has_keys_of_its_program():
 
 
 def test_an_engine_of_typed_keys_alone_has_the_whole_budget():
-    """Other kinds of programs have no cases there."""
+    """Other kinds of programs have no cases there. A run of a part, with 0.99 of the budget, has no perturbation beyond it."""
     can = load_engine("spark-native:count-typed-keys").capabilities
     budget = Budget(seconds=40, pack=1, step=1)
     (scenario,) = load_scenarios(["typed-keys-of-operators"])
-    packs, _ = selected(cases_of(scenario), replace(can, packs=budget), (scenario,), 1.0, False)
+    packs, _ = selected(cases_of(scenario), replace(can, packs=budget), (scenario,), 0.99, False)
     assert 30 < sum(cost_of(pack, budget) for pack in packs) <= 40
