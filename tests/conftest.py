@@ -1,4 +1,4 @@
-"""The order of the tests. With two processes, a file at a time each, what takes long begins first.
+"""The order of the tests. With several processes, a file at a time each, what takes long begins first.
 
 Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
 """

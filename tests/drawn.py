@@ -5,6 +5,7 @@ Each scenario has a file of its own: a checkout with one more scenario draws the
 
 import os
 import pickle
+import time
 from functools import cache
 from pathlib import Path
 
@@ -18,21 +19,44 @@ FOLDER = "CONFORMANCE_TESTS_SHARE"
 """The environment variable with the folder that the processes of a test run share."""
 
 
+PATIENCE = 120
+"""Seconds after which another process that draws a scenario counts as dead."""
+
+
 @cache
 def all_cases():
-    """WANTED cases a guarantee, from SEED, with their twins. Of two processes that draw at the same time, one begins with the first scenario
-    and the other with the last."""
+    """WANTED cases a guarantee, from SEED, with their twins. Processes that need them at the same time share the drawing: each takes the
+    next scenario that no other one has taken."""
     scenarios = load_scenarios()
-    backwards = os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0"
-    found = {scenario.id: cases_of(scenario) for scenario in sorted(scenarios, key=lambda s: s.id, reverse=backwards)}
-    return [case for scenario in scenarios for case in found[scenario.id]]
+    for scenario in scenarios:
+        if _is_mine(scenario):
+            cases_of(scenario)
+    return [case for scenario in scenarios for case in cases_of(scenario)]
 
 
 def cases_of(scenario):
     """Those of one scenario."""
-    file = Path(os.environ[FOLDER]) / f"{scenario.id}.pickle"
+    file = _file(scenario)
+    until = time.monotonic() + PATIENCE
+    while not file.exists() and not _is_mine(scenario) and time.monotonic() < until:
+        time.sleep(0.05)
     if not file.exists():
         mine = file.with_suffix(f".{os.getpid()}")
         mine.write_bytes(pickle.dumps(draw_cases([scenario], WANTED, SEED, exercised_by_any_reading([scenario]))))
         mine.replace(file)
     return pickle.loads(file.read_bytes())
+
+
+def _file(scenario):
+    return Path(os.environ[FOLDER]) / f"{scenario.id}.pickle"
+
+
+def _is_mine(scenario):
+    """Whether this process is to draw the cases of a scenario: it is the first to ask."""
+    taken = _file(scenario).with_suffix(".taken")
+    try:
+        with taken.open("x") as out:
+            out.write(str(os.getpid()))
+    except FileExistsError:
+        return taken.read_text() == str(os.getpid())
+    return True
