@@ -112,7 +112,7 @@ def replayed(cell: MatrixCell, witness: str, message: str, again: bool = True) -
     told = (
         "still fails"
         if again
-        else "stands (a first look runs the witnesses of an engine again until half of them failed)"
+        else "stands (it failed alone here before; half of the engine's witnesses ran again, and failed)"
     )
     reason = f"a stored witness {told}: {message}"
     return replace(cell, verdict=Verdict.VIOLATED, reason=reason, violations=1, witness=witness)

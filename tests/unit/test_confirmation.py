@@ -642,7 +642,7 @@ def test_a_witness_that_stands_violates_its_cell_and_is_not_confirmed_again():
     held = MatrixCell(**place, engine="fake", verdict=Verdict.HOLDS, reason="", cases=3)
     told = with_replays(held, [stands])
     assert (told.verdict, told.witness) == (Verdict.VIOLATED, witness.id)
-    assert told.reason.startswith("a stored witness stands (a first look")
+    assert told.reason.startswith("a stored witness stands (it failed alone here before; ")
 
 
 def test_a_witness_that_a_budget_leaves_no_time_for_is_not_replayed():
