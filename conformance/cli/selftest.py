@@ -14,9 +14,8 @@ from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
 from conformance.cli.upgrade import SHARE, UPGRADE
 from conformance.execution.kept import Kept, traces_folder
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
-from conformance.run.bench import Row
 from conformance.run.options import of_a_quick_run
-from conformance.run.power import Asked, UnreadablePower, powers_of, read_powers, write_powers
+from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 from conformance.run.processes import available
 from conformance.run.selftest import selftest
 
@@ -86,7 +85,8 @@ def selftest_(
     until it is caught.
 
     With --as, no mutant makes the exit code 1: the command says the power of a run. What caught a mutant by an earlier version of the
-    file of --json is asked first, which takes less time.
+    file of --json is asked first, which takes less time. Other engines in that file stay, if they were asked alike, unless --scenario or
+    --load is given.
     """
     from reports import kills
 
@@ -110,12 +110,13 @@ def selftest_(
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
             names = engine_ids() if ALL in engines else engines
-            likely = _earlier(as_json)
+            before = _earlier(as_json)
+            likely = {mutant: row for power in before for mutant, row in power.caught.items()}
             found_of = powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder()), likely)
         for power in found_of:
             kills.show_power(power, console)
         if as_json:
-            write_powers(as_json, found_of)
+            write_powers(as_json, found_of if some else with_others(found_of, before))
         return
     with console.status("") if console.is_terminal else nullcontext() as status:
         update = status.update if status else lambda text: None
@@ -140,12 +141,12 @@ def selftest_(
     sys.exit(0 if found.passed else 1)
 
 
-def _earlier(path: Path | None) -> dict[str, Row]:
-    """Mutant -> a guarantee that caught it when the file was written; nothing where the file is new or of another kind."""
+def _earlier(path: Path | None) -> list[Power]:
+    """What the file says; nothing where it is new or of another kind."""
     try:
-        return {mutant: row for power in read_powers(path) for mutant, row in power.caught.items()} if path else {}
+        return read_powers(path) if path else []
     except UnreadablePower:
-        return {}
+        return []
 
 
 COMMANDS = (selftest_,)

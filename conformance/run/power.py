@@ -93,6 +93,14 @@ def write_powers(path: Path, powers: Iterable[Power]) -> None:
     path.write_text(f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
+def with_others(powers: Iterable[Power], before: Iterable[Power]) -> list[Power]:
+    """The powers, in the places that their engines had before, and those of other engines that were asked alike."""
+    new = {power.engine: power for power in powers}
+    asked = [power.asked for power in new.values()]
+    kept = [new.pop(p.engine, p) for p in before if p.engine in new or p.asked in asked]
+    return [*kept, *new.values()]
+
+
 def read_powers(path: Path) -> list[Power]:
     """Raises UnreadablePower for anything but a file that ``write_powers`` wrote."""
     data = json_of(path, UnreadablePower)

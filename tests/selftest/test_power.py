@@ -9,7 +9,7 @@ from conformance.cli import selftest
 from conformance.cli.main import main
 from conformance.execution.kept import Kept
 from conformance.plugins.registry import load_scenarios
-from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, write_powers
+from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 
 VALUE_STATE = load_scenarios(["value-state"])
 
@@ -80,6 +80,20 @@ def test_the_power_of_a_run_survives_its_file(tmp_path):
     write_powers(tmp_path / "p.json", [replace(power, asked=None)])
     with pytest.raises(UnreadablePower):
         read_powers(tmp_path / "p.json")
+
+
+def test_a_file_keeps_the_engines_that_were_not_measured_anew():
+    """Those that were asked alike, in their places."""
+    asked, other = Asked(100, seed=1), Asked(100, seed=2)
+    before = [Power("a", asked, run=1), Power("b", asked, run=1), Power("c", other), Power("d", asked)]
+    now = [Power("e", asked), Power("b", asked, run=2)]
+    assert with_others(now, before) == [
+        Power("a", asked, run=1),
+        Power("b", asked, run=2),
+        Power("d", asked),
+        Power("e", asked),
+    ]
+    assert with_others([Power("b", other)], before) == [Power("b", other), Power("c", other)]
 
 
 @pytest.mark.parametrize(
