@@ -114,7 +114,6 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     pytest.importorskip("pyspark")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    before = set(Path("/tmp").iterdir())
     process = started(tmp_path, [HOLDS_ON_SPARK], "--engine", "spark-fmgws-jvm", TMPDIR=str(temporary))
     for line in process.stdout:
         if line.startswith("spark-fmgws-jvm: up"):
@@ -123,6 +122,12 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     scratch = [Path(command(worker)[-1]) for worker in below(process.pid, b"conformance.execution.worker")]
     assert scratch
     assert all(folder.is_dir() for folder in scratch)
+    jvms = below(process.pid, b"org.apache.spark.deploy.SparkSubmit")
+    assert jvms
+    for jvm in jvms:  # it does not read TMPDIR
+        options = [option.partition("=")[2] for option in command(jvm) if option.startswith("-Djava.io.tmpdir=")]
+        assert options
+        assert all(Path(folder).parent in scratch or Path(folder) in scratch for folder in options)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 3
     process.communicate()
@@ -130,10 +135,3 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     assert below(process.pid, b"") == []
     assert [folder for folder in scratch if folder.exists()] == []
     assert list(temporary.iterdir()) == []
-    left = {
-        path
-        for path in set(Path("/tmp").iterdir()) - before
-        if path.name.startswith(("spark-", "artifacts-", "librocksdb"))
-    }
-    commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert not {path for path in left if str(path) not in commands}  # another run may be under way
