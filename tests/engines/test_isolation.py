@@ -20,6 +20,10 @@ HOLDS_ON_SPARK = "per-key-counting"
 """To confirm a witness on Spark takes longer than all else."""
 
 
+JVM = b"org.apache.spark.deploy.SparkSubmit"
+"""What is in the command of each of Spark's JVMs."""
+
+
 def started(tmp_path, scenarios, *options, **environment):
     """A run of few cases and few packs, in a process."""
     write_cases(tmp_path / "few.parquet", [case for name in scenarios for case in smallest_run(name, "restart")])
@@ -49,6 +53,18 @@ def below(runner, needle):
     return found
 
 
+def jvms():
+    """All of Spark's JVMs."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if JVM in path.read_bytes():
+                found.add(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
 def command(process):
     """The words of a process's command."""
     return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8").rstrip("\0").split("\0")
@@ -72,7 +88,7 @@ def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_
         printed += line
         if line.startswith("spark-tws-jvm: up"):
             break
-    (jvm,) = below(process.pid, b"org.apache.spark.deploy.SparkSubmit")
+    (jvm,) = below(process.pid, JVM)
     os.kill(jvm, signal.SIGKILL)
     printed = finished(process, printed)
     results = Results.read(tmp_path / "out" / "results.json")
@@ -114,6 +130,7 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     pytest.importorskip("pyspark")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
+    before, others = set(Path("/tmp").iterdir()), jvms()
     process = started(tmp_path, [HOLDS_ON_SPARK], "--engine", "spark-fmgws-jvm", TMPDIR=str(temporary))
     for line in process.stdout:
         if line.startswith("spark-fmgws-jvm: up"):
@@ -122,9 +139,9 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     scratch = [Path(command(worker)[-1]) for worker in below(process.pid, b"conformance.execution.worker")]
     assert scratch
     assert all(folder.is_dir() for folder in scratch)
-    jvms = below(process.pid, b"org.apache.spark.deploy.SparkSubmit")
-    assert jvms
-    for jvm in jvms:  # it does not read TMPDIR
+    mine = below(process.pid, JVM)
+    assert mine
+    for jvm in mine:  # it does not read TMPDIR
         options = [option.partition("=")[2] for option in command(jvm) if option.startswith("-Djava.io.tmpdir=")]
         assert options
         assert all(Path(folder).parent in scratch or Path(folder) in scratch for folder in options)
@@ -135,3 +152,11 @@ def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     assert below(process.pid, b"") == []
     assert [folder for folder in scratch if folder.exists()] == []
     assert list(temporary.iterdir()) == []
+    left = {
+        path
+        for path in set(Path("/tmp").iterdir()) - before
+        if path.name.startswith(("spark-", "artifacts-", "librocksdb"))
+    }
+    commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    left = {path for path in left if str(path) not in commands}
+    assert not left or others | jvms(), "of no other run, for none is under way"
