@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import sys
@@ -16,8 +15,9 @@ from rich.markup import escape
 
 from conformance.comparison.history import RESULTS
 from conformance.model.engine import CannotRun
+from conformance.model.reading import text_of
 from conformance.plugins.registry import load_engine
-from conformance.results.baseline import Baseline
+from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
 from conformance.results.report import Report, run_reports
 from conformance.results.results import Results
@@ -43,8 +43,8 @@ def execute(options: Options, console: Console, verbose: bool = False) -> Result
 def last_run(out: Path) -> str:
     """The text of the results that a folder has, "" for none."""
     try:
-        return (out / RESULTS).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return text_of(out / RESULTS, UnreadableBaseline)
+    except UnreadableBaseline:
         return ""
 
 
@@ -53,10 +53,9 @@ def since_the_last(before: str, results: Results) -> str:
     from reports.ending import since_the_last
 
     try:
-        last = Results.from_json(json.loads(before))
-    except ValueError:
+        return since_the_last(Baseline.of_text(before, RESULTS), Baseline.of(results))
+    except UnreadableBaseline:
         return ""
-    return "" if last.run.partial else since_the_last(Baseline.of(last), Baseline.of(results))
 
 
 def perform(options: Options, console: Console, verbose: bool = True) -> Results:
@@ -103,11 +102,10 @@ def failed(results: Results) -> bool:
     )
 
 
-def keep(results: Results, out: Path) -> str:
-    """Writes the results and their witnesses, and says nothing."""
+def keep(results: Results, out: Path) -> None:
+    """Writes the results and their witnesses."""
     results.write(out / RESULTS)
     write_witnesses(out / "witnesses", results.witnesses.values())
-    return ""
 
 
 def write(results: Results, out: Path, console: Console, verbose: bool = False, before: str = "") -> None:
@@ -117,17 +115,19 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     from reports.ending import ending
     from reports.terminal import summary
 
-    def render(report: Report) -> str:
+    def render(report: Report) -> None:
         (out / report.file).write_text(report.render([results]), encoding="utf-8")
-        return ""
 
     reports = run_reports()
-    parts: list[Callable[[], str]] = [partial(keep, results, out), *(partial(render, report) for report in reports)]
+    parts: list[Callable[[], str | None]] = [
+        partial(keep, results, out),
+        *(partial(render, report) for report in reports),
+    ]
     if before:
         parts.insert(1, partial(since_the_last, before, results))
     results.folded()  # made here once, for the processes that are forked from this one
     # By number, since processes are sent what they are to do. The results come first: no report that fails takes them along.
-    told = "".join(answers(lambda number: parts[number](), range(len(parts)), available()))
+    told = "".join(filter(None, answers(lambda number: parts[number](), range(len(parts)), available())))
     if verbose:
         summary(results, console)
     else:

@@ -89,8 +89,7 @@ def _in_packs(
         return {w.id: said for w in there if (said := _said(w, scenarios, can, runs))}
 
     found = run(packs)
-    ran = {case.id for pack in packs for case in pack.cases}
-    asked = [name for name, s in subjects.items() if name in sampled and all(case.id in ran for case in s.cases)]
+    asked = [name for name in _within(packs, subjects) if name in sampled]
     if asked and all(name in found and found[name].answer == STILL_FAILS for name in asked):
         standing = (w for w in can_run if w.id in sampled and w.id not in found)
         return found | {w.id: Replay(w, STANDS, w.message) for w in standing}
@@ -115,16 +114,16 @@ def _sample(
     may_wait = {case.id for subject in sampled.values() for case in subject.cases}
     may_wait -= {case.id for subject in subjects if subject not in sampled.values() for case in subject.cases}
     first = [pack for pack in packs if any(case.id not in may_wait for case in pack.cases)]
-    there = {case.id for pack in first for case in pack.cases}
     later = sorted((pack for pack in packs if pack not in first), key=lambda pack: -len(pack.cases))
-
-    def run() -> int:
-        return sum(all(case.id in there for case in subject.cases) for subject in sampled.values())
-
-    while later and run() < SAMPLE * len(sampled):
+    while later and len(_within(first, sampled)) < SAMPLE * len(sampled):
         first.append(later.pop(0))
-        there |= {case.id for case in first[-1].cases}
     return first, later
+
+
+def _within(packs: Iterable[Pack], subjects: Mapping[str, Subject]) -> list[str]:
+    """The witnesses (ids) whose cases are all in these packs."""
+    there = {case.id for pack in packs for case in pack.cases}
+    return [name for name, subject in subjects.items() if all(case.id in there for case in subject.cases)]
 
 
 def _said(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import inf
 
 from conformance.execution.packing import in_turn
@@ -136,6 +137,11 @@ class _Content:
             return self._budget.each
         return self._budget.each if about in self._promised.get((aim[0], aim[1]), ()) else 1
 
+    @cached_property
+    def offers(self) -> frozenset[frozenset[int]]:
+        """What may be kept together: see ``_offers``."""
+        return frozenset(offer for number in range(len(self.parts)) for offer in _offers(number, self.parts))
+
     def promises(self, perturbation: str) -> bool:
         """Whether some guarantee promises to hold under a perturbation."""
         return any(perturbation in mine for mine in self._promised.values())
@@ -189,7 +195,7 @@ def _cover(packs: list[Pack], budget: Budget, found: _Content, seconds: float, k
                 keep(best, cost)
     # What an offer brings only falls while packs are kept, except where one of them holds the bases of twins in it, or is in it.
     queue: list[tuple[float, tuple[int, ...]]] = [
-        (-inf, offer) for offer in {tuple(sorted(o)) for n in range(len(packs)) for o in _offers(n, found.parts)}
+        (-inf, offer) for offer in {tuple(sorted(offer)) for offer in found.offers}
     ]
     heapq.heapify(queue)
     while queue:
@@ -251,11 +257,10 @@ def _complete(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]
     """Adds the packs for guarantees that no pack in ``kept`` puts to the test: the one that serves most of them for its seconds first, as
     long as the ``seconds`` last."""
     every = {aim for part in found.parts for counts in part.values() for aim in counts if aim[2] == TOTAL}
-    offers = {offer for number in range(len(packs)) for offer in _offers(number, found.parts)}
     lacking = every - found.of(kept, ()).keys()
     while lacking:
         worth: list[tuple[float, list[int], float, set[Aim]]] = []
-        for offer in offers:
+        for offer in found.offers:
             new = offer - kept
             cost = sum(cost_of(packs[n], budget) for n in new)
             if cost <= seconds and (serves := lacking & found.of(new, kept).keys()):
@@ -272,8 +277,8 @@ def _one_more(packs: list[Pack], budget: Budget, found: _Content, kept: set[int]
     """Adds the packs that put most guarantees, for their seconds, to the test under a promised perturbation that no kept pack has. Returns
     the seconds."""
     there = {about for _, _, about in found.of(kept, ())}
-    offers = sorted({offer for number in range(len(packs)) for offer in _offers(number, found.parts)}, key=sorted)
-    more = {offer: found.of(offer - kept, kept).keys() for offer in offers if not offer <= kept}
+    offers = sorted((offer for offer in found.offers if not offer <= kept), key=sorted)
+    more = {offer: found.of(offer - kept, kept).keys() for offer in offers}
     lacking = {about for aims in more.values() for *_, about in aims if found.promises(about)} - there
     if not lacking:
         return 0.0

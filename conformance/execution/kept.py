@@ -201,7 +201,7 @@ class Kept:
             with contextlib.suppress(OSError):
                 os.utime(path)  # the time of last use
             if self._out and not (self._out / file).exists():
-                self._write_to(self._out / file, content)
+                self._write_to(self._out, file, content)
             return found
         return None
 
@@ -209,9 +209,10 @@ class Kept:
         """Writes a file that appears under its name once it is whole. A full disk, or a folder that may not be written to, loses
         the file alone: nothing else depends on it."""
         for folder in filter(None, (self.folder, self._out)):
-            self._write_to(folder / file, content)
+            self._write_to(folder, file, content)
 
-    def _write_to(self, target: Path, content: bytes) -> None:
+    def _write_to(self, folder: Path, file: str, content: bytes) -> None:
+        target = folder / file
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             number, part = tempfile.mkstemp(dir=target.parent, prefix="part-")
@@ -222,14 +223,9 @@ class Kept:
             finally:
                 Path(part).unlink(missing_ok=True)
         except OSError as error:
-            self._refuse(target, error)
-
-    def _refuse(self, target: Path, error: OSError) -> None:
-        """Says that a file cannot be written. What is so for every file of a folder, such as a full disk, is said once."""
-        reason = (self.folder if target.is_relative_to(self.folder) else target.parent, error.errno)
-        if reason not in self._refused:
-            self._refused.add(reason)
-            self._report(f"kept traces: {target} cannot be written, nor perhaps others: {error}"[:300])
+            if (folder, error.errno) not in self._refused:  # a full disk takes no other file either
+                self._refused.add((folder, error.errno))
+                self._report(f"kept traces: {target} cannot be written, nor perhaps others: {error}"[:300])
 
 
 def _digest(content: bytes) -> bytes:

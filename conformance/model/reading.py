@@ -23,9 +23,12 @@ def text_of(path: Path, refused: type[ValueError]) -> str:
 
 def json_of(path: Path, refused: type[ValueError]) -> Any:
     """The value in a JSON file. Raises ``refused`` where the file cannot be read or is not JSON."""
+    return value_of(text_of(path, refused), path, refused)
+
+
+def value_of(text: str, name: Path | str, refused: type[ValueError]) -> Any:
+    """The value of a JSON text, which messages call ``name``. Raises ``refused`` where it is not JSON."""
     try:
-        return json.loads(text_of(path, refused))
-    except refused:
-        raise
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise refused(f"{path} is not JSON: {error}") from None
+        raise refused(f"{name} is not JSON: {error}") from None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.judgement.cell import MatrixCell, Verdict
-from conformance.model.reading import text_of
+from conformance.model.reading import text_of, value_of
 from conformance.results.earlier import SCHEMAS
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
@@ -214,19 +214,23 @@ class Baseline:
         Raises:
             UnreadableBaseline: it is neither, or of a run that was cut short.
         """
-        text = text_of(path, UnreadableBaseline)
+        return cls.of_text(text_of(path, UnreadableBaseline), str(path))
+
+    @classmethod
+    def of_text(cls, text: str, name: str) -> Baseline:
+        """Reads a baseline from the text of its own file, or of results. Messages use ``name``. Raises UnreadableBaseline."""
         if _of_results(text):
             try:
-                results = Results.read(path)
+                results = Results.from_json(value_of(text, name, UnreadableResults), name)
             except UnreadableResults as error:
                 raise UnreadableBaseline(str(error)) from None
             if results.run.partial:
-                raise UnreadableBaseline(f"{path} is of a run that was cut short: run it again to its end")
+                raise UnreadableBaseline(f"{name} is of a run that was cut short: run it again to its end")
             return cls.of(results)
         try:
             head, *lines = map(json.loads, text.splitlines())
             if not isinstance(head, dict) or head.get("schema") not in (SCHEMA, SCHEMA_1):
-                raise UnreadableBaseline(f"{path} is neither a baseline of this version nor results")
+                raise UnreadableBaseline(f"{name} is neither a baseline of this version nor results")
             cells, alike = dict[Place, Standing](), dict[Place, tuple[str, ...]]()
             for line in lines:
                 for perturbation, found in line["under"].items():
@@ -254,7 +258,7 @@ class Baseline:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else error
-            raise UnreadableBaseline(f"{path} is neither a whole baseline nor results: {why}") from None
+            raise UnreadableBaseline(f"{name} is neither a whole baseline nor results: {why}") from None
 
     @property
     def able(self) -> frozenset[str]:

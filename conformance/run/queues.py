@@ -81,16 +81,19 @@ class Waiting:
     def take(self, queue: int) -> Turn | None:
         """The next turn of a queue, which ``end`` ends; None if there is none for it to take."""
         with self._lock:
-            if self._waiting[queue]:
-                found = self._waiting[queue].pop(0)
-            else:
-                free = (turn for others in self._waiting for turn in reversed(others) if self._is_free(turn))
-                if not (turn := next(free, None)):
-                    return None
-                next(others for others in self._waiting if turn in others).remove(turn)
-                found = turn
-            self._busy.update(host_names(found.info))
+            if found := self._next(queue):
+                self._busy.update(host_names(found.info))
             return found
+
+    def _next(self, queue: int) -> Turn | None:
+        if mine := self._waiting[queue]:
+            return mine.pop(0)
+        for others in self._waiting:
+            for turn in reversed(others):
+                if self._is_free(turn):
+                    others.remove(turn)
+                    return turn
+        return None
 
     def engine(self, turn: Turn) -> Process | None:
         """The engine of a turn, in a living process. None if the engine cannot start."""

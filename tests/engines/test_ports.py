@@ -166,9 +166,8 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     cases = draw_cases(scenarios, 6, 1, exercised_by_any_reading(scenarios))
     few = [case for case in cases if case.program == "global" and not case.perturbation]
     by_timeline = Counter(case.schedule.timeline for case in few)
-    timeline = min(
-        by_timeline, key=lambda steps: (len(steps), -by_timeline[steps])
-    )  # each step costs Spark a micro-batch
+    # Each step costs Spark a micro-batch.
+    timeline = min(by_timeline, key=lambda steps: (len(steps), -by_timeline[steps]))
     write_cases(tmp_path / "few.parquet", [case for case in few if case.schedule.timeline == timeline])
     asked = [
         "--cases-from",
