@@ -22,6 +22,8 @@ BEAM_DIRECT = Budget(seconds=60, pack=0.1, step=0.02, case=0.0032)
 
 BEAM_NATIVE = Budget(seconds=6, pack=0.2, step=0.01, case=0.008, cases=30, each=5)
 
+BEAM_PRISM_NATIVE = Budget(seconds=10, pack=0.4, step=0.02, case=0.008, cases=30, each=5)
+
 BEAM_PLANS = 3
 
 BEAM_AUTO = Budget(seconds=50, pack=3.0, case=0.002, cases=30, each=5)

@@ -17,7 +17,7 @@ from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids,
 from conformance.run.options import of_a_quick_run
 from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 from conformance.run.processes import available
-from conformance.run.selftest import selftest
+from conformance.run.selftest import likely_to_break, selftest
 
 ALL = "all"
 """In the place of an engine: every one."""
@@ -127,6 +127,7 @@ def selftest_(
             seeds=seeds,
             whole=bool(some or html or as_json),
             in_sight=bool(some),
+            likely=likely_to_break(),
             processes=available(),
             progress=update,
         )

@@ -118,11 +118,11 @@ class Bench:
         refs = {program_ref(s.id, g.program) for s in self._scenarios for g in s.guarantees if g.accounting}
         return {ref: _counts(self._run(load_engine("reference"), self._cases[ref])) for ref in refs}
 
-    def accusations(self, name: str) -> Iterator[MatrixCell]:
-        """The cells of an engine that are violated or in error, unconfirmed."""
+    def accusations(self, name: str, scenarios: Iterable[Scenario]) -> Iterator[MatrixCell]:
+        """The cells of an engine that are violated or in error, unconfirmed, of these scenarios."""
         engine = load_engine(name)
         info = EngineInfo(engine.id, engine.title, engine.capabilities)
-        for scenario in self._scenarios:
+        for scenario in scenarios:
             runs = {
                 program: self._run(engine, self._cases[program_ref(scenario.id, program)])
                 for program in scenario.programs

@@ -30,6 +30,9 @@ SCHEMA = "conformance/selftest/1"
 OTHERS = 5
 """Number of other mutants that each mutant is paired with."""
 
+LIKELY = Path(__file__).with_name("likely.json")
+"""What each mutant broke when the file was written. It saves time; what it lacks or has wrong costs time, and nothing else."""
+
 
 class UnreadableSelfTest(ValueError):
     """A file that is not a self-test of this version; the message says what is wrong with it."""
@@ -109,6 +112,13 @@ class SelfTest:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 
 
+def likely_to_break() -> dict[str, frozenset[Row]]:
+    """Mutant -> guarantees that it broke when LIKELY was written."""
+    told = json.loads(LIKELY.read_text(encoding="utf-8"))
+    rows = {mutant: [row.split("/", 1) for row in rows] for mutant, rows in told.items()}
+    return {mutant: frozenset((scenario, guarantee) for scenario, guarantee in mine) for mutant, mine in rows.items()}
+
+
 AT_ONCE = 16
 """The number of mutants that are asked at once for guarantees that nothing has broken yet, whatever the number of processes."""
 
@@ -169,7 +179,8 @@ def selftest(
         return frozenset(bench.broken(engine, only=hints.get(mutant, ()))) or bench.kills(engine, whole)
 
     bench = bench_of(0, processes)
-    accusations = [*bench.accusations("reference")]
+    accused = answers(lambda n: [*bench.accusations("reference", [scenarios[n]])], range(len(scenarios)), processes)
+    accusations = [cell for cells in accused for cell in cells]
     for seed in range(seeds):
         if seed:
             if all(kills[mutant] for mutant in mutants) and None not in pairs.values():
@@ -197,10 +208,9 @@ def selftest(
             pairs[pair] = row
             progress(f"mutants {pair}: {'caught' if row else 'not caught'}")
     more = range(1, seeds)
-    for seed, accused in zip(
-        more, answers(lambda seed: [*bench_of(seed).accusations("reference")], more, processes), strict=True
-    ):
-        accusations += accused
+    later = answers(lambda seed: [*bench_of(seed).accusations("reference", scenarios)], more, processes)
+    for seed, cells in zip(more, later, strict=True):
+        accusations += cells
         progress(f"seed {seed} on the reference: {len(accusations)} accusations so far")
     if not in_sight:
         return SelfTest(kills, asked, tuple(accusations), pairs)

@@ -60,7 +60,7 @@ def build(
     plan: plans.BeamPlan = plans.PLAIN,
 ) -> None:
     """``apply`` is given a branch, and returns what comes out of it. ``plan`` stands around the transform."""
-    idle = pipeline | beam.Create([[(0, []), (0, [])]], reshuffle=False)
+    idle = pipeline | beam.Impulse() | "idle" >> beam.Map(_nothing_to_come)
     idle | "checkpoints itself" >> beam.ParDo(SelfCheckpointing())
     steps = pipeline | "schedule" >> stream(pack)
     keyed = steps | "keyed" >> beam.Map(_same).with_output_types(tuple[str, Any])
@@ -69,6 +69,11 @@ def build(
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
     for branch in shared.branches(plan.before(elements), programs, types_in_use(pack, programs)):
         plan.behind(apply(branch)) | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
+
+
+def _nothing_to_come(_: bytes) -> list[tuple[int, list[Any]]]:
+    """What SelfCheckpointing takes. A ``Create`` has an empty part, which Prism 2.63.0 refuses."""
+    return [(0, []), (0, [])]
 
 
 def _same(element: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import Capabilities, Family, NativeOperator
+from conformance.model.engine import Budget, Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Cell, Program
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 NO_PROGRAM = unsupported("a transform of Beam's own (2.77.0) runs no program")
 
-FEATURES = {
-    **CAPABILITIES.features,
+LACKING = {
     **dict.fromkeys(
         (
             *(Feature[cell.name] for cell in Cell),
@@ -46,6 +45,7 @@ FEATURES = {
         "the transform is Beam's own (2.77.0): nothing in it can be made to fail after it wrote state"
     ),
 }
+"""What no transform has, on any runner."""
 
 COMPARES_KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 
@@ -225,29 +225,41 @@ TRANSFORMS = {
 """By variant."""
 
 
+def capabilities_of(variant: str, runner: Capabilities, budget: Budget, host: str) -> Capabilities:
+    """What a transform can do on a runner that programs run on, too."""
+    transform = TRANSFORMS[variant]
+    return Capabilities(
+        {**runner.features, **LACKING, **(COMPARES_KEYS if variant.endswith("typed-keys") else {})},
+        LatenessProfile(transform.lateness, transform.lateness),
+        largest_pack=runner.largest_pack,
+        host=host,
+        packs=budget,
+        native_operator=transform.native_operator,
+        plans=runner.plans,
+    )
+
+
+def applied(variant: str, branch: Branch) -> Any:
+    """What comes out of a branch with a transform in the place of its programs."""
+    transform = TRANSFORMS[variant]
+    program = branch.programs[transform.native_operator.program]
+    if branch.typed is None:
+        return transform.apply(branch.own, program)
+    from engines.beam.native_outputs import ByTypedKey
+
+    return branch.own | f"on {branch.name}" >> ByTypedKey(transform.apply, program, branch.typed)
+
+
 class BeamNative(BeamDirect):
     asks = ()
 
     def __init__(self, variant: str) -> None:
-        self._transform = transform = TRANSFORMS[variant]
-        self.id, self.title = f"beam-native:{variant}", f"Beam {transform.native_operator.words}"
-        self.capabilities = Capabilities(
-            FEATURES | (COMPARES_KEYS if variant.endswith("typed-keys") else {}),
-            LatenessProfile(transform.lateness, transform.lateness),
-            largest_pack=CAPABILITIES.largest_pack,
-            host="beam-native",
-            packs=BEAM_NATIVE,
-            native_operator=transform.native_operator,
-            plans=CAPABILITIES.plans,
-        )
+        self._variant = variant
+        self.id, self.title = f"beam-native:{variant}", f"Beam {TRANSFORMS[variant].native_operator.words}"
+        self.capabilities = capabilities_of(variant, CAPABILITIES, BEAM_NATIVE, "beam-native")
 
     def apply(self, branch: Branch) -> Any:
-        program, transform = branch.programs[self._transform.native_operator.program], self._transform.apply
-        if branch.typed is None:
-            return transform(branch.own, program)
-        from engines.beam.native_outputs import ByTypedKey
-
-        return branch.own | f"on {branch.name}" >> ByTypedKey(transform, program, branch.typed)
+        return applied(self._variant, branch)
 
 
 FAMILY = Family(

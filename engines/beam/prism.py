@@ -53,15 +53,15 @@ CAPABILITIES = Capabilities(
 )
 
 
-DRIVEN_SINCE = Version("2.77.0")
-
-
 class BeamPrism(environment.OfBeam):
     id = "beam-prism"
     title = "Beam PrismRunner (Python, TestStream)"
     capabilities = CAPABILITIES
     roots = staticmethod(prism_binary.roots)
     asks: tuple[str, ...] = refusals.OF_PRISM
+    driven_since = Version("2.77.0")
+    """Each schedule of 2.75.0 and of 2.76.0 failed, as ``before_that`` says."""
+    before_that = "hands elements to a stateful DoFn in a later step than that of their bundle"
 
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None
@@ -72,14 +72,11 @@ class BeamPrism(environment.OfBeam):
             prism_binary.check()
 
     def lacks(self) -> str:
-        """That no schedule can be driven on the installed release. Each schedule of 2.75.0 and of 2.76.0 failed in that way."""
+        """That no schedule can be driven on the installed release."""
         beam = version("apache-beam")
-        if Version(beam).release >= DRIVEN_SINCE.release:
+        if Version(beam).release >= self.driven_since.release:
             return ""
-        return (
-            f"the Prism of Beam {beam} hands elements to a stateful DoFn in a later step than that of their bundle, so no schedule can "
-            f"be driven: that takes Beam {DRIVEN_SINCE}"
-        )
+        return f"the Prism of Beam {beam} {self.before_that}, so no schedule can be driven: that takes Beam {self.driven_since}"
 
     def open(self, folder: Path) -> None:
         logging.getLogger().setLevel(logging.ERROR)
@@ -120,7 +117,12 @@ class BeamPrism(environment.OfBeam):
                     self._server.within(lambda: pipeline.run().wait_until_finish())
             except Exception as error:
                 return plans.failed(pack, plan, error)
-        return _proved(pack, programs, seen)
+        found = _proved(pack, programs, seen)
+        self.prove_handed(pack, seen)
+        return found
+
+    def prove_handed(self, pack: Pack, seen: Collected) -> None:
+        _prove_handed(pack, seen)
 
     def finish(self, build: Build) -> None:
         import apache_beam as beam
@@ -158,7 +160,6 @@ def _proved(pack: Pack, programs: Mapping[str, Program], seen: Collected) -> Pac
         number = step.id if step else DRAIN
         for (name, case, key, _, output), time in kinds[Kind.OUTPUT]:
             emissions[case].append(emission(programs[name], key, output, number, time))
-    _prove_handed(pack, seen)
     return collected(pack, emissions)
 
 

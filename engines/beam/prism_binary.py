@@ -124,15 +124,25 @@ def _build() -> Path:
 
 
 def _install(go: str, folder: Path) -> None:
-    settings = {"GOBIN": str(folder), "GOTMPDIR": str(folder)}
-    command = [go, "install", f"{PACKAGE}@v{_beam()}"]
+    """Builds the binary in a module of its own: ``go install`` refuses a release whose go.mod replaces a dependency, such as 2.63.0."""
+    (module := folder / "module").mkdir()
+    (module / "go.mod").write_text("module prism\n", encoding="utf-8")
+    settings = {"GOTMPDIR": str(folder)}
     environment = {name: value for name, value in os.environ.items() if name not in ("GOOS", "GOARCH")} | settings
-    done = subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS
-    )
-    if done.returncode:
-        said = [line.strip() for line in done.stderr.splitlines() if not line.startswith("go: downloading")]
-        raise subprocess.SubprocessError(" ".join(said) or "no message")
+    end = time.monotonic() + BUILD_SECONDS
+    for command in (["get", f"{PACKAGE}@v{_beam()}"], ["build", "-o", str(folder / "prism"), PACKAGE]):
+        done = subprocess.run(
+            [go, *command],
+            cwd=module,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=end - time.monotonic(),
+        )
+        if done.returncode:
+            said = [line.strip() for line in done.stderr.splitlines() if not line.startswith("go: downloading")]
+            raise subprocess.SubprocessError(" ".join(said) or "no message")
 
 
 @contextmanager

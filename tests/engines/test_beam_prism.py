@@ -296,15 +296,19 @@ class TestTheBinary:
         assert url.endswith(f"/{prism_binary._of_beam().name}.zip")
 
     def test_a_build(self, monkeypatch, tmp_path):
-        """Whole or not at all."""
+        """In a module of its own, whole or not at all."""
         go = self._program(
-            tmp_path / "go", '#!/bin/sh\n/bin/echo "$@" > "$GOBIN/prism"; /bin/chmod +x "$GOBIN/prism"\n'
+            tmp_path / "go",
+            '#!/bin/sh\n/bin/echo "$1 in $(/bin/cat go.mod)" >> said\n'
+            'if [ "$1" = build ]; then /bin/cp said "$3"; /bin/echo "$4" >> "$3"; /bin/chmod +x "$3"; else /bin/echo "$2" >> said; fi\n',
         )
         monkeypatch.setattr(prism_binary, "_go", lambda: str(go))
         prism_binary.check()
         built = prism_binary.obtain()
         assert built == prism_binary._ours()
-        assert built.read_text() == f"install {prism_binary.PACKAGE}@v{prism_binary._beam()}\n"
+        package = prism_binary.PACKAGE
+        asked = ["get in module prism", f"{package}@v{prism_binary._beam()}", "build in module prism", package]
+        assert built.read_text().splitlines() == asked
 
     def test_a_build_that_fails(self, monkeypatch, tmp_path):
         go = self._program(tmp_path / "go", "#!/bin/sh\necho looking >&2; echo no such host >&2; exit 1\n")

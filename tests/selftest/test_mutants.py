@@ -1,9 +1,7 @@
 """Verify the verifier: nothing accuses the reference, every mutant is caught, also in pairs, every guarantee can fail."""
 
 import io
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from drawn import all_cases
@@ -18,31 +16,22 @@ from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.run.processes import available
-from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
+from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, likely_to_break, pairs_of, selftest
 from engines.case_run import CaseRun
 from engines.mutants import MUTANTS
 from engines.mutants.registry import bug
 from reports import kills
 
-HERE = Path(__file__).parent
-
 SCENARIOS = load_scenarios()
 
-
-def earlier():
-    """What each mutant broke when likely.json was written. It saves time; what it lacks or has wrong costs time, and nothing else."""
-    told = json.loads((HERE / "likely.json").read_text(encoding="utf-8"))
-    return {mutant: frozenset(tuple(row.split("/")) for row in rows) for mutant, rows in told.items()}
-
-
-SAMPLE = [mutant for mutant in mutant_ids() if mutant in earlier()][::32]
+SAMPLE = [mutant for mutant in mutant_ids() if mutant in likely_to_break()][::32]
 """The mutants of the quick tests, some of each section. `conformance selftest`, and the slow test, ask all."""
 
 
 @pytest.fixture(scope="module")
 def found():
     """Of one scenario that catches it, for each of these mutants: to draw the cases of all takes longer than the rest."""
-    likely = earlier()
+    likely = likely_to_break()
     enough = {min(likely[mutant])[0] for mutant in SAMPLE}
     mine = [scenario for scenario in SCENARIOS if scenario.id in enough]
     return selftest(mine, SAMPLE, wanted=5, seeds=1, whole=False, likely=likely, others=1, teeth=False)
@@ -126,7 +115,14 @@ def test_the_choice_of_pairs_depends_on_the_names_alone():
 def test_every_guarantee_catches_a_mutant_and_every_mutant_is_caught():
     """A check that nothing can make fail is a defect."""
     found = selftest(
-        SCENARIOS, mutant_ids(), wanted=10, seeds=2, whole=False, likely=earlier(), others=1, processes=available()
+        SCENARIOS,
+        mutant_ids(),
+        wanted=10,
+        seeds=2,
+        whole=False,
+        likely=likely_to_break(),
+        others=1,
+        processes=available(),
     )
     assert (found.survivors, found.toothless) == ([], [])
 

@@ -1,0 +1,49 @@
+"""beam-prism-native: Beam's own transforms in the place of programs, on Prism as beam-prism drives it.
+
+That an element reached the transform in its step is not proved: a transform does not say what it was handed. What went in, and where the
+watermark stood, is proved as for programs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from conformance.model.engine import Family
+from conformance.model.runs import Pack
+from engines.beam.native import TRANSFORMS, applied, capabilities_of
+from engines.beam.prism import CAPABILITIES, BeamPrism
+from engines.budgets import BEAM_PRISM_NATIVE
+
+if TYPE_CHECKING:
+    from engines.beam.pipeline import Branch
+    from engines.beam.sink import Collected
+
+
+class PrismNative(BeamPrism):
+    asks = ()
+    driven_since = Version("2.69.0")
+    """In 2.65.0, 2.66.0 and 2.67.0 each schedule failed, as ``before_that`` says."""
+    before_that = "fires no timer when the watermark comes to its time"
+
+    def __init__(self, variant: str) -> None:
+        super().__init__()
+        self._variant = variant
+        self.id = f"beam-prism-native:{variant}"
+        self.title = f"Beam {TRANSFORMS[variant].native_operator.words}, on Prism"
+        self.capabilities = capabilities_of(variant, CAPABILITIES, BEAM_PRISM_NATIVE, "beam-prism-native")
+
+    def apply(self, branch: Branch) -> Any:
+        return applied(self._variant, branch)
+
+    def prove_handed(self, pack: Pack, seen: Collected) -> None:
+        pass
+
+
+FAMILY = Family(
+    PrismNative,
+    {variant: f"{transform.native_operator.words}, on Prism" for variant, transform in TRANSFORMS.items()},
+    alone=False,
+    all=True,
+)
