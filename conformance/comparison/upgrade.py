@@ -102,10 +102,10 @@ class Upgrade:
         with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, options.timeout) as hosts:
             old, new = pool.map(again, ("old", "new"), (old, new), (new, old))
         names = [bare(name) for name in new.engines if isinstance(load_engine(name), Resumable)]
-        failed = {bare(n) for side in (old, new) for n, found in side.environment.items() if found.failure}
-        for name in (name for name in names if name in failed):
-            say(f"{name}: its checkpoints are not carried over, since it failed in one of the releases")
-        names = [name for name in names if name in map(bare, old.engines) and name not in failed]
+        names = [name for name in names if name in map(bare, old.engines)]
+        for name in (silent := silent_in_one(names, old, new)):
+            say(f"{name}: its checkpoints are not carried over, since it answered nothing in one of the releases")
+        names = [name for name in names if name not in silent]
         cases = list(restarted(out / "both", options.scenarios))
         if names and cases:
             say(f"checkpoints of {self.old} on {self.new}")
@@ -179,6 +179,16 @@ def replays_in_both(sides: Mapping[Path, Results], old: str, new: str) -> dict[s
             file = folder / "witnesses" / witness.case.scenario / f"{name}.json"
             found[name] = " ".join([f"conformance replay {file}", *engines])
     return found
+
+
+ANSWERED = (Verdict.HOLDS, Verdict.VIOLATED)
+
+
+def silent_in_one(names: Iterable[str], *sides: Results) -> list[str]:
+    """Those of these engines (ids without a release) that answered no case in one of the releases. One that failed in a part of its cases
+    answered the others."""
+    answered = [{bare(cell.engine) for cell in side.cells if cell.verdict in ANSWERED} for side in sides]
+    return [name for name in names if not all(name in there for there in answered)]
 
 
 def _side(both: Results, engines: Iterable[str]) -> Results:
