@@ -28,12 +28,12 @@ PRISM = "--prism_location"
 
 ARGUMENTS = {
     "beam_reshuffle_drops_window_end": [[], [PRISM]],
-    "beam_sessions_on_prism": [[PRISM]],
     "beam_timer_cleared_from_a_timer": [[PRISM]],
     "beam_timer_moved_by_a_timer": [[PRISM]],
     "beam_values_are_shared": [[], ["direct"], ["prism", PRISM]],
     "direct_runner_switches": [[PRISM]],
     "prism_batches_lost": [[PRISM], ["direct"]],
+    "prism_cuts_sessions": [[PRISM]],
     "prism_flatten_reorders": [[PRISM]],
     "prism_late_panes": [[PRISM], ["direct"]],
     "prism_order_of_event_time": [[PRISM], ["direct"]],

@@ -107,6 +107,7 @@ def upgrade_(
         timeout=timeout,
         share=SHARE,
         brief=True,  # each release is asked again about the differences between the releases
+        sampled=not fresh,
         traces=traces_folder(),
         fresh=fresh,
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from engines.beam import prism_binary
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "upstream.md").read_text(encoding="utf-8")
 REPORTS = {re.search(r"\(upstream/(\w+\.py)\)", part)[1]: part for part in PAGE.split("\n## ")[1:]}
@@ -24,6 +26,19 @@ def test_a_script_is_short():
 @pytest.mark.parametrize("name", [name for name in REPORTS if name.startswith("beam_")])
 def test_the_observed_output_is_what_beam_prints(name):
     pytest.importorskip("apache_beam")
-    done = subprocess.run([sys.executable, DOCS / "upstream" / name], capture_output=True, text=True, check=True)
+    _prints_what_was_observed(name)
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTS if name.startswith("prism_")])
+def test_the_observed_output_is_what_prism_prints(name):
+    pytest.importorskip("apache_beam")
+    if not (binary := prism_binary.find()):
+        pytest.skip("no binary of Prism is here")
+    _prints_what_was_observed(name, f"--prism_location={binary}")
+
+
+def _prints_what_was_observed(name, *arguments):
+    command = [sys.executable, DOCS / "upstream" / name, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     observed = REPORTS[name].partition("Observed")[2]
     assert done.stdout.splitlines() == re.findall(r"^    (.+)$", observed, re.MULTILINE)
