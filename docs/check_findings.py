@@ -37,6 +37,7 @@ ARGUMENTS = {
     "prism_flatten_reorders": [[PRISM]],
     "prism_late_panes": [[PRISM], ["direct"]],
     "prism_order_of_event_time": [[PRISM], ["direct"]],
+    "prism_panes_in_no_order": [[PRISM], ["direct"]],
     "prism_sessions": [[PRISM], ["direct"]],
     "prism_splits_a_key": [[PRISM], [PRISM, "--experiments=prism_disable_sdf_split"]],
     "prism_state_gone_at_window_end": [[PRISM], ["direct"]],
