@@ -21,8 +21,8 @@ from conformance.run.specified import Specified
 Row = tuple[str, str]
 """(scenario, guarantee)."""
 
-FEW = 4
-"""The number of cases, with their twins, of each timeline that a mutant runs on first. Most are caught by these."""
+FEW = (1, 4)
+"""The numbers of cases, with their twins, of each timeline that a mutant runs on before it runs on all. Most are caught by these."""
 
 
 class Bench:
@@ -34,7 +34,8 @@ class Bench:
         self._cases: dict[str, list[Case]] = {ref: [] for ref in self._programs}
         for case in cases:
             self._cases[program_ref(case.scenario, case.program)].append(case)
-        self._first = {ref: list(_first_families(mine)) for ref, mine in self._cases.items()}
+        fewer = [{ref: list(_first_families(mine, few)) for ref, mine in self._cases.items()} for few in FEW]
+        self._tiers = [*fewer, self._cases]
         self._answers = Specified(self._programs)
         reading = load_engine("reference").capabilities.lateness
         self._specified = {case.id: self._answers.of(case, reading).traces[case.id] for case in cases}
@@ -44,15 +45,9 @@ class Bench:
         run when the first of its guarantees is asked for. What the engine does as the reference does it breaks nothing, because
         nothing accuses the reference: only the other cases are judged."""
         engine = load_engine(name)
-        asked = [
-            (scenario, guarantee)
-            for scenario in self._scenarios
-            for guarantee in scenario.guarantees
-            if only is None or (scenario.id, guarantee.id) in only
-        ]
         runs: dict[str, Runs] = {}
         suspects: dict[str, list[Case]] = {}
-        for scenario, guarantee in sorted(asked, key=lambda row: (row[0].id, row[1].id) not in likely):
+        for scenario, guarantee in sorted(self._of(only), key=lambda row: (row[0].id, row[1].id) not in likely):
             ref = program_ref(scenario.id, guarantee.program)
             if ref not in runs:
                 runs[ref] = self._run(engine, self._cases[ref])
@@ -61,12 +56,22 @@ class Bench:
             if self._against(guarantee, ref, cases, runs[ref]):
                 yield scenario.id, guarantee.id
 
+    def hinted(self, name: str, rows: Collection[Row]) -> frozenset[Row]:
+        """Those of these guarantees that an engine breaks. The fewest cases that show one are enough."""
+        engine, left, found = load_engine(name), set(rows), set[Row]()
+        for cases in self._tiers:
+            refs = {program_ref(s.id, g.program): None for s, g in self._of(left)}
+            for ref in refs:
+                found |= self._broken_in(engine, ref, cases[ref], left)
+            left -= found
+        return frozenset(found)
+
     def kills(self, name: str, whole: bool) -> frozenset[Row]:
         """The guarantees that an engine breaks: all of them, or those of the program that catches it first."""
         if whole:
             return frozenset(self.broken(name))
         engine = load_engine(name)
-        for cases in (self._first, self._cases):
+        for cases in self._tiers:
             for ref, mine in cases.items():
                 if rows := self._broken_in(engine, ref, mine):
                     return rows
@@ -75,23 +80,27 @@ class Bench:
     def first(self, name: str, likely: Collection[Row]) -> Row | None:
         """A guarantee that an engine breaks, None if it breaks none. The programs of the likely ones come first."""
         engine = load_engine(name)
-        refs = {
-            program_ref(s.id, g.program): None for s in self._scenarios for g in s.guarantees if (s.id, g.id) in likely
-        }
-        for cases in (self._first, self._cases):
+        refs = {program_ref(s.id, g.program): None for s, g in self._of(likely)}
+        for cases in self._tiers:
             for ref in refs:
                 if rows := self._broken_in(engine, ref, cases[ref]):
                     return min(rows)
         return next(self.broken(name, likely), None)
 
-    def _broken_in(self, engine: Engine, ref: str, cases: list[Case]) -> frozenset[Row]:
-        """The guarantees of a program that an engine breaks on these of its cases."""
+    def _of(self, rows: Collection[Row] | None) -> Iterator[tuple[Scenario, Guarantee]]:
+        """The guarantees of these rows; None for all."""
+        every = ((scenario, guarantee) for scenario in self._scenarios for guarantee in scenario.guarantees)
+        return ((s, g) for s, g in every if rows is None or (s.id, g.id) in rows)
+
+    def _broken_in(
+        self, engine: Engine, ref: str, cases: list[Case], only: Collection[Row] | None = None
+    ) -> frozenset[Row]:
+        """The guarantees of a program, of all or ``only`` some, that an engine breaks on these of its cases."""
         runs = self._run(engine, cases)
         suspects = self._suspects(cases, runs.traces)
         return frozenset(
             (scenario.id, guarantee.id)
-            for scenario in self._scenarios
-            for guarantee in scenario.guarantees
+            for scenario, guarantee in self._of(only)
             if program_ref(scenario.id, guarantee.program) == ref
             and (suspects or guarantee.accounting)
             and self._against(guarantee, ref, cases if guarantee.accounting else suspects, runs)
@@ -162,14 +171,14 @@ class Bench:
                 yield perturbation, evidence
 
 
-def _first_families(cases: Iterable[Case]) -> Iterator[Case]:
-    """The first cases as drawn of each timeline, with their twins."""
+def _first_families(cases: Iterable[Case], few: int) -> Iterator[Case]:
+    """The first ``few`` cases as drawn of each timeline, with their twins."""
     number: Counter[object] = Counter()
     kept: set[str] = set()
     for case in cases:
         if not case.base:
             number[case.schedule.timeline] += 1
-            if number[case.schedule.timeline] <= FEW:
+            if number[case.schedule.timeline] <= few:
                 kept.add(case.id)
         if (case.base or case.id) in kept:
             yield case

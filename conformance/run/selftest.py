@@ -176,7 +176,7 @@ def selftest(
 
     def kills_of(mutant: str) -> frozenset[Row]:
         engine = mutant_engine(mutant)
-        return frozenset(bench.broken(engine, only=hints.get(mutant, ()))) or bench.kills(engine, whole)
+        return bench.hinted(engine, hints.get(mutant, ())) or bench.kills(engine, whole)
 
     bench = bench_of(0, processes)
     accused = answers(lambda n: [*bench.accusations("reference", [scenarios[n]])], range(len(scenarios)), processes)
