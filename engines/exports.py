@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.model.export import CannotExport, Exportable
 from engines.beam import export as beam
+from engines.beam import export_native
 from engines.spark import export as spark
 
 OF_ENGINE = {
@@ -20,7 +21,9 @@ def pytest(asked: Exportable) -> str:
     """The file. Raises CannotExport where no format fits the engine or the witness."""
     if asked.engine.startswith(spark.NATIVE):
         return spark.spark(asked)
+    if export_native.runner_of(asked.engine):
+        return beam.teststream(asked)
     if asked.engine not in OF_ENGINE:
-        there = ", ".join([*OF_ENGINE, f"{spark.NATIVE}NAME"])
+        there = ", ".join([*OF_ENGINE, *(f"{begin}NAME" for begin in (spark.NATIVE, *export_native.NATIVE))])
         raise CannotExport(f"pytest exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
     return OF_ENGINE[asked.engine](asked)

@@ -9,7 +9,7 @@ from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
 from engines import exporting
-from engines.beam import export_types, plans
+from engines.beam import export_native, export_types, plans
 from engines.beam.export_plans import SOURCES, Around
 
 
@@ -44,17 +44,21 @@ TYPED = {
 IMPORTS = (
     "import tempfile",
     "from pathlib import Path",
-    "from types import SimpleNamespace",
     "from typing import Any, Tuple",
     "import apache_beam as beam",
-    "from apache_beam.coders import FastPrimitivesCoder, StrUtf8Coder",
+    "from apache_beam.coders import FastPrimitivesCoder",
     "from apache_beam.options.pipeline_options import PipelineOptions",
     "from apache_beam.transforms import trigger, window",
+    "from apache_beam.utils.timestamp import Timestamp",
+)
+
+OF_PROGRAMS = (
+    "from types import SimpleNamespace",
+    "from apache_beam.coders import StrUtf8Coder",
     "from apache_beam.transforms.timeutil import TimeDomain",
     "from apache_beam.transforms.userstate import BagStateSpec, CombiningValueStateSpec, ReadModifyWriteStateSpec",
     "from apache_beam.transforms.userstate import SetStateSpec, TimerSpec, on_timer",
     "from apache_beam.utils.timestamp import Duration",
-    "from apache_beam.utils.timestamp import Timestamp",
 )
 
 OPERATOR = '''
@@ -111,7 +115,7 @@ def run():
         path.touch()
         pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
         rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
-        rows = {before} | {windowing} | beam.ParDo(Operator()).with_output_types(Any)
+        rows = {before} | {transform}
         {behind} | "write" >> beam.ParDo(Write(str(path)))
         pipeline.run({how}).wait_until_finish()
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -241,20 +245,23 @@ def bounded(asked: Exportable) -> str:
 def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     from engines.beam import export_cells as cells
 
-    if asked.engine not in engines:
-        there = " and ".join(engines)
+    native = export_native.runner_of(asked.engine)
+    if (native or asked.engine) not in engines:
+        there = ", ".join([*engines, *(f"{begin}NAME" for begin, on in export_native.NATIVE.items() if on in engines)])
         raise CannotExport(f"{name} exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
-    runner = RUNNERS[asked.engine]
+    runner = RUNNERS[native or asked.engine]
     plan = exporting.plan_of(asked, SOURCES)
     around = SOURCES[plan] if plan else Around()
-    kinds = [_class(asked.program, cell) for cell in asked.program.cells]
-    kinds += ["NamedTimers"] if asked.program.timers else []
+    operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
+    kinds = [] if native else [_class(asked.program, cell) for cell in asked.program.cells]
+    kinds += ["NamedTimers"] if asked.program.timers and not native else []
     kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
         f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
         (
             *IMPORTS,
+            *(() if native else OF_PROGRAMS),
             *runner.imports,
             *around.imports,
             *["import os"] * runner.prism,
@@ -262,8 +269,9 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
             *export_types.IMPORTS * bool(asked.typed_keys),
         ),
         [getattr(cells, name) for name in dict.fromkeys(kinds)],
-        export_types.keys(asked) + _operator(asked) + "\n\n" + _run(asked, runner, around),
+        export_types.keys(asked) + operator + "\n\n" + _run(asked, runner, around, transform),
         (Plan,),
+        program=not native,
     )
 
 
@@ -279,7 +287,7 @@ def _spec(program: Program, cell: str) -> str:
     )
 
 
-def _run(asked: Exportable, runner: Runner, around: Around) -> str:
+def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> str:
     options = [*runner.options, *plans.OF_FNAPI.get(asked.case.schedule.plan, plans.PLAIN).options]
     changes = [change.strip() for change in (around.before, around.behind) if change]
     words = {
@@ -290,7 +298,7 @@ def _run(asked: Exportable, runner: Runner, around: Around) -> str:
         "{runner}": runner.name,
         "{options}": f"OPTIONS = {options}{LOCATED.rstrip() * runner.prism}",
         "{how}": runner.how,
-        "{windowing}": _windowing(asked),
+        "{transform}": transform,
         "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
         "{hint}": export_types.hint(asked),
         "{time}": ", time=beam.DoFn.TimestampParam" if asked.program.timed else "",
@@ -302,11 +310,12 @@ def _run(asked: Exportable, runner: Runner, around: Around) -> str:
     return text
 
 
-def _windowing(asked: Exportable) -> str:
-    windowing = asked.program.windowing
-    if not isinstance(windowing, FixedWindows):
-        return "beam.WindowInto(window.GlobalWindows())"
-    return WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000)
+def _applied(asked: Exportable) -> str:
+    """The source of the program in its windows."""
+    windowing, into = asked.program.windowing, "beam.WindowInto(window.GlobalWindows())"
+    if isinstance(windowing, FixedWindows):
+        into = WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000)
+    return f"{into} | beam.ParDo(Operator()).with_output_types(Any)"
 
 
 def _operator(asked: Exportable) -> str:
