@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -193,25 +194,30 @@ def test_no_process_of_a_program_outlives_its_session(tmp_path):
         "def wait(done, seconds):\n"
         "    end = time.monotonic() + seconds\n"
         "    while not done() and time.monotonic() < end: time.sleep(0.1)\n"
-        "before = tests._children()\n"
         "threading.Thread(target=lambda: engine.run(Pack((bad,)), tests.MISBEHAVES), daemon=True).start()\n"
         f"wait(Path({str(hangs)!r}).exists, 60)\n"
+        f"assert tests._children({str(tmp_path)!r})\n"
         "print(SparkContext._gateway.proc.pid, flush=True)\n"
         "os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)\n"
-        "wait(lambda: tests._children() <= before, 4)\n"
+        f"wait(lambda: not tests._children({str(tmp_path)!r}), 4)\n"
         "os._exit(0)\n"
     )
     import sys
 
-    before = _children()
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+    mine = os.environ | {"CONFORMANCE_TESTS_MARK": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False, env=mine
+    )
     assert done.stdout.strip().isdigit(), done.stderr[-2000:]
     assert hangs.exists()
-    assert _children() <= before
+    assert not _children(str(tmp_path))
 
 
-def _children():
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-    return {
-        line.split()[0] for line in listed.splitlines() if "engines.spark.jvm.child" in line and "ps -eo" not in line
-    }
+def _children(mark):
+    """The processes of programs that have this mark in their environment."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            runs = b"engines.spark.jvm.child" in (process / "cmdline").read_bytes()
+            found |= {process.name} if runs and mark.encode() in (process / "environ").read_bytes() else set()
+    return found
