@@ -48,9 +48,15 @@ class Parts:
 
     @property
     def packed(self) -> str:
-        """The parts of a page that is not plain: a JSON array in the format of zlib, as base64."""
+        """The parts of a page that is not plain: a JSON array in the format of zlib, as ``in_base_85`` has it."""
         found = json.dumps([] if self.plain else self._markup, ensure_ascii=False)
-        return base64.b64encode(zlib.compress(found.encode(), 9)).decode()
+        return in_base_85(zlib.compress(found.encode(), 9))
+
+
+def in_base_85(content: bytes) -> str:
+    """Bytes as text that means nothing in HTML: their number, a space, and five characters for each four bytes, as in RFC 1924, but with
+    "," and "." in the place of "&" and "<". It is a sixteenth shorter than base64."""
+    return f"{len(content)} {base64.b85encode(content, pad=True).decode().translate({ord('&'): ',', ord('<'): '.'})}"
 
 
 FIRST = 'document.body.className = "js"'

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from conformance.judgement.agreement import Agreement
 from conformance.judgement.stability import Stability
 from conformance.model.engine import bare
+from conformance.model.feature import NATIVE
 from conformance.model.values import canonical
 from conformance.results.catalogue import Claim
 from conformance.results.changes import Change, Changes
 from conformance.results.claims import Answer, Decision, OnEngine, all_decisions
-from conformance.results.record import EngineRecord, RunRecord
+from conformance.results.record import EngineRecord, FeatureRecord, RunRecord
 from conformance.results.results import Results
 from conformance.run.power import Power
 from reports.claims import CLAIM_STYLES, Style, cases_in, probed_on, shown_by
@@ -92,7 +93,8 @@ def _change_line(grid: Grid, number: int, change: Change) -> ChangeLine:
 @dataclass(frozen=True)
 class EngineLine:
     """An engine of a run. ``counts``: how many guarantees stand where; ``strengths``: (mark, meaning, how many) of those that hold as a
-    whole; ``like``: the name in links and the id of an earlier engine that offers its features in the same way, None without one."""
+    whole; ``like``: the name in links and the id of an earlier engine that offers its features in the same way, None without one;
+    ``lacking``: what is emulated or unsupported, features of one reason together."""
 
     id: str
     anchor: str
@@ -102,6 +104,14 @@ class EngineLine:
     strengths: list[tuple[str, str, int]]
     powers: list[tuple[str, Power]]
     like: tuple[str, str] | None
+
+    @property
+    def lacking(self) -> list[tuple[list[str], FeatureRecord]]:
+        found: dict[FeatureRecord, list[str]] = {}
+        for name, feature in self.record.features.items():
+            if feature.how != NATIVE.how:
+                found.setdefault(feature, []).append(name)
+        return [(names, feature) for feature, names in found.items()]
 
 
 def engines(grid: Grid, powers: Sequence[Power] = ()) -> list[EngineLine]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from base64 import b64decode
+from base64 import b85decode
 from zlib import decompress
 
 PLACE = re.compile(r"(<(section|details)[^>]* data-part=(\d+)[^>]*>)(.*?)(</\2>)", re.DOTALL)
@@ -10,7 +10,9 @@ PLACE = re.compile(r"(<(section|details)[^>]* data-part=(\d+)[^>]*>)(.*?)(</\2>)
 
 def parts(page):
     """The markup of the parts, by number."""
-    return json.loads(decompress(b64decode(re.search('<template id="parts">(.*?)</template>', page)[1])))
+    number, chars = re.search('<template id="parts">(.*?)</template>', page)[1].split(" ")
+    content = b85decode(chars.replace(",", "&").replace(".", "<"))
+    return json.loads(decompress(content[: int(number)]))
 
 
 def unpacked(page):
