@@ -14,9 +14,10 @@ from typing import Any
 
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
+from conformance.model.program import FixedWindows
 from conformance.model.schedule import Advance, Deliver, Restart, Step
 from conformance.model.types import shown
-from conformance.model.values import canonical
+from conformance.model.values import Json, canonical
 from conformance.plugins.inlined import Inlined
 
 WIDTH = 110
@@ -99,6 +100,17 @@ def steps(asked: Exportable) -> list[tuple[str, Any]]:
         elif isinstance(step, Restart):
             found.append(("restart", None))
     return found
+
+
+def filled(text: str, asked: Exportable) -> str:
+    """A text with the numbers that the program depends on in the place of their names in braces: its parameters, and the ``size`` and the
+    ``lateness`` of its windows, all in ms."""
+    windowing, numbers = asked.program.windowing, dict[str, Json](asked.program.parameters)
+    if isinstance(windowing, FixedWindows):
+        numbers |= {"size": windowing.size, "lateness": windowing.allowed_lateness}
+    for name, value in numbers.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
 
 
 def file_of(

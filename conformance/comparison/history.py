@@ -18,6 +18,7 @@ from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import as_recorded, fold
 from conformance.model.engine import bare
 from conformance.results.baseline import Baseline, Standing, UnreadableBaseline
+from conformance.results.changes import DECIDED
 from conformance.results.signature import same_way
 from conformance.results.witness import CONFIRMATIONS
 
@@ -25,8 +26,6 @@ Row = tuple[str, str, str]
 """(engine, scenario, guarantee), by their ids, the engine without a version."""
 
 RESULTS = "results.json"
-
-DECIDED = (Verdict.HOLDS, Verdict.VIOLATED)
 
 
 @dataclass(frozen=True)

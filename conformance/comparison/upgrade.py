@@ -23,6 +23,7 @@ from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.perturbation import RESTART
 from conformance.model.scenario import Guarantee, Scenario, slug
 from conformance.plugins.registry import load_engine, releases_of
+from conformance.results.changes import DECIDED
 from conformance.results.results import Results
 from conformance.results.store import file_name, read_cases, write_cases
 from conformance.results.witness import Witness
@@ -181,13 +182,10 @@ def replays_in_both(sides: Mapping[Path, Results], old: str, new: str) -> dict[s
     return found
 
 
-ANSWERED = (Verdict.HOLDS, Verdict.VIOLATED)
-
-
 def silent_in_one(names: Iterable[str], *sides: Results) -> list[str]:
     """Those of these engines (ids without a release) that answered no case in one of the releases. One that failed in a part of its cases
     answered the others."""
-    answered = [{bare(cell.engine) for cell in side.cells if cell.verdict in ANSWERED} for side in sides]
+    answered = [{bare(cell.engine) for cell in side.cells if cell.verdict in DECIDED} for side in sides]
     return [name for name in names if not all(name in there for there in answered)]
 
 

@@ -141,6 +141,7 @@ def _changed(before: Standing | None, after: Standing | None) -> tuple[Kind, str
 
 
 DECIDED = (Verdict.HOLDS, Verdict.VIOLATED)
+"""The verdicts that an engine's answers decided."""
 
 
 def _way(before: Verdict, after: Verdict) -> Kind:

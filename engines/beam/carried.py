@@ -72,7 +72,7 @@ def build(
 
 
 def _nothing_to_come(_: bytes) -> list[tuple[int, list[Any]]]:
-    """What SelfCheckpointing takes. A ``Create`` has an empty part, which Prism 2.63.0 refuses."""
+    """Two bundles without elements, as ``SelfCheckpointing`` takes them."""
     return [(0, []), (0, [])]
 
 

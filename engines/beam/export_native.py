@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from conformance.model.export import CannotExport, Exportable
-from conformance.model.program import FixedWindows
-from conformance.model.values import Json
+from engines import exporting
 
 NATIVE = {"beam-native:": "beam-direct", "beam-prism-native:": "beam-prism"}
 """How the ids of such engines begin -> the engine whose runner they run on."""
@@ -77,11 +76,5 @@ def source_of(asked: Exportable) -> tuple[str, str]:
     found = TRANSFORMS.get(asked.engine.partition(":")[2])
     if found is None:
         raise CannotExport(f"witness {asked.witness}: exports do not have the transform of {asked.engine}")
-    windowing = asked.program.windowing
-    sizes: dict[str, Json] = {}
-    if isinstance(windowing, FixedWindows):
-        sizes = {"size": windowing.size, "lateness": windowing.allowed_lateness}
-    apply = found.apply
-    for name, value in {**asked.program.parameters, **sizes}.items():
-        apply = apply.replace(f"{{{name}}}", str(value))
+    apply = exporting.filled(found.apply, asked)
     return SHOW.replace("{value}", found.value), f"{apply} | beam.ParDo(Show()).with_output_types(Any)"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from conformance.model.export import CannotExport, Difference, Exportable
-from conformance.model.program import FixedWindows
 from conformance.model.schedule import Restart
 from engines import exporting
 from engines.spark import export_query
@@ -89,15 +88,6 @@ QUERIES: Mapping[str, Query] = {
 """By the part of the engine's id behind NATIVE."""
 
 
-def _filled(text: str, asked: Exportable) -> str:
-    """A text with the numbers that the program depends on in place of their names."""
-    windowing = asked.program.windowing
-    size = {"size": windowing.size} if isinstance(windowing, FixedWindows) else {}
-    for name, value in {**asked.program.parameters, **size}.items():
-        text = text.replace(f"{{{name}}}", str(value))
-    return text
-
-
 def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness does not fit."""
     exporting.plan_of(asked, ())
@@ -111,11 +101,11 @@ def spark(asked: Exportable) -> str:
         )
     session = export_query.SESSION.replace("{store}", export_query.HDFS)
     run = export_query.stream(
-        _filled(query.out, asked),
+        exporting.filled(query.out, asked),
         f'row["key"], {query.value}',
         by_step=difference is Difference.STEPS,
         mode=query.mode,
-        delay=_filled(query.delay, asked),
+        delay=exporting.filled(query.delay, asked),
         only_with_key=True,
     )
     both = "left" in query.out

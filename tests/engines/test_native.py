@@ -407,16 +407,18 @@ def test_a_heartbeat_off_by_one_is_an_error(native, monkeypatch, variant):
         engine.run(Pack((case(engine, 0, [("e1", "a", 1)], 100_000),)), PROGRAMS)
 
 
+class Sabotaged:
+    """A pack whose watermark begins a millisecond late."""
+
+    def __init__(self, pack):
+        self.timeline, self.bundle = [Advance(0, T + 1), *pack.timeline[1:]], pack.bundle
+
+
 @pytest.mark.parametrize("variant", BEAM)
 def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant):
     from engines.beam import direct
 
     true = direct._stream
-
-    class Sabotaged:
-        def __init__(self, pack):
-            self.timeline, self.bundle = [Advance(0, T + 1), *pack.timeline[1:]], pack.bundle
-
     engine = native(f"beam-native:{variant}")
     monkeypatch.setattr(direct, "_stream", lambda pack: true(Sabotaged(pack)))
     with pytest.raises(NotDriven, match="at watermark"):

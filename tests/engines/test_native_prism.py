@@ -2,12 +2,11 @@
 says."""
 
 import pytest
-from common import PROGRAMS, T
-from test_native import BEAM, case, native  # noqa: F401
+from common import PROGRAMS
+from test_native import BEAM, Sabotaged, case, native  # noqa: F401
 
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance
 from conformance.plugins.registry import load_engine
 from engines.beam import carried, prism_binary
 
@@ -39,11 +38,6 @@ def test_it_puts_out_what_the_transform_puts_out_on_the_other_runner(native, var
 @pytest.mark.parametrize("variant", ["count", "sessions", "windows"])
 def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant):  # noqa: F811
     true = carried.stream
-
-    class Sabotaged:
-        def __init__(self, pack):
-            self.timeline, self.bundle = [Advance(0, T + 1), *pack.timeline[1:]], pack.bundle
-
     engine = native(f"beam-prism-native:{variant}")
     monkeypatch.setattr(carried, "stream", lambda pack: true(Sabotaged(pack)))
     with pytest.raises(NotDriven, match="at watermark"):
