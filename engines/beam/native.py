@@ -226,7 +226,8 @@ TRANSFORMS = {
 
 
 def capabilities_of(variant: str, runner: Capabilities, budget: Budget, host: str) -> Capabilities:
-    """What a transform can do on a runner that programs run on, too."""
+    """The capabilities of a transform, from those of the engine that runs programs on the same runner. ``budget`` and ``host`` are the
+    transform's own."""
     transform = TRANSFORMS[variant]
     return Capabilities(
         {**runner.features, **LACKING, **(COMPARES_KEYS if variant.endswith("typed-keys") else {})},

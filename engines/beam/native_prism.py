@@ -38,7 +38,7 @@ class PrismNative(BeamPrism):
         return applied(self._variant, branch)
 
     def prove_handed(self, pack: Pack, seen: Collected) -> None:
-        pass
+        """Nothing is noted that could be proved."""
 
 
 FAMILY = Family(

@@ -122,6 +122,7 @@ class BeamPrism(environment.OfBeam):
         return found
 
     def prove_handed(self, pack: Pack, seen: Collected) -> None:
+        """Raises NotDriven where an element did not reach its program in its step."""
         _prove_handed(pack, seen)
 
     def finish(self, build: Build) -> None:
