@@ -99,9 +99,8 @@ class Live:
             if event.engine not in self._bars:
                 self._bars[event.engine] = self._progress.add_task(event.engine, total=total)
                 self._detail(f"{event.engine}: up")
-            which = f"{event.packs} packs" if event.packs == event.drawn else f"{event.packs} of {event.drawn} packs"
             of = f"batch {event.batch + 1} of {event.batches}: " if event.batches > 1 else ""
-            self._detail(f"{event.engine}: {of}{which} to run")
+            self._detail(f"{event.engine}: {of}{event.packs} packs to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:

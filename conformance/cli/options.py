@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,6 @@ def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...
     if names:
         ask_for(names)
     users()  # an unusable file causes an error before anything else happens
-
-
-def _seed(context: click.Context, option: click.Parameter, given: int | None) -> int:
-    return random.SystemRandom().randrange(10**6) if given is None else given
 
 
 load = click.option(
@@ -51,7 +46,9 @@ cases_from = click.option(
     "--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder."
 )
 
-seed = click.option("--seed", type=int, callback=_seed, help="Default: a random one, which is printed.")
+seed = click.option(
+    "--seed", type=int, default=1, show_default=True, help="Another one explores: other cases, in another design."
+)
 
 verbose = click.option(
     "--verbose", is_flag=True, help="Print each step, and at the end the whole matrix with all reasons."
@@ -89,7 +86,7 @@ def scenarios(default: str) -> Decorator:
     )
 
 
-def cases(default: int, text: str = "Number of cases that put each guarantee to the test.") -> Decorator:
+def cases(default: int, text: str = "The least number of cases of each program on each timeline.") -> Decorator:
     return click.option("--cases", "wanted", type=click.IntRange(1), default=default, show_default=True, help=text)
 
 

@@ -29,10 +29,10 @@ from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
 
-QUICK, QUICK_SHARE = 5, 0.1
+QUICK = 1
 
-RUN_CASES = 100
-"""Default number of cases that test each guarantee in a run."""
+RUN_CASES = 2
+"""Default number of cases of each program on each timeline."""
 
 
 def _shard(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, int] | None:
@@ -83,20 +83,13 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     "--budget",
     metavar="TIME",
     callback=_seconds,
-    help="Take no longer than this, such as 90s or 5m: what tells most runs first. Stored witnesses are replayed in packs, new ones "
+    help="Take no longer than this, such as 90s or 5m: engines run in the order of value. Stored witnesses are replayed in packs, new ones "
     "run alone once.",
-)
-@click.option("--all-packs", is_flag=True, help="Slow engines run all packs of cases, not a selection of them.")
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    help="Fraction of the selected packs that slow engines run. Default: all of them.",
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help=f"A first look: --cases {QUICK} --share {QUICK_SHARE:g} on one engine of each kind, without scenarios that wait for "
+    help=f"A first look: --cases {QUICK} on one engine of each kind, without scenarios that wait for "
     "processing time. Stored witnesses are replayed in packs, those confirmed here until half of them failed; new ones run alone once.",
 )
 @options.verbose
@@ -114,8 +107,6 @@ def run_(
     fresh: bool,
     shard: tuple[int, int] | None,
     budget: float | None,
-    all_packs: bool,
-    share: float,
     quick: bool,
     verbose: bool,
 ) -> None:
@@ -128,7 +119,7 @@ def run_(
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
     if quick:
-        wanted, share = QUICK, QUICK_SHARE
+        wanted = QUICK
         if not engines:
             asked = [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
         if not scenarios:
@@ -143,8 +134,6 @@ def run_(
         witnesses=(witnesses,),
         timeout=timeout,
         checker=checker,
-        all_packs=all_packs,
-        share=share,
         brief=quick or budget is not None,
         sampled=quick and not fresh,
         budget=budget,

@@ -107,7 +107,7 @@ def gate(
         )
     if not candidate.scope.comparable(baseline.scope):
         told = (f"the {name}'s run {_asked(side)}" for name, side in (("baseline", baseline), ("candidate", candidate)))
-        raise Refused(f"{'; '.join(told)}: run both sides to their end, with the same --share and --quick")
+        raise Refused(f"{'; '.join(told)}: run both sides to their end, both with --quick or both without")
     places = list(dict.fromkeys([*candidate.cells, *baseline.cells]))
     if wrong := unmatched(divergences, [*places, *candidate.alike, *baseline.alike, *more], engines, scenarios):
         raise Refused("; ".join(wrong) + ": mend or take out of the expectations")

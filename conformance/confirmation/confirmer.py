@@ -15,7 +15,7 @@ from typing import Any
 from conformance.confirmation.alone import Alone
 from conformance.confirmation.flips import with_flips
 from conformance.confirmation.neighbours import PackOf
-from conformance.confirmation.reduction import CANDIDATES, FEWER, SLOW, Target, reduce
+from conformance.confirmation.reduction import Target, reduce
 from conformance.confirmation.replay import FAILS, Replay, resting, runs_here
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation, kind_of
@@ -95,8 +95,7 @@ class Confirmer:
         first = set({kind[:2]: kind for kind in reversed(targets)}.values())
         reduced = [kind for kind in targets if kind not in further and (kind in first or not self._once)]
         packable = [targets[kind] for kind in reduced if not targets[kind].guarantee.accounting]
-        candidates = FEWER if self._info.capabilities.packs.case > SLOW else CANDIDATES
-        self.rounds = reduce(packable, self._rerun.packed, candidates)
+        self.rounds = reduce(packable, self._rerun.packed)
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
             jobs = {
                 kind: pool.submit(self._outcome, kind, stored, targets, 0 if kind in first - further else 1)

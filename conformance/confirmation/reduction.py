@@ -22,14 +22,8 @@ from conformance.model.values import Json
 ROUNDS = 12
 """Maximum number of packed rounds in the reduction of one engine."""
 
-CANDIDATES = 150
+CANDIDATES = 80
 """Maximum number of candidates of one target in a round."""
-
-FEWER = 50
-"""The same on an engine on which a case takes longer than SLOW seconds."""
-
-SLOW = 0.005
-"""Seconds."""
 
 FEW = 3
 """With at most this many elements, all combinations of simpler times, keys, values and bundles are candidates."""

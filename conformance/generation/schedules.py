@@ -14,17 +14,23 @@ REACH = 60_000
 """No event lies further than this (ms) ahead of the watermark it meets."""
 
 
+def watermarks(timeline: Schedule) -> dict[int, int]:
+    """Bundle (a step's id) -> the watermark (ms) that its elements meet. Initial state meets the first one."""
+    found = {slot.id: timeline.advances[0].watermark for slot in timeline.bundles if slot.initial}
+    for step in timeline.steps:
+        if isinstance(step, Advance):
+            watermark = step.watermark
+        elif isinstance(step, Deliver) and not step.initial:
+            found[step.id] = watermark
+    return found
+
+
 def schedules(timeline: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]:
     """Schedules of a domain on one timeline. A timeline of one bundle gets on-time events only: it serves engines
     whose watermark cannot be driven. Timelines of several bundles cover the rest."""
     slots = timeline.bundles
     on_time = domain.on_time or len(slots) == 1
-    watermark_of = {slot.id: timeline.advances[0].watermark for slot in slots if slot.initial}
-    for step in timeline.steps:
-        if isinstance(step, Advance):
-            watermark = step.watermark
-        elif isinstance(step, Deliver) and not step.initial:
-            watermark_of[step.id] = watermark
+    watermark_of = watermarks(timeline)
     # One draw per event, from all combinations, because every draw costs Hypothesis time.
     anchors = ("watermark", "watermark", "event before", "event before", "first event")
     choices = product([slot.id for slot in slots], range(domain.keys), anchors, domain.offsets, domain.values)

@@ -1,10 +1,16 @@
-"""Timelines: schedules without events, and the choice of them for a run."""
+"""Timelines: schedules without events.
+
+A timeline costs an engine its micro-batches, whatever the number of cases on it. So timelines are few, and as short as their purpose allows.
+"""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
+from conformance.model.program import Program
 from conformance.model.schedule import Schedule, renumbered
 from conformance.model.steps import Advance, Deliver, Step, Wait
 
@@ -17,16 +23,52 @@ SETTLED_AFTER = 200_000
 MONTH = 30 * 86_400_000
 """By how much (ms) one advance of one timeline moves the watermark: more than a day, and more than 2**31 ms."""
 
-SLOTS = (1, 2, 3)
-"""The numbers of bundles between two advances. Each timeline orders them in its own way."""
+SLOTS = ((1, 2, 3), (2, 1, 2), (1, 2), (2, 2))
+"""The numbers of bundles between two advances, for each timeline of several bundles."""
 
-TIMELINES = 4
-"""The number of distinct timelines in each of the two families: several bundles, and one bundle."""
+ONE_BUNDLE = 2
+"""The number of timelines of one bundle."""
+
+WAIT = 8_000
+"""How long (ms) each wait is. A TTL between WAIT + SLACK and 2 × WAIT is alive after one wait and expired after two, however long
+an engine takes for the micro-batches in between."""
 
 
-def timelines(several_bundles: bool) -> st.SearchStrategy[Schedule]:
-    """Schedules without events. Many advances equal a length that scenarios use (a multiple of 5 s), or are 1 ms off. With
-    several bundles, one of the first two advances is short and the other long."""
+class Family(Enum):
+    """A family of timelines, by what programs and engines need."""
+
+    SEVERAL = "several bundles"
+    ONE = "one bundle"
+    WAITING = "processing time passes"
+    INITIAL = "a job that starts with state"
+
+
+def families_of(program: Program) -> tuple[Family, ...]:
+    """The families of timelines that a program has cases on."""
+    if program.waits:
+        return (Family.WAITING,)
+    return (Family.INITIAL,) if program.initial else (Family.SEVERAL, Family.ONE)
+
+
+def draw_timelines(seed: int) -> dict[Family, list[Schedule]]:
+    """The timelines of a run. The first one of several bundles is ``stretched``."""
+    several = [_drawn(slots, seeded(seed, "timeline", number)) for number, slots in enumerate(SLOTS)]
+    one = examples(timelines((1,)), ONE_BUNDLE, seeded(seed, "one bundle"), lambda timeline: timeline.timeline)
+    return {
+        Family.SEVERAL: [stretched(several[0]), *several[1:]],
+        Family.ONE: one,
+        Family.WAITING: [waiting_timeline()],
+        Family.INITIAL: [with_initial_state(several[-1])],
+    }
+
+
+def _drawn(slots: tuple[int, ...], seed: int) -> Schedule:
+    return examples(timelines(slots), 1, seed, lambda timeline: timeline.timeline)[0]
+
+
+def timelines(slots: tuple[int, ...]) -> st.SearchStrategy[Schedule]:
+    """Schedules without events. Many advances equal a length that scenarios use (a multiple of 5 s), or are 1 ms off. With several
+    intervals, one of the first two advances is short and the other long."""
     short = st.sampled_from([1, 500, 4_999, 5_000, 5_001, 9_999])
     long = st.sampled_from([10_000, 10_001, 12_000, 15_000, 20_000])
     starts = st.sampled_from([START, START + 1, START + 4_999, START + 5_000, START + 9_999, START + 12_345])
@@ -34,11 +76,11 @@ def timelines(several_bundles: bool) -> st.SearchStrategy[Schedule]:
     @st.composite
     def build(draw: st.DrawFn) -> Schedule:
         watermark = draw(starts)
-        jumps = draw(st.permutations([draw(short), draw(long)])) if several_bundles else []
+        jumps = draw(st.permutations([draw(short), draw(long)]))[: len(slots) - 1]
         jumps.append(draw(short) + SETTLED_AFTER)
         steps: list[Step] = [Advance(0, watermark)]
-        for slots, jump in zip(draw(st.permutations(SLOTS)) if several_bundles else [1], jumps, strict=True):
-            steps += [Deliver(len(steps) + i) for i in range(slots)]
+        for number, jump in zip(slots, jumps, strict=True):
+            steps += [Deliver(len(steps) + i) for i in range(number)]
             watermark += jump
             steps.append(Advance(len(steps), watermark))
         return Schedule(tuple(steps))
@@ -55,41 +97,15 @@ def stretched(timeline: Schedule) -> Schedule:
     return renumbered([*before, Advance(0, watermark + MONTH), *(step.shifted(MONTH) for step in after)])
 
 
-WAIT = 8_000
-"""How long (ms) each wait is. A TTL between WAIT + SLACK and 2 × WAIT is alive after one wait and expired after two, however long
-an engine takes for the micro-batches in between."""
-
-
-def waiting_timelines() -> st.SearchStrategy[Schedule]:
-    """Schedules without events in which processing time passes three times. One bundle comes before each wait, because more
-    micro-batches would take time that no wait counts."""
-
-    @st.composite
-    def build(draw: st.DrawFn) -> Schedule:
-        steps: list[Step] = [Advance(0, draw(st.sampled_from([START, START + 1, START + 4_999, START + 5_000])))]
-        for _ in range(3):
-            steps += [Deliver(len(steps)), Wait(len(steps) + 1, WAIT)]
-        return Schedule((*steps, Advance(len(steps), START + SETTLED_AFTER)))
-
-    return build()
+def waiting_timeline() -> Schedule:
+    """A schedule without events in which processing time passes three times. One bundle comes before each wait, because more micro-batches
+    would take time that no wait counts."""
+    steps: list[Step] = [Advance(0, START)]
+    for _ in range(3):
+        steps += [Deliver(len(steps)), Wait(len(steps) + 1, WAIT)]
+    return Schedule((*steps, Advance(len(steps), START + SETTLED_AFTER)))
 
 
 def with_initial_state(timeline: Schedule) -> Schedule:
     """The timeline for a job that starts with state."""
     return renumbered([Deliver(0, initial=True), *timeline.steps])
-
-
-INITIAL = 4
-"""The number of timelines with several bundles that jobs with initial state also run."""
-
-WAITING = 4
-"""The number of distinct timelines for programs in processing time. On a wall clock, each takes as long as its waits."""
-
-
-def draw_timelines(seed: int) -> list[Schedule]:
-    """The timelines of a run: TIMELINES with several bundles, the first of them ``stretched``, then TIMELINES with one bundle."""
-    several, one = (
-        examples(timelines(several), TIMELINES, seeded(seed, "clocks", several), lambda timeline: timeline.timeline)
-        for several in (True, False)
-    )
-    return [stretched(several[0]), *several[1:], *one]

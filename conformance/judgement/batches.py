@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from conformance.judgement.cell import AS_DRAWN, MatrixCell
 from conformance.judgement.evidence import (
@@ -24,7 +25,8 @@ from conformance.judgement.stability import Stability, survey, twins_asked
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo
-from conformance.model.perturbation import Perturbation, possible
+from conformance.model.perturbation import AND, BY_ID, Perturbation, factors_of, parts_of, possible
+from conformance.model.plan import titled
 from conformance.model.scenario import Guarantee, Scenario
 
 
@@ -48,22 +50,18 @@ def evidences(
     scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
 ) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None, Evidence]]:
     """The evidence for every cell that an engine can be asked for."""
-    by_id = {case.id: case for case in cases}
     by_program: dict[tuple[str, str], list[Case]] = {}
-    perturbed: dict[tuple[str, str, str], list[Case]] = {}
-    for case in by_id.values():
-        place = case.scenario, case.program
-        by_program.setdefault(place, []).append(case)
-        perturbed.setdefault((*place, case.perturbation), []).append(case)
-    for scenario, guarantee, perturbation in cells_asked(scenarios, engine):
-        if not_expressible(scenario, guarantee, perturbation, engine) is None:
-            program, place = scenario.programs[guarantee.program], (scenario.id, guarantee.program)
-            if guarantee.accounting:
-                mine = by_program.get(place, [])
-            else:
-                twins = perturbed.get((*place, perturbation.id if perturbation else ""), [])
-                mine = [*{case.base: by_id[case.base] for case in twins if case.base}.values(), *twins]
-            yield scenario, guarantee, perturbation, gather(program, guarantee, perturbation, mine, runs, reference)
+    for case in {case.id: case for case in cases}.values():
+        by_program.setdefault((case.scenario, case.program), []).append(case)
+    for scenario in scenarios:
+        for guarantee, asked in groupby(cells_asked([scenario], engine), key=lambda cell: cell[1]):
+            under = [p for _, _, p in asked if not_expressible(scenario, guarantee, p, engine) is None]
+            if not under:
+                continue
+            mine = by_program.get((scenario.id, guarantee.program), [])
+            found = gather(scenario.programs[guarantee.program], guarantee, mine, runs, reference)
+            for perturbation in under:
+                yield scenario, guarantee, perturbation, found.get(perturbation.id if perturbation else "", Evidence())
 
 
 CellKey = tuple[str, str, str]
@@ -73,12 +71,66 @@ MOST_AGAINST = 100
 """Number of cases against a guarantee that are kept, the smallest ones."""
 
 
+Failure = tuple[str, str, str]
+"""(scenario, guarantee, case) of a case that speaks against a guarantee; the guarantee is "" for a case without an answer."""
+
+
+@dataclass
+class Isolated:
+    """What the failures of twins under several perturbations came to.
+
+    Attributes:
+        explained: failures that a twin under fewer perturbations shows as well. They say nothing of the others.
+        smallest: failures that need all of their perturbations.
+    """
+
+    explained: set[Failure] = field(default_factory=set)
+    smallest: set[Failure] = field(default_factory=set)
+
+    def __contains__(self, failure: Failure) -> bool:
+        return failure in self.explained or failure in self.smallest
+
+
 @dataclass
 class Checked:
     """The result of the check of one batch on one engine."""
 
     evidence: dict[CellKey, Evidence] = field(default_factory=dict)
     stabilities: list[Stability] = field(default_factory=list)
+
+    @property
+    def entangled(self) -> dict[Failure, Against]:
+        """The failures of twins under several perturbations whose bases do not fail: one of the perturbations may be the cause."""
+        found: dict[Failure, Against] = {}
+        for (scenario, guarantee, _), evidence in self.evidence.items():
+            as_drawn = self.evidence.get((scenario, guarantee, AS_DRAWN), Evidence())
+            failing = {against.case.id for against in as_drawn.against}
+            for against in evidence.against:
+                if len(parts_of(against.case.perturbation)) > 1 and against.case.base not in failing:
+                    found[scenario, guarantee, against.case.id] = against
+        return found
+
+    def settled(self, isolated: Isolated) -> Checked:
+        """The result without the failures that are explained. Those that need several perturbations have cells of their own."""
+        settled = dict[CellKey, Evidence]()
+        for (scenario, guarantee, perturbation), evidence in self.evidence.items():
+
+            def stays(case: Case, scenario: str = scenario, guarantee: str = guarantee) -> bool:
+                return (scenario, guarantee, case.id) not in isolated
+
+            settled[scenario, guarantee, perturbation] = replace(
+                evidence,
+                exercised=[case for case in evidence.exercised if stays(case)],
+                against=[against for against in evidence.against if stays(against.case)],
+            )
+            for against in evidence.against:
+                if (scenario, guarantee, against.case.id) in isolated.smallest:
+                    together = AND.join(factors_of(against.case.perturbation))
+                    mine = settled.setdefault((scenario, guarantee, together), Evidence())
+                    if against.case not in mine.exercised:
+                        mine.exercised.append(against.case)
+                        mine.against.append(against)
+        return Checked(settled, self.stabilities)
 
 
 def check(
@@ -152,6 +204,12 @@ class Judgement:
                     cell = replace(cell, notes=(*cell.notes, note))
             yield cell, guarantee, against
 
+        known = {(s.id, g.id): (s, g) for s in self._scenarios for g in s.guarantees}
+        for (name, claim, together), tally in self._tallies.items():
+            if AND in together and (name, claim) in known:
+                scenario, guarantee = known[name, claim]
+                yield conclude(scenario, guarantee, several(together), self._engine, tally), guarantee, tally.against
+
     def stabilities(self) -> Iterator[Stability]:
         for empty in twins_asked(self._scenarios, self._engine):
             yield self._stabilities.get(empty.place, empty)
@@ -163,6 +221,12 @@ class Judgement:
                 yield against.case
                 if against.case.base:
                     yield known[against.case.base]
+
+
+def several(together: str) -> Perturbation:
+    """Several perturbations (ids, joined) as that of one cell."""
+    needs = frozenset(need for name in factors_of(together) if name in BY_ID for need in BY_ID[name].needs)
+    return Perturbation(together, titled(together), needs=needs)
 
 
 def judge(

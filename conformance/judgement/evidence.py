@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -11,11 +11,12 @@ from conformance.judgement import completeness
 from conformance.judgement.coverage import counters
 from conformance.model.case import Case
 from conformance.model.equivalence import alike, first_difference, same_in_each_step
-from conformance.model.perturbation import PERTURBATIONS, Perturbation
+from conformance.model.perturbation import PERTURBATIONS, RESUME, RETRY, Perturbation, factors_of
 from conformance.model.plan import PlanTwin, titled
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
+from conformance.model.steps import FailOnce
 from conformance.model.trace import Trace
 
 Traces = Mapping[str, Trace]
@@ -227,65 +228,118 @@ def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case,
 
 
 def gather(
-    program: Program,
-    guarantee: Guarantee,
-    perturbation: Perturbation | None,
-    cases: list[Case],
-    runs: Runs,
-    reference: ReferenceTraces,
-) -> Evidence:
-    """The evidence of ``cases``, all of the guarantee's program, under this perturbation on one engine."""
-    evidence = Evidence()
+    program: Program, guarantee: Guarantee, cases: Iterable[Case], runs: Runs, reference: ReferenceTraces
+) -> dict[str, Evidence]:
+    """The evidence of cases, all of the guarantee's program, on one engine, by perturbation (its id, "" for cases as drawn). A twin
+    under several perturbations is evidence for each of them that the guarantee is about.
+
+    Args:
+        cases: each twin's base is among them.
+    """
+    found: dict[str, Evidence] = {}
+    cases = list(cases)
     if guarantee.accounting:
-        _gather_counts(guarantee, cases, runs, evidence)
-        return evidence
-    pairs: list[tuple[Case, Case]] = []
+        _gather_counts(guarantee, cases, runs, found.setdefault("", Evidence()))
+        return found
     bases = {case.id: case for case in cases}
+    pairs: list[tuple[Case, Case, list[Evidence]]] = []
     for case in cases:
-        if case.perturbation != (perturbation.id if perturbation else ""):
-            continue
+        about = [found.setdefault(name, Evidence()) for name in about_of(guarantee, case, runs.untouched)]
         members = [bases[case.base], case] if guarantee.same_under else [case]
-        if not all(_answered(member, runs, evidence) for member in members):
+        if not about or not all(_answered(member, runs, about) for member in members):
             continue
-        if any(member.id in runs.untouched for member in members):
-            evidence.inapplicable += 1
-            continue
-        if guarantee.same_under:
-            pairs.append((members[0], case))
-            continue
-        try:
-            exercised, against = findings_of(guarantee, case, runs.traces[case.id], reference)
-        except Unjudgeable as error:
+        if any(says_nothing(member, runs.untouched) for member in members):
+            for evidence in about:
+                evidence.inapplicable += 1
+        elif guarantee.same_under:
+            pairs.append((members[0], case, about))
+        else:
+            _take(about, case, lambda case=case: findings_of(guarantee, case, runs.traces[case.id], reference))  # type: ignore[misc]
+    specified = reference([case for base, twin, _ in pairs for case in (base, twin)]) if pairs else {}
+    for base, twin, about in pairs:
+
+        def kept(base: Case = base, twin: Case = twin) -> tuple[bool, list[str]]:
+            tested, message = pair_finding(program, guarantee, base, twin, runs.traces, lambda _: specified)
+            return tested, [message] if message else []
+
+        _take(about, twin, kept, base)
+    return found
+
+
+def _take(
+    about: list[Evidence], case: Case, finding: Callable[[], tuple[bool, list[str]]], base: Case | None = None
+) -> None:
+    """Adds what a case says to the evidence that it is about. ``base``, for a relation: the case that it is a twin of."""
+    try:
+        exercised, against = finding()
+    except Unjudgeable as error:
+        for evidence in about:
             evidence.faults.append(str(error))
-            continue
+        return
+    for evidence in about:
         if exercised:
             evidence.exercised.append(case)
-        if against:
-            evidence.against.append(Against(case, against[0]))
-    specified = reference([case for pair in pairs for case in pair]) if pairs else {}
-    for base, twin in pairs:
-        try:
-            kept, message = pair_finding(program, guarantee, base, twin, runs.traces, lambda _: specified)
-        except Unjudgeable as error:
-            evidence.faults.append(str(error))
-            continue
-        if not kept:
+        elif base:
             evidence.inapplicable += 1
-            continue
-        evidence.exercised.append(twin)
-        if message:
-            evidence.against.append(Against(twin, message, base))
-    return evidence
+        if against:
+            evidence.against.append(Against(case, against[0], base))
 
 
-def _answered(case: Case, runs: Runs, evidence: Evidence) -> bool:
+def about_of(guarantee: Guarantee, case: Case, untouched: Collection[str] = ()) -> list[str]:
+    """The perturbations (ids, "" for a case as drawn) under which a case can put a guarantee to the test. A failure that did not reach the
+    case is none."""
+    names = factors_of(case.perturbation)
+    if case.id in untouched:
+        names = tuple(name for name in names if name not in (RETRY.id, RESUME.id))
+    if guarantee.same_under:
+        return [name for name in names if guarantee.is_about(name)]
+    return [*names] if case.base else [""]
+
+
+def says_nothing(case: Case, untouched: Collection[str]) -> bool:
+    """Whether a case that ran says nothing: too much processing time passed, or two releases answer it differently without a restart. A case
+    that a failure did not reach says what it would without the failure."""
+    if case.id not in untouched:
+        return False
+    return case.schedule.waits or not any(isinstance(step, FailOnce) for step in case.schedule.steps)
+
+
+def puts_to_test(
+    program: Program, guarantees: Iterable[Guarantee], base: Case, case: Case, reference: ReferenceTraces
+) -> frozenset[tuple[str, str]]:
+    """(guarantee, perturbation or "") that a case puts to the test, by the reference's behaviour. ``base`` is the case itself, or the one
+    that it is a twin of."""
+    traces = reference([base, case])
+    seen = Observation(case, traces[case.id])
+    if seen.trace.error:
+        return frozenset()
+    unreached = {case.id} if not _failure_reaches(case) else set[str]()
+    found = set[tuple[str, str]]()
+    for guarantee in guarantees:
+        about = about_of(guarantee, case, unreached)
+        if guarantee.same_under:
+            tested = about and not pair_differs(program, guarantee, base, case, traces)
+        else:
+            tested = about and _tests(guarantee, seen)
+        if tested:
+            found.update((guarantee.id, name) for name in about)
+    return frozenset(found)
+
+
+def _failure_reaches(case: Case) -> bool:
+    failing = [case.schedule.bundle_after(step) for step in case.schedule.steps if isinstance(step, FailOnce)]
+    return all(bundle.events for bundle in failing)
+
+
+def _answered(case: Case, runs: Runs, about: Iterable[Evidence]) -> bool:
     """Whether the engine gave a trace to judge. If not, the evidence says why."""
-    if case.id in runs.faults:
-        evidence.faults.append(runs.faults[case.id])
-    elif case.id not in runs.traces:
-        evidence.lost.append(runs.lost.get(case.id, "the run ended before this case"))
-    else:
+    if case.id not in runs.faults and case.id in runs.traces:
         return True
+    for evidence in about:
+        if case.id in runs.faults:
+            evidence.faults.append(runs.faults[case.id])
+        else:
+            evidence.lost.append(runs.lost.get(case.id, "the run ended before this case"))
     return False
 
 
@@ -306,7 +360,7 @@ def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence
                 evidence.against += [Against(case, against[0]) for case in members]
     for case in cases:
         if case.id in runs.faults or case.id not in runs.traces:
-            _answered(case, runs, evidence)
+            _answered(case, runs, [evidence])
 
 
 Asked = Mapping[tuple[str, str], list[Guarantee]]
@@ -335,9 +389,11 @@ def _tested(guarantees: Iterable[Guarantee], seen: Observation) -> frozenset[str
 
 def _tests(guarantee: Guarantee, seen: Observation) -> bool:
     if guarantee.same_under:
-        return seen.case.perturbation in {perturbation.id for perturbation in guarantee.same_under}
+        return any(map(guarantee.is_about, factors_of(seen.case.perturbation)))
     if guarantee.accounting:
         return any(arrival.behind for arrival in seen.arrivals)
+    if guarantee.complete:
+        return bool(seen.on_time)  # nearly always; what is expected takes several runs to know
     with suppress(Exception):
         # Drawing asks this of many cases: one finding is enough.
         return next(_findings(guarantee, seen), None) is not None

@@ -18,7 +18,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo, program_needs
 from conformance.model.equivalence import Equivalence, alike, grades, maximal
 from conformance.model.feature import Feature
-from conformance.model.perturbation import PERTURBATIONS
+from conformance.model.perturbation import PERTURBATIONS, factors_of
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario, programs_of
 from conformance.model.schedule import Schedule
@@ -177,10 +177,9 @@ def survey(
     pairs: dict[tuple[str, str, str], list[Pair]] = {}
     for case in by_id.values():
         answered = all(m in runs.traces and not runs.traces[m].error for m in (case.id, case.base))
-        judged = case.base and answered and case.id not in runs.untouched
-        if judged:
-            found = pairs.setdefault((case.scenario, case.program, case.perturbation), [])
-            found.append((by_id[case.base], case))
+        if case.base and answered and case.id not in runs.untouched:
+            for name in factors_of(case.perturbation):
+                pairs.setdefault((case.scenario, case.program, name), []).append((by_id[case.base], case))
     programs = programs_of(scenarios)
     for empty in twins_asked(scenarios, engine):
         if empty.unsupported:
@@ -218,10 +217,13 @@ def _grades(program: Program, pairs: list[Pair], traces: Traces, specified: Trac
         ]
 
     by_engine, by_reference = held(traces), held(specified)
+    single = [len(factors_of(twin.perturbation)) == 1 for _, twin in pairs]
     graded = []
     for how in grades(program):
-        counting = [number for number, kept in enumerate(by_reference) if how in kept]
+        # A pair under several perturbations speaks for each of them where it is alike, and against none where it is not.
+        counting = [n for n, kept in enumerate(by_reference) if how in kept and (single[n] or how in by_engine[n])]
         refuting = [pairs[number] for number in counting if how not in by_engine[number]]
         smallest = min(refuting, key=lambda pair: pair[1].size, default=None)
-        graded.append(StabilityGrade(how, len(counting), len(pairs) - len(counting), len(refuting), smallest))
+        inapplicable = sum(single[n] and how not in kept for n, kept in enumerate(by_reference))
+        graded.append(StabilityGrade(how, len(counting), inapplicable, len(refuting), smallest))
     return tuple(graded)

@@ -27,7 +27,7 @@ from conformance.judgement.evidence import Tally, Unjudgeable
 from conformance.model.case import program_ref
 from conformance.model.engine import EngineInfo, NotDriven, program_needs
 from conformance.model.feature import Feature
-from conformance.model.perturbation import PERTURBATIONS, Perturbation
+from conformance.model.perturbation import AND, PERTURBATIONS, Perturbation
 from conformance.model.plan import is_plan
 from conformance.model.scenario import Guarantee, Scenario
 
@@ -242,6 +242,7 @@ def _promised(asked: list[MatrixCell]) -> list[MatrixCell]:
     for one case of a program: its cases are further evidence for a predicate, but the predicate does not promise the
     perturbation.
     """
+    asked = [cell for cell in asked if AND not in cell.perturbation]  # seen where it failed, and promised for each by itself
     if all(cell.perturbation != AS_DRAWN for cell in asked):
         return asked
     sparse = {perturbation.id for perturbation in PERTURBATIONS if perturbation.sparse}

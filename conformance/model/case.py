@@ -16,7 +16,8 @@ from conformance.model.values import Json, digest
 class Case:
     """One schedule for one program of a scenario.
 
-    ``perturbation`` names the change that made this case from the case ``base`` (an id). Both are empty for a case as drawn.
+    ``perturbation`` names the changes that made this case from the case ``base`` (an id), see ``perturbation.together``. Both are empty for
+    a case as drawn.
     """
 
     scenario: str
@@ -32,7 +33,8 @@ class Case:
 
     @cached_property
     def id(self) -> str:
-        return f"{self.base}~{digest(self.perturbation)[:4]}" if self.base else self.digest
+        # A case has many twins under several perturbations: short digests of these would collide.
+        return f"{self.base}~{digest(self.perturbation)[: 8 if '+' in self.perturbation else 4]}" if self.base else self.digest
 
     @property
     def size(self) -> tuple[int, int, int, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from math import inf
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -19,29 +18,6 @@ from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 from conformance.model.types import has_container
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much of a batch of cases an engine runs, by what it is expected to cost on an idle machine.
-
-    Attributes:
-        seconds: the most that the packs may take.
-        pack, step, case: seconds for a pack, for each step of its timeline, and for each of its cases.
-        cases: distinct cases that put a guarantee to the test, beyond which more are not worth a pack.
-        each: the same under one perturbation that the guarantee promises.
-    """
-
-    seconds: float = inf
-    pack: float = 0.0
-    step: float = 0.0
-    case: float = 0.0
-    cases: int = 100
-    each: int = 10
-
-
-ALL = Budget()
-"""All packs."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +62,13 @@ class Capabilities:
         parallel: how many packs the engine runs at a time.
         heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside them.
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
-        packs: which packs of a batch the engine runs. A slow engine runs a choice of them.
+        each: in how many rows of the engine's suite each level of each perturbation is. An engine that shares its implementation with
+            another one is asked once.
         quick: whether a quick run includes the engine.
         native_operator: the operator that runs in place of a program. Such an engine takes the cases of its programs alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
             distance.
         plans: the queries that the engine can build around its operator beside the plain one.
-        plans_of_a_run: how many of the plans a run asks, beside those that every run asks.
     """
 
     features: Mapping[Feature, Support]
@@ -102,12 +78,11 @@ class Capabilities:
     parallel: int = 1
     heavy: bool = False
     host: str = ""
-    packs: Budget = ALL
+    each: int = 2
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""
     plans: tuple[PlanTwin, ...] = ()
-    plans_of_a_run: int = 10**9
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", {**UNNAMED, **self.features})

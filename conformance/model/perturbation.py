@@ -1,4 +1,8 @@
-"""Perturbations: named pure functions from a schedule to a twin of it.
+"""Perturbations: the factors of a designed experiment, each a named pure function from a schedule to a twin of it.
+
+A perturbation belongs to a case or to a job. That of a case keeps the timeline, so that its twins run beside their bases. That of a job
+changes the timeline or the query: it is the same for all cases of an engine run. A perturbation of several *levels* is done in several
+ways. A twin may have several perturbations: ``together`` makes it, and ``parts_of`` tells them apart.
 
 Each function takes a source of randomness and returns None where it has nothing to change. No perturbation makes an on-time event
 late: an event meets the same watermark as before or an earlier one. The translation of a twin's trace into the terms of its
@@ -7,17 +11,19 @@ base (steps, keys, times) follows from the two schedules: see ``equivalence.Corr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
-from conformance.model import combinations, event_changes, timeline_changes
+from conformance.model import event_changes, timeline_changes
 from conformance.model.case import Case
-from conformance.model.combinations import Change
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
 from conformance.model.values import digest
+
+
+Change = Callable[[Schedule, Random], Schedule | None]
 
 
 def _unchanged(schedule: Schedule, random: Random) -> Schedule:
@@ -26,15 +32,14 @@ def _unchanged(schedule: Schedule, random: Random) -> Schedule:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One way to make a twin.
+    """One thing that may change around a program.
 
     Attributes:
         apply: the function.
         needs: features that every twin needs.
-        keeps_timeline: whether a twin can share a pack with its base. If not, all cases of a timeline are perturbed in the same
-            place, so that their twins share a pack.
-        sparse: whether neighbours of the same program would hide the effect. A pack then has at most one case of a program.
-        turns: what takes turns with ``apply`` on the timelines of a run.
+        keeps_timeline: whether it belongs to a case: the twin can share an engine run with its base.
+        sparse: whether neighbours of the same program would hide the effect. A run then has at most one case of a program.
+        more: the other levels, beside ``apply``.
     """
 
     id: str
@@ -43,38 +48,64 @@ class Perturbation:
     needs: frozenset[Feature] = frozenset()
     keeps_timeline: bool = True
     sparse: bool = False
-    turns: tuple[Change, ...] = ()
+    more: tuple[Change, ...] = ()
 
-    def twin(self, case: Case, seed: int, turn: int = 0) -> Case | None:
-        """The perturbed twin of a case, the same for the same seed; None where the perturbation changes nothing. ``turn`` counts the
-        timelines of a run on which twins are made."""
-        chosen_by = case.digest if self.keeps_timeline else digest(Schedule(case.schedule.timeline).to_json())
-        schedule = self.change(seed, turn)(case.schedule, Random(f"{seed}/{self.id}/{chosen_by}"))
-        if schedule is None or (schedule == case.schedule and self is not ALONE):
-            return None
-        return Case(case.scenario, case.program, schedule, self.id, case.id)
+    @property
+    def levels(self) -> int:
+        return 1 + len(self.more)
 
-    def change(self, seed: int, turn: int) -> Change:
-        changes = (self.apply, *self.turns)
-        return changes[turn % len(changes)]
+    def at(self, level: int) -> str:
+        """What ``Case.perturbation`` calls a level of it."""
+        return f"{self.id}{LEVEL}{level}" if level else self.id
+
+    def twin(self, case: Case, seed: int, level: int = 0) -> Case | None:
+        """The twin of a case under this perturbation alone, the same for the same seed; None where it changes nothing."""
+        return together(case, ((self, level),), seed)
 
 
-@dataclass(frozen=True)
-class Several(Perturbation):
-    """Several changes at once.
+LEVEL, AND = ".", "+"
+"""What stands before a level, and between several perturbations, in ``Case.perturbation``."""
 
-    Attributes:
-        blocks: the changes of the timeline on each of the timelines of a run, in the order in which they are made.
-        beside: each case takes one of these for itself, before the others.
+Part = tuple[Perturbation, int]
+"""A perturbation and one of its levels."""
+
+
+def together(case: Case, parts: Sequence[Part], seed: int) -> Case | None:
+    """The twin of a case under several perturbations, applied in their order; None where one of them changes nothing.
+
+    What a perturbation does depends on the case (on its timeline, if it belongs to a job) and on the seed, and not on the other
+    perturbations. So the twin under some of the perturbations shows what these do.
     """
+    schedule = case.schedule
+    of_job = digest(Schedule(schedule.timeline).to_json())
+    for perturbation, level in parts:
+        chosen_by = case.digest if perturbation.keeps_timeline else of_job
+        change = (perturbation.apply, *perturbation.more)[level]
+        changed = change(schedule, Random(f"{seed}/{perturbation.id}/{chosen_by}"))
+        if changed is None or (changed == schedule and perturbation is not ALONE):
+            return None
+        schedule = changed
+    return Case(case.scenario, case.program, schedule, AND.join(p.at(level) for p, level in parts), case.id)
 
-    blocks: Callable[[Random], Sequence[Sequence[Perturbation]]] = field(default=lambda random: [()])
-    beside: tuple[Perturbation, ...] = ()
 
-    def change(self, seed: int, turn: int) -> Change:
-        blocks = self.blocks(Random(f"{seed}/{self.id}"))
-        block = blocks[turn % len(blocks)]
-        return combinations.together([part.apply for part in block], [part.apply for part in self.beside])
+def parts_of(perturbation: str) -> tuple[str, ...]:
+    """The parts of ``Case.perturbation``, each with its level."""
+    return tuple(perturbation.split(AND)) if perturbation else ()
+
+
+def factor_of(part: str) -> str:
+    """The id of a part's perturbation, without the level."""
+    name, _, level = part.rpartition(LEVEL)
+    return name if level.isdecimal() and name else part
+
+
+def factors_of(perturbation: str) -> tuple[str, ...]:
+    """The ids of the perturbations in ``Case.perturbation``, without levels."""
+    return tuple(map(factor_of, parts_of(perturbation)))
+
+
+def level_of(part: str) -> int:
+    return 0 if (name := factor_of(part)) == part else int(part[len(name) + 1 :])
 
 
 SEVERAL = frozenset({Feature.SEVERAL_BUNDLES})
@@ -91,9 +122,9 @@ REDELIVER = Perturbation("redeliver", "deliver some elements again", event_chang
 
 
 def _with_own_timeline(
-    id: str, title: str, apply: Change, *needs: Feature, turns: Sequence[Change] = ()
+    id: str, title: str, apply: Change, *needs: Feature, more: Sequence[Change] = ()
 ) -> Perturbation:
-    return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False, turns=tuple(turns))
+    return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False, more=tuple(more))
 
 
 EMPTY_BUNDLE = _with_own_timeline(
@@ -107,21 +138,21 @@ COALESCE = _with_own_timeline(
 SHIFT_TIMES = _with_own_timeline("shift", "shift all times by weeks or years", timeline_changes.shift)
 _OTHERS = [timeline_changes.repartition(count) for count in timeline_changes.PARTITIONS]
 REPARTITION = _with_own_timeline(
-    "repartition", "another partition count", _OTHERS[0], Feature.PARTITIONS, turns=_OTHERS[1:]
+    "repartition", "another partition count", _OTHERS[0], Feature.PARTITIONS, more=_OTHERS[1:]
 )
 RESTART = _with_own_timeline(
     "restart",
     "restart from the checkpoint",
     timeline_changes.restart,
     Feature.RESTART,
-    turns=[timeline_changes.restart_before, timeline_changes.restart_behind, timeline_changes.restart],
+    more=[timeline_changes.restart_before, timeline_changes.restart_behind],
 )
 
 
 def _failing(id: str, title: str, resume: bool, needs: Feature) -> Perturbation:
     whiches = (timeline_changes.ANY_LATER, timeline_changes.THE_FIRST, timeline_changes.THE_LAST)
-    later, *turns = (timeline_changes.failing(resume, which) for which in whiches)
-    return _with_own_timeline(id, title, later, needs, turns=turns)
+    later, *more = (timeline_changes.failing(resume, which) for which in whiches)
+    return _with_own_timeline(id, title, later, needs, more=more)
 
 
 RETRY = _failing("retry", "a failed attempt at a bundle is retried", False, Feature.RETRY)
@@ -150,34 +181,8 @@ OF_THE_TIMELINE = (
 """The changes of a timeline in the order in which several of them are made: nothing comes between a failure and its bundle, nor between
 a coalesced advance and its bundle."""
 
-
-TOGETHER = (COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE)
-"""Changes that every engine with a driven watermark can run together."""
-
-SEVERAL_CHANGES = Several(
-    "several-changes",
-    "several changes of the timeline, and one of each case",
-    needs=frozenset({Feature.SEVERAL_BUNDLES, Feature.WATERMARK}),
-    keeps_timeline=False,
-    blocks=lambda random: [TOGETHER, combinations.some(TOGETHER, random)],
-    beside=(REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS, SPLIT, MERGE, SINGLES),
-)
-
-SEVERAL_RECOVERIES = Several(
-    "several-recoveries",
-    "a restart and other changes of the timeline",
-    needs=frozenset({Feature.SEVERAL_BUNDLES, Feature.RESTART}),
-    keeps_timeline=False,
-    blocks=lambda random: combinations.shared_out(OF_THE_TIMELINE, RESTART, 3, {NO_DATA, COALESCE}, random),
-)
-"""Each other change is made on one of three timelines, together with a restart. Where a bundle without any element follows each advance, no
-advance is left to coalesce."""
-
-PARTS: Mapping[str, frozenset[str]] = {
-    SEVERAL_RECOVERIES.id: frozenset(part.id for part in OF_THE_TIMELINE),
-}
-"""Perturbation (id) -> the changes (ids) that it is made of. A program that promises to be stable under each of them promises it under all
-together."""
+APART = (frozenset({NO_DATA, COALESCE}),)
+"""Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to coalesce."""
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *REORDERINGS,
@@ -187,8 +192,6 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *RECOVERIES,
     *RENAMINGS,
     REDELIVER,
-    SEVERAL_CHANGES,
-    SEVERAL_RECOVERIES,
 )
 
 
@@ -215,3 +218,4 @@ RARE = frozenset(
 """Features that only some of the engines with a driven watermark have."""
 
 BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}
+

@@ -12,7 +12,7 @@ from random import Random
 
 from conformance.model import timeline_changes
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BY_ID, Perturbation
+from conformance.model.perturbation import BY_ID, Perturbation, factors_of, parts_of
 from conformance.model.schedule import Schedule, renumbered
 from conformance.model.steps import FailOnce, Plan, Restart, Step
 
@@ -58,6 +58,9 @@ class PlanTwin:
         apply = partial(_planned, self)
         return Perturbation(PREFIX + self.id, f"plan: {self.title}", apply, needs, keeps_timeline=False)
 
+    def meets(self, other: PlanTwin) -> bool:
+        return False
+
     def takes(self, schedule: Schedule) -> bool:
         """Whether the plan has a twin of a case with this schedule, which has no plan."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
@@ -87,17 +90,21 @@ def _crowded(schedule: Schedule) -> bool:
 
 
 def is_plan(perturbation: str) -> bool:
-    """Whether a perturbation, by its id, is a plan."""
-    return perturbation.startswith(PREFIX)
+    """Whether one of the perturbations in ``Case.perturbation`` is a plan."""
+    return any(part.startswith(PREFIX) for part in parts_of(perturbation))
 
 
 def is_sparse(perturbation: str) -> bool:
-    """Whether neighbours would hide the effect of a perturbation, by its id."""
-    return perturbation in BY_ID and BY_ID[perturbation].sparse
+    """Whether neighbours would hide the effect of one of the perturbations in ``Case.perturbation``."""
+    return any(name in BY_ID and BY_ID[name].sparse for name in factors_of(perturbation))
 
 
 def titled(perturbation: str) -> str:
-    """The title of a perturbation by its id. A plan's own title is the engine's."""
-    if perturbation in BY_ID:
-        return BY_ID[perturbation].title
-    return f"plan {perturbation.removeprefix(PREFIX)}" if is_plan(perturbation) else perturbation
+    """The titles of the perturbations in ``Case.perturbation``. A plan's own title is the engine's."""
+
+    def title(name: str) -> str:
+        if name in BY_ID:
+            return BY_ID[name].title
+        return f"plan {name.removeprefix(PREFIX)}" if is_plan(name) else name
+
+    return " + ".join(map(title, factors_of(perturbation)))

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, PARTS, Perturbation
-from conformance.model.plan import ANY_PLAN
+from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, Perturbation
+from conformance.model.plan import ANY_PLAN, is_plan
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
 from conformance.model.schedule import Arrival
@@ -154,6 +154,15 @@ class Guarantee:
         """Whether this is a relation under the plans that an engine has."""
         return self.same_under == (ANY_PLAN,)
 
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """Of a relation, the perturbations (ids) that it is about."""
+        return frozenset(perturbation.id for perturbation in self.same_under)
+
+    def is_about(self, factor: str) -> bool:
+        """Whether a relation is about a perturbation (an id)."""
+        return factor in self.about or (self.about_plans and is_plan(factor))
+
     @property
     def opposite(self) -> Guarantee:
         """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against the opposite. The
@@ -260,8 +269,6 @@ class Scenario:
             if strange:
                 raise ValueError(f"scenario {self.name!r}: {min(strange)!r} is no key of the program {name!r}")
         there = {guarantee.program for guarantee in self.guarantees if guarantee.complete}
-        promised = {name: _with_several_at_once(mine) for name, mine in self.stable_under.items()}
-        object.__setattr__(self, "stable_under", promised)
         added = [completeness(name, self) for name in self.programs if self.complete and name not in there]
         kept = promises(self) if self.complete else ()
         there = {guarantee.program for guarantee in self.guarantees if guarantee.about_plans}
@@ -285,16 +292,6 @@ class Scenario:
         predicate."""
         opposites = [guarantee.opposite for guarantee in self.guarantees if guarantee.predicate]
         return {name: asked for asked in (*opposites, *self.guarantees) for name in (*asked.formerly, asked.id)}
-
-
-def _with_several_at_once(promised: Mapping[str, Equivalence]) -> dict[str, Equivalence]:
-    """With the promises that follow for several changes at once: the strongest one that each of the changes keeps."""
-    found = dict(promised)
-    for several, parts in PARTS.items():
-        if parts <= promised.keys():
-            kept = [how for how in Equivalence if all(how in {promised[p], *IMPLIES[promised[p]]} for p in parts)]
-            found.update((several, how) for how in kept[:1])
-    return found
 
 
 def completeness(program: str, scenario: Scenario) -> Guarantee:
@@ -333,15 +330,3 @@ def planned(scenarios: Iterable[Scenario]) -> dict[str, Program]:
     scenarios = list(scenarios)
     asked = {program_ref(s.id, g.program) for s in scenarios for g in s.guarantees if g.about_plans}
     return {ref: program for ref, program in programs_of(scenarios).items() if ref in asked}
-
-
-def asked_by(scenarios: Iterable[Scenario]) -> list[frozenset[tuple[str, str, str]]]:
-    """What is to be put to the test, each given as the (scenario, program, perturbation) of its cases: a relation under each of its
-    perturbations by itself, another guarantee on cases as drawn, which have the perturbation "". Promises take what the others bring."""
-    return [
-        frozenset({(s.id, guarantee.program, perturbation)})
-        for s in scenarios
-        for guarantee in s.guarantees
-        if not (guarantee.promised or guarantee.about_plans)
-        for perturbation in ([p.id for p in guarantee.same_under] or [""])
-    ]

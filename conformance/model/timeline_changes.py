@@ -133,7 +133,8 @@ def restart(schedule: Schedule, random: Random) -> Schedule:
     processing time that no wait counts, and before the last bundle, which shows what is left. The job must keep its state, its timers and its
     watermark."""
     end = schedule.steps.index(schedule.bundles[-1]) + 1 if schedule.waits else len(schedule.steps)
-    places = range(_first_bundle(schedule) + 1, end)
+    # Nothing comes between a failure, or a coalesced advance, and its bundle.
+    places = [place for place in range(_first_bundle(schedule) + 1, end) if not schedule.steps[place - 1].binds_next]
     times = 1 if schedule.waits else random.randint(1, RESTARTS)
     for place in sorted(random.sample(places, min(times, len(places))), reverse=True):
         schedule = _inserted(schedule, place, Restart(0))
@@ -161,14 +162,14 @@ ANY_LATER, THE_FIRST, THE_LAST = slice(1, None), slice(1), slice(-1, None)
 
 def failing(resume: bool, which: slice = ANY_LATER) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
-        """Let the first attempt at a bundle fail. If there is one bundle, that one fails. A case whose chosen bundle is empty has no twin. No
-        bundle fails twice."""
+        """Let the first attempt at a bundle fail. If there is one bundle, that one fails. No bundle fails twice. A failure does not reach a
+        case whose bundle is empty."""
         failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, FailOnce)}
         bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
         left = [bundle for bundle in bundles[which] or bundles if bundle.id not in failing]
         if not left:
             return None
         bundle = random.choice(left)
-        return _inserted(schedule, schedule.steps.index(bundle), FailOnce(0, resume)) if bundle.events else None
+        return _inserted(schedule, schedule.steps.index(bundle), FailOnce(0, resume))
 
     return fail_once

@@ -57,24 +57,20 @@ class Standing:
 
 @dataclass(frozen=True)
 class Scope:
-    """The share of the drawn cases and packs that a run asked engines for.
+    """How much a run asked engines for.
 
     Attributes:
         brief: whether it was a first look, or one side of an upgrade: a failing case runs alone once.
-        share: the fraction of the selected packs that slow engines ran.
-        all_packs: whether slow engines ran all packs instead of a selection.
         partial: whether the run was cut short.
     """
 
     brief: bool = False
-    share: float = 1.0
-    all_packs: bool = False
     partial: bool = False
 
     @classmethod
     def of(cls, run: RunRecord) -> Scope:
         """The scope of a run's record. A record of an earlier version lacks some fields, and counts as a full run."""
-        found = {name: getattr(run, name, None) for name in ("brief", "share", "all_packs", "partial")}
+        found = {name: getattr(run, name, None) for name in ("brief", "partial")}
         return cls(**{name: value for name, value in found.items() if value is not None})
 
     @property
@@ -82,12 +78,12 @@ class Scope:
         """The ways in which the scope falls short of a full run, in words."""
         found = ["was cut short"] if self.partial else []
         found += ["was brief"] if self.brief else []
-        return [*found, f"asked slow engines {self.share:.0%} of the packs"] if self.share < 1 else found
+        return found
 
     def comparable(self, other: Scope) -> bool:
         """Whether the results of two runs can be compared: neither run was cut short, and both were asked the same
         amount."""
-        return not (self.partial or other.partial) and (self.brief, self.share) == (other.brief, other.share)
+        return not (self.partial or other.partial) and self.brief == other.brief
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class RunRecord:
     Attributes:
         harness: the version of this harness.
         seed: None where the cases came from a file.
-        wanted: cases asked for per guarantee.
+        wanted: the least number of cases of each program on each timeline.
         cases: distinct cases, twins included.
         cases_digest: identifies the file of cases.
         timelines: number of timelines of the cases.
@@ -33,8 +33,6 @@ class RunRecord:
         left_out: number of packs that the budget left no time for.
         brief: whether the run was a first look (``--quick``): stored witnesses replayed in packs, new ones run alone
             once.
-        share: fraction of the selected packs that slow engines ran.
-        all_packs: whether slow engines ran all packs.
         stored_witnesses: identifies the stored witnesses that were replayed.
         scenarios, engines: the requested ids.
     """
@@ -49,8 +47,6 @@ class RunRecord:
     budget: float = 0.0
     left_out: int = 0
     brief: bool = False
-    share: float = 1.0
-    all_packs: bool = False
     stored_witnesses: str = ""
     scenarios: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
@@ -69,7 +65,7 @@ class RunRecord:
         if self.budget:
             found.append(f"a budget of {self.budget:g} s left out {self.left_out} packs")
         found += ["brief: a first look"] if self.brief else []
-        return [*found, f"slow engines ran {self.share:.0%} of their packs"] if self.share < 1 else found
+        return found
 
     @classmethod
     def from_json(cls, data: Json) -> RunRecord:

@@ -22,7 +22,6 @@ from conformance.plugins import loading
 from conformance.plugins.registry import checker_ids, load_checker
 from conformance.results import tables
 from conformance.results.store import Store
-from conformance.run.kept_checks import KeptChecks
 from conformance.run.options import MANY
 
 LOCAL, AUTO = "local", "auto"
@@ -35,7 +34,6 @@ class Checks:
         checker: "local", the name of a checker, or "auto".
         host: gives the process of a checker.
         out: where check results go, if not into the same store.
-        kept: check results of earlier runs, for the same scenario, cases and traces.
     """
 
     def __init__(
@@ -45,10 +43,9 @@ class Checks:
         checker: str,
         host: Callable[[], Host],
         out: Store | None = None,
-        kept: KeptChecks | None = None,
     ) -> None:
         self._scenarios, self._store, self._asked, self._host = list(scenarios), store, checker, host
-        self._out, self._kept = out or store, kept
+        self._out = out or store
         self._references: dict[LatenessProfile | None, ReferenceTraces] = {}
 
     @cached_property
@@ -96,11 +93,7 @@ class Checks:
 
     def check_here(self, info: EngineInfo, batch: int, cases: list[Case], runs: Runs) -> Checked:
         """The same check in this process."""
-        reference = self.reference(info.capabilities.lateness)
-        if self._kept:
-            found = self._kept.check(self._scenarios, cases, runs, info, reference)
-        else:
-            found = check(self._scenarios, cases, runs, info, reference)
+        found = check(self._scenarios, cases, runs, info, self.reference(info.capabilities.lateness))
         out = self._out.checks(info.id, batch)
         if out.is_dir():
             shutil.rmtree(out)

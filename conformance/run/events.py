@@ -26,13 +26,12 @@ class WitnessUnknown:
 
 @dataclass(frozen=True)
 class BatchBegun:
-    """``packs`` packs of a batch are about to run, out of all that were drawn."""
+    """``packs`` packs of a batch are about to run."""
 
     engine: str
     batch: int
     batches: int
     packs: int
-    drawn: int
 
 
 @dataclass(frozen=True)

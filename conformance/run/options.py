@@ -42,14 +42,12 @@ class Options:
     Attributes:
         engines: their ids.
         out: the folder of results, tables, logs and witnesses.
-        wanted: requested number of cases that test each guarantee.
+        wanted: the least number of cases of each program on each timeline.
         cases_from: the folder of another run, or a file, with cases to use instead of new ones.
         witnesses: folders of stored witnesses, which are replayed first.
         timeout: seconds for one pack on one engine.
         checker: where cases are checked: "local", the name of a checker, or "auto", which chooses by the number of
             cases.
-        all_packs: slow engines run all packs.
-        share: fraction of the selected packs that slow engines run.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced. Every stored witness is replayed in a pack,
             confirmed here or not; only one that is confirmed here, and passes there, runs alone.
@@ -61,20 +59,18 @@ class Options:
         traces_out: a folder that gets a copy of all kept traces that the run uses or makes.
         parts: engine -> the part of its packs that it runs. Without a part, it runs all.
         shelves: engine -> the name of its kept traces, if they were made elsewhere.
-        budget: seconds for the whole run; None for as long as it takes. What tells most runs first.
+        budget: seconds for the whole run; None for as long as it takes. Engines run in the order of value.
     """
 
     engines: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
     out: Path
-    wanted: int = 200
+    wanted: int = 2
     seed: int = 0
     cases_from: Path | None = None
     witnesses: tuple[Path, ...] = ()
     timeout: float = 600.0
     checker: str = "auto"
-    all_packs: bool = False
-    share: float = 1.0
     brief: bool = False
     sampled: bool = False
     traces: Path | None = None

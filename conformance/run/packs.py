@@ -1,96 +1,34 @@
-"""Runs the packs of a batch: selects the packs of an engine, runs a failed pack again (without a case, in halves or in
+"""Runs packs: makes the packs of an engine, runs a failed pack again (without a case, in halves or in
 a fresh process), and reports the failures."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.confirmation.replay import failed_plan
 from conformance.execution.cached import Cached, Process
-from conformance.execution.choosing import chosen
 from conformance.execution.host import EngineDown, NoAnswer
 from conformance.execution.packing import Parts, halves, packs_of, whole
 from conformance.execution.watched import GivenUp
-from conformance.generation.goals import promised
-from conformance.generation.plans import given_out, plan_twins
 from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven, program_needs
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from conformance.model.scenario import Scenario, planned, programs_of
-from conformance.plugins.registry import engine_ids, load_engine
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The selection of the packs of a batch for an engine.
-
-    Attributes:
-        packs: the packs that the engine runs, those of plan twins last.
-        drawn: number of packs in the batch.
-        own: the plan twins, which are this engine's alone.
-    """
-
-    packs: tuple[Pack, ...]
-    drawn: int
-    own: tuple[Case, ...] = ()
-
-    @property
-    def cases(self) -> list[Case]:
-        return [case for pack in self.packs for case in pack.cases]
-
-
-def choice_of(
-    cases: list[Case],
-    can: Capabilities,
-    scenarios: tuple[Scenario, ...],
-    share: float,
-    all_packs: bool,
-    plans: Collection[str] = (),
-    known: tuple[list[Pack], int] | None = None,
-) -> Choice:
-    """The packs that an engine runs, made of the cases that it can express. ``all_packs`` selects all packs. Otherwise
-    the engine's budget decides, of which the choice uses this ``share``. ``plans`` (ids) are asked in any case. ``known``: what
-    ``selected`` gives, if that is known."""
-    packs, drawn = known or selected(cases, can, scenarios, share, all_packs)
-    programs = programs_of(scenarios)
-    own = plan_twins(tuple(packs), can, planned(scenarios), every=all_packs, share=share, given=plans)
-    more = [p for group in _by_kind(own, programs) for p in packs_of(group, can.largest_pack, broad=can.heavy)]
-    return Choice((*packs, *more), drawn + len(more), tuple(own))
-
-
-def selected(
-    cases: list[Case], can: Capabilities, scenarios: tuple[Scenario, ...], share: float, all_packs: bool
-) -> tuple[list[Pack], int]:
-    """The packs that an engine runs of the cases of a batch, and how many packs were drawn."""
-    programs: Mapping[str, Program] = programs_of(scenarios)
-    mine = [case for case in cases if can.takes(case, programs[program_ref(case.scenario, case.program)])]
-    drawn = [
+def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, Program]) -> list[Pack]:
+    """The packs that an engine runs of these cases."""
+    return [
         pack
-        for group in _by_kind(mine, programs)
+        for group in _by_kind(cases, programs)
         for pack in packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
     ]
-    if not drawn or all_packs:
-        return drawn, len(drawn)
-    from conformance.generation.readings import exercised_by_any_reading
-
-    asked = ((s, g) for s in scenarios for g in s.guarantees if not (g.promised or g.about_plans))
-    promises = {(scenario.id, guarantee.id): promised(scenario, guarantee) for scenario, guarantee in asked}
-    tested = exercised_by_any_reading(scenarios)
-    engine = can.native_operator.words if can.native_operator else ""
-    return chosen(drawn, can.packs, tested, promises, share, whole=share >= 1, engine=engine), len(drawn)
-
-
-def plans_given_out(seed: int) -> dict[str, list[str]]:
-    """The plans (ids) that each engine (an id without a release) is given in a run. They come of all engines there are: what an engine
-    is asked does not depend on the other engines of a run."""
-    return given_out({name: load_engine(name).capabilities.plans for name in engine_ids()}, seed)
 
 
 KINDS = ("plain", "typed")

@@ -7,33 +7,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime, timezone
 from importlib.metadata import version
 
 from conformance.execution.kept import Kept
-from conformance.judgement.agreement import Agreement, Pair
-from conformance.model.engine import EngineInfo
+from conformance.judgement.agreement import Agreement
 from conformance.model.values import digest as digest_of
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.plugins.source import DRIVING, harness_digest
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.store import Store
 from conformance.results.witness import stored_witnesses
-from conformance.run.budget import Budget
 from conformance.run.checks import Checks, agreements_of
 from conformance.run.drawing import Drawing, Drawn
 from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
-from conformance.run.kept_checks import KeptChecks
-from conformance.run.kept_choices import KeptChoices
-from conformance.run.kept_turns import KeptTurns
 from conformance.run.options import Options
 from conformance.run.outcome import EngineOutcome
-from conformance.run.packs import plans_given_out
-from conformance.run.queues import Cases, Waiting, queues, run_queue
+from conformance.run.queue import AT_ONCE, Deadline, Queue, by_value
 from conformance.run.turn import Shared, Turn
 
 __all__ = ["Options", "Run"]
@@ -47,19 +40,14 @@ class Run:
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
         self.kept: Kept | None = None
-        derived: Kept | None = None  # from cases and traces; a fresh run makes it anew, for the run after it
         if options.traces:
             where = options.traces, options.traces_beside, options.traces_out, lambda line: on_event(Unusable(line))
-            self.kept, derived = Kept(*where), Kept(*where, reads=not options.fresh)
-        self.kept_checks = KeptChecks(derived) if derived else None
-        self.checks = Checks(
-            options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"), kept=self.kept_checks
-        )
+            self.kept = Kept(*where)
+        self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)
         self.stored, self._unknown = stored.asked, stored.unknown
-        self.turns = KeptTurns.of_run(derived, options, self.stored, self.store) if derived else None
-        self._drawing = Drawing(options, self.store, derived)
+        self._drawing = Drawing(options, self.store)
 
     def execute(self) -> Results:
         """Runs everything that the options ask for.
@@ -76,11 +64,10 @@ class Run:
         (options.out / "logs").mkdir(parents=True, exist_ok=True)
         for witness in self._unknown:
             self.on_event(WitnessUnknown(witness.id, witness.case.scenario, witness.case.program, witness.guarantee))
-        infos = [EngineInfo(e.id, e.title, e.capabilities) for e in map(load_engine, options.engines)]
-        named = [[info.id for info in queue] for queue in queues(infos)]
-        budget = Budget(options.budget, named)
-        plans = {} if options.brief else plans_given_out(options.seed)
-        choices = KeptChoices(self.kept, options.scenarios) if self.kept else None
+        deadline = Deadline(options.budget)
+        drawn = self._drawing.execute()
+        seconds = time.monotonic() - started
+        self.on_event(RunStarted(drawn.cases, drawn.timelines))
         shared = Shared(
             options,
             self.store,
@@ -89,30 +76,14 @@ class Run:
             self.stored,
             self.on_event,
             kept=self.kept,
-            budget=budget,
-            plans=plans,
-            choices=choices,
-            turns=self.turns,
+            spent=lambda: deadline.spent,
         )
         turns = {name: Turn(name, shared) for name in options.engines}
-        waiting = Waiting([[turns[name] for name in queue] for queue in named], self.hosts)
-        cases = Cases()
-        if self.kept:
-            harness_digest(
-                DRIVING
-            )  # here, since Hypothesis has syntax trees made as well while the threads run: see PARSER
+        ordered = by_value(turn.info for turn in turns.values())
+        queue = Queue((turns[info.id] for info in ordered), self.hosts)
         try:
-            with ThreadPoolExecutor(max_workers=max(1, len(named))) as pool:
-                jobs = [pool.submit(run_queue, number, waiting, cases) for number in range(len(named))]
-                try:
-                    drawn = self._drawing.execute()
-                    seconds = time.monotonic() - started
-                    self.on_event(RunStarted(drawn.cases, drawn.timelines))
-                    cases.tell(there=True)
-                except BaseException:
-                    cases.tell(there=False)
-                    self.interrupt()
-                    raise
+            with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+                jobs = [pool.submit(queue.run) for _ in range(AT_ONCE)]
                 try:
                     wait(jobs)
                 except KeyboardInterrupt:
@@ -137,13 +108,7 @@ class Run:
         compared = [
             o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.native_operator) or i.compared)
         ]
-
-        def found(pairs: Sequence[Pair] | None = None) -> list[Agreement]:
-            return agreements_of(self.options.scenarios, compared, self.store, self.checks, pairs)
-
-        if not self.kept_checks:
-            return found()
-        return self.kept_checks.agreements(self.options.scenarios, compared, self.store, found)
+        return agreements_of(self.options.scenarios, compared, self.store, self.checks)
 
     def _results(self, outcomes: list[EngineOutcome], drawn: Drawn, drawing: float, started: float) -> Results:
         options = self.options
@@ -160,8 +125,6 @@ class Run:
                 budget=options.budget or 0.0,
                 left_out=sum(outcome.left_out for outcome in outcomes),
                 brief=options.brief,
-                share=options.share,
-                all_packs=options.all_packs,
                 stored_witnesses=digest_of([witness.to_json() for witness in self.stored]),
                 scenarios=tuple(s.id for s in options.scenarios),
                 engines=options.engines,

@@ -52,7 +52,7 @@ def parts_of(engines: Sequence[str], number: int, of: int) -> dict[str, Part]:
 def _cost(engine: str) -> float:
     """The expected seconds of an engine in a run, roughly: only their relation counts."""
     can = load_engine(engine).capabilities
-    return (60.0 if can.heavy else 10.0) + min(can.packs.seconds, 200.0)
+    return (30.0 if can.heavy else 10.0) * (can.each if can.native_operator else 4 * can.each)
 
 
 def shard_of(options: Options, number: int, of: int) -> Options:
@@ -73,8 +73,6 @@ def leave(options: Options, number: int, of: int, results: Results) -> None:
             "scenarios": [scenario.id for scenario in options.scenarios],
             "wanted": options.wanted,
             "seed": None if options.cases_from else options.seed,
-            "all_packs": options.all_packs,
-            "share": options.share,
             "brief": options.brief,
             "sampled": options.sampled,
         },
@@ -122,8 +120,6 @@ class Shards:
             cases_from=self.folders[0] if asked["seed"] is None else None,
             witnesses=(witnesses,),
             timeout=timeout,
-            all_packs=asked["all_packs"],
-            share=asked["share"],
             brief=asked["brief"],
             sampled=asked["sampled"],
             traces=out / TRACES,

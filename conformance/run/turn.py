@@ -6,11 +6,12 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
+from conformance.confirmation.isolation import Isolation
 from conformance.confirmation.replay import (
     FAILS,
     STILL_FAILS,
@@ -27,7 +28,8 @@ from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown
 from conformance.execution.kept import Kept
 from conformance.execution.watched import FirstRuns, Watched
-from conformance.judgement.batches import Judgement, cells_asked
+from conformance.generation.suite import Suite
+from conformance.judgement.batches import Checked, Isolated, Judgement, cells_asked
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
@@ -36,7 +38,9 @@ from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.program import Program
 from conformance.model.runs import Pack
-from conformance.model.scenario import asked_by, programs_of
+from conformance.model.perturbation import factors_of
+from conformance.model.perturbation import parts_of as perturbations_of
+from conformance.model.scenario import programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
@@ -44,15 +48,12 @@ from conformance.results.catalogue import opposed
 from conformance.results.record import LEFT_OUT
 from conformance.results.store import Store, file_name
 from conformance.results.witness import Witness
-from conformance.run.budget import Budget, most_telling_first
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
 from conformance.run.hosts import Hosts
-from conformance.run.kept_choices import KeptChoices
-from conformance.run.kept_turns import KeptTurn, KeptTurns
 from conformance.run.options import Options, Part
 from conformance.run.outcome import EngineOutcome
-from conformance.run.packs import Choice, Processes, choice_of, parts_of, run_packs
+from conformance.run.packs import Processes, packs_for, parts_of, run_packs
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -61,11 +62,14 @@ CONFIRMING = 1
 """The seed for hashes of the process that confirms witnesses: another one than that of the first process."""
 
 
+ISOLATIONS = 2
+"""How often the failures of a batch are taken apart: what the first time asks for may fail, too."""
+
+
 @dataclass(frozen=True)
 class Shared:
-    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier
-    runs, ``plans`` the plans (ids) that each engine (an id without a release) is given, ``choices`` the packs chosen in
-    earlier runs, ``turns`` the turns of earlier runs."""
+    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier runs, ``spent`` says
+    whether the run's time is over."""
 
     options: Options
     store: Store
@@ -74,10 +78,7 @@ class Shared:
     stored: list[Witness]
     on_event: Callable[[Event], None]
     kept: Kept | None = None
-    budget: Budget = field(default_factory=lambda: Budget(None, ()))
-    plans: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    choices: KeptChoices | None = None
-    turns: KeptTurns | None = None
+    spent: Callable[[], bool] = lambda: False
 
 
 class Turn:
@@ -90,23 +91,16 @@ class Turn:
         self.info = EngineInfo(name, engine.title, engine.capabilities, adapter=adapter_digest(engine))
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
-        self._chosen: tuple[int, Choice] | None = None
         self._shelf: Shelf | None = None
-        self._kept: KeptTurn | None = None
+        self._packs: list[Pack] = []
         self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
 
-    def begin(self) -> Process | None:
-        """Starts the engine and replays its stored witnesses. None if the engine cannot start."""
-        return self._guarded(self._begin)
-
-    def open(self) -> Process | None:
-        """Starts the engine. None if the engine cannot start."""
-        return self._guarded(self._open)
-
-    def run(self, engine: Process) -> None:
-        """Runs, judges and confirms all batches of cases. Of an engine that several shards share, runs this shard's packs alone."""
-        self._guarded(partial(self._run_batches if self._part.whole else self._run_part, engine))
+    def run(self) -> None:
+        """Starts the engine, replays its stored witnesses, and runs, judges and confirms all batches of cases. Of an engine that several
+        shards share, runs this shard's packs alone."""
+        if engine := self._guarded(self._begin):
+            self._guarded(partial(self._run_batches if self._part.whole else self._run_part, engine))
 
     def _guarded(self, do: Callable[[], T]) -> T | None:
         try:
@@ -128,26 +122,31 @@ class Turn:
         info, outcome, started = self.info, self.outcome, time.monotonic()
         if not (engine := self._open()):
             return None
-        if self._kept and (found := self._kept.read()):
-            self.outcome = found
-            return engine
         outcome.seconds["start"] = time.monotonic() - started
         mine = not info.lacks and 0 in self._part.numbers
         stored = [w for w in self._run.stored if mine and bare(w.engine) == bare(info.id)]
         rest = resting(stored, info)
         packed = {w.id for w in stored} if self._options.brief else rest
-        can, go_on = info.capabilities, self._run.budget.replays(info.id)
+        can = info.capabilities
         here = {w.id for w in stored if known_here(w, info)}
         sampled = rest if self._options.sampled else set()
         outcome.replays = replay_all(
-            engine, stored, self._options.scenarios, can, packed, packed - rest, here, go_on, sampled
+            engine,
+            stored,
+            self._options.scenarios,
+            can,
+            packed,
+            packed - rest,
+            here,
+            lambda: not self._run.spent(),
+            sampled,
         )
         outcome.seconds["stored witnesses"] = time.monotonic() - started - outcome.seconds["start"]
         return engine
 
     def _open(self) -> Process | None:
         info, hosts, kept = self.info, self._run.hosts, self._run.kept
-        if self._run.budget.spent:
+        if self._run.spent():
             self.outcome.available = False
             info.failure = LEFT_OUT
             self._run.on_event(EngineDone(info.id, 0.0, info.failure, available=False))
@@ -155,8 +154,6 @@ class Turn:
         if kept and not self._shelf:
             options, elsewhere = self._options, self._options.shelves.get(info.id, "")
             self._shelf = shelf_of(self._engine, info.adapter, kept, self._programs, options.fresh, elsewhere)
-            if self._shelf and self._run.turns:
-                self._kept = self._run.turns.of_engine(info, self._shelf, self._run.plans.get(bare(info.id), ()))
         try:
             engine = self._behind(self._start)
             info.environment, info.evidence, info.lacks = engine.environment, engine.evidence, engine.lacks
@@ -192,11 +189,6 @@ class Turn:
 
     def _run_batches(self, engine: Process) -> None:
         info, outcome, started = self.info, self.outcome, time.monotonic()
-        self._run.budget.begin(info.id)
-        if self._kept and self._kept.was_read:
-            self._kept.put(self._options.engines.index(info.id))
-            self._tell(time.monotonic() - started)
-            return
         outcome.seconds |= {"packs": 0.0, "checks": 0.0}
         judgement = Judgement(self._options.scenarios, info)
         for batch in () if info.lacks else self._store.batches:
@@ -204,25 +196,19 @@ class Turn:
             cases, runs = self._run_batch(engine, batch)
             outcome.answered |= bool(runs.traces)
             ran = time.monotonic()
-            self._check_batch(batch, cases, runs, judgement)
+            self._judge_batch(batch, cases, runs, judgement, engine)
             outcome.seconds["packs"] += ran - begun
             outcome.seconds["checks"] += time.monotonic() - ran
         self._conclude(judgement, engine)
-        self._chosen = None
+        self._packs = []
         info.kept = self._shelf.age if self._shelf else info.kept
         if not info.lacks:
             self._store.write_engine(info, self._options.engines.index(info.id))
-        if self._kept and not self._run.hosts.interrupted:
-            self._kept.keep(outcome)
-        before = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
-        self._tell(before + time.monotonic() - started)
-
-    def _tell(self, seconds: float) -> None:
-        info, outcome = self.info, self.outcome
-        outcome.seconds["all"] = seconds
+        outcome.seconds["all"] = outcome.seconds["start"] + outcome.seconds["stored witnesses"]
+        outcome.seconds["all"] += time.monotonic() - started
         for cell in outcome.cells:
             self._run.on_event(CellDone(cell))
-        self._run.on_event(EngineDone(info.id, seconds, info.failure, available=True))
+        self._run.on_event(EngineDone(info.id, outcome.seconds["all"], info.failure, available=True))
 
     def _run_part(self, engine: Process) -> None:
         info, started = self.info, time.monotonic()
@@ -232,55 +218,95 @@ class Turn:
         self._run.on_event(EngineDone(info.id, time.monotonic() - started, info.failure, available=True))
 
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
-        """Runs a batch of cases and stores the results. Returns the cases that the engine received, and the results."""
-        info, options, on_event = self.info, self._options, self._run.on_event
-        choice = self._choice(batch)
-        packs, budget = self._part.taken(choice.packs), self._run.budget
-        if budget.limited:
-            packs = most_telling_first(packs, asked_by(options.scenarios))
-        if choice.own:
-            self._store.write_handed(info.id, batch, choice.cases)
-        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs), choice.drawn))
+        """Runs a batch of cases. Returns the cases that the engine received, and the results."""
+        info, on_event = self.info, self._run.on_event
+        every = packs_for(self.suite(batch).cases, info.capabilities, self._programs)
+        packs = self._part.taken(every)
+        on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs)))
+        given = run_packs(
+            self._processes(engine),
+            packs,
+            info.capabilities.parallel,
+            done=lambda: on_event(PackDone(info.id)),
+            go_on=lambda: not self._run.spent(),
+        )
+        info.failure = info.failure or given.failure
+        ran = [pack for pack in packs if pack not in given.left_out]
+        info.packs = info.packs[0] + len(ran), info.packs[1] + len(every)
+        self.outcome.left_out += len(given.left_out)
+        self._packs += ran
+        return _without([case for pack in packs for case in pack.cases], given.left_out), given.runs
+
+    def suite(self, batch: int) -> Suite:
+        """What the engine is asked of a batch."""
+        options, can = self._options, self.info.capabilities
+        return Suite(
+            options.scenarios,
+            can,
+            self._store.read_cases(batch),
+            options.seed,
+            self._run.checks.reference(can.lateness),
+            every=options.cases_from is not None,
+        )
+
+    def _processes(self, engine: Process) -> Processes:
         hosts = self._run.hosts
-        processes = Processes(
+        return Processes(
             engine,
             restart=lambda: self._behind(self._start),
             beside=lambda: self._behind(self._start_beside),
             interrupted=lambda: hosts.interrupted,
             parts=self._parts,
         )
-        given = run_packs(
-            processes,
-            packs,
-            info.capabilities.parallel,
-            done=lambda: on_event(PackDone(info.id)),
-            go_on=lambda: budget.packs_go_on(info.id),
-        )
-        info.failure = info.failure or given.failure
-        info.packs = info.packs[0] + len(packs) - len(given.left_out), info.packs[1] + choice.drawn
-        self.outcome.left_out += len(given.left_out)
-        cases = _without(choice.cases, given.left_out)
-        tables.write(self._store.traces(info.id, batch), tables.run_table(cases, given.runs))
-        return cases, given.runs
 
-    def _choice(self, batch: int) -> Choice:
-        """The packs of a batch that this engine runs. The last choice is kept, because it takes seconds to make."""
-        if self._chosen is None or self._chosen[0] != batch:
-            options, cases = self._options, self._store.read_cases(batch)
-            share, every, plans = options.share, options.all_packs, self._run.plans.get(bare(self.info.id), ())
-            known = self._run.choices.selected(self.info, cases, share, every) if self._run.choices else None
-            choice = choice_of(cases, self.info.capabilities, options.scenarios, share, every, plans, known)
-            self._chosen = batch, choice
-        return self._chosen[1]
+    def _judge_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement, engine: Process) -> None:
+        """Checks the cases of a batch, and takes apart what fails under several perturbations."""
+        by_id = {case.id: case for case in cases}
+        isolated = Isolated()
+        checked = self._check_batch(batch, [*by_id.values()], runs)
+        for _ in range(ISOLATIONS):
+            entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
+            lost = [by_id[name] for name in runs.lost if name in by_id and len(perturbations_of(by_id[name].perturbation)) > 1]
+            if not (entangled or lost) or self._run.spent() or self._run.hosts.interrupted:
+                break
+            isolation = self._isolation(engine, runs)
+            found = isolation.isolate(entangled, lost, by_id)
+            isolated.explained |= found.explained
+            isolated.smallest |= found.smallest
+            by_id |= isolation.cases
+            by_id = {c.id: c for c in by_id.values() if (c.scenario, "", c.id) not in isolated.explained}
+            checked = self._check_batch(batch, [*by_id.values()], runs)
+        # What could not be taken apart any further needs what it has.
+        isolated.smallest |= {failure for failure in checked.entangled if failure not in isolated.explained}
+        judgement.add(checked.settled(isolated), by_id, runs.traces, runs.notes)
 
-    def _check_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
+    def _isolation(self, engine: Process, runs: Runs) -> Isolation:
+        can, known = self.info.capabilities, dict[tuple[str, str], frozenset[str]]()
+        for replay in self.outcome.replays:
+            if replay.answer in FAILS and (names := frozenset(factors_of(replay.witness.case.perturbation))):
+                place = replay.witness.case.scenario, replay.witness.guarantee
+                known[place] = known.get(place, frozenset()) | (names if len(names) == 1 else frozenset())
+
+        def run(cases: list[Case]) -> Runs:
+            packs = tuple(packs_for(cases, can, self._programs))
+            given = run_packs(self._processes(engine), packs, can.parallel, lambda: None, lambda: not self._run.spent())
+            self.outcome.effort["isolation"] = self.outcome.effort.get("isolation", 0) + len(packs)
+            self._packs += packs
+            return given.runs
+
+        reference = self._run.checks.reference(can.lateness)
+        return Isolation(self._options.scenarios, can, self._options.seed, reference, run, runs, known)
+
+    def _check_batch(self, batch: int, cases: list[Case], runs: Runs) -> Checked:
+        """Stores what an engine was asked and answered, and checks it."""
         info, checks = self.info, self._run.checks
+        self._store.write_handed(info.id, batch, cases)
+        tables.write(self._store.traces(info.id, batch), tables.run_table(cases, runs))
         try:
-            checked = checks.check(info, batch, cases, runs)
+            return checks.check(info, batch, cases, runs)
         except EngineDown as error:
             info.failure = info.failure or f"not checked on {checks.checker}, but here: {error}"
-            checked = checks.check_here(info, batch, cases, runs)
-        judgement.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
+            return checks.check_here(info, batch, cases, runs)
 
     def _conclude(self, judgement: Judgement, engine: Process) -> None:
         """Makes cells from the results of all batches, and confirms the violated cells."""
@@ -297,7 +323,7 @@ class Turn:
         on_event(Confirming(self.info.id, len(violations)))
         started = time.monotonic()
         confirmer = self._confirmer(engine)
-        if self._run.budget.goes_on(self.info.id):
+        if not self._run.spent():
             confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, replays)
         else:
             confirmed = [without_more_runs(v.cell, replays, self.info) for v in violations]
@@ -309,7 +335,7 @@ class Turn:
         resting_on = {r.witness.id: outcome.witnesses[r.witness.id] for r in replays if r.answer == STILL_FAILS}
         outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)
         outcome.seconds["witnesses"] = time.monotonic() - started
-        outcome.effort = {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
+        outcome.effort |= {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
 
     def _doubt(self, engine: Process, violations: list[Violation], confirmed: list[MatrixCell]) -> None:
         """Asks the engine again, in the next run, for packs with failures that did not happen again."""
@@ -332,11 +358,7 @@ class Turn:
 
     def _pack_of(self, case: Case) -> Pack | None:
         """The pack in which the engine ran this case, whatever the case's origin."""
-        for batch in self._store.batches:
-            for pack in self._choice(batch).packs:
-                if any(member.digest == case.digest for member in pack.cases):
-                    return pack
-        return None
+        return next((pack for pack in self._packs if any(member.digest == case.digest for member in pack.cases)), None)
 
     def _contradicting(self, cells: list[MatrixCell]) -> list[Violation]:
         """The guarantees that need a witness against their opposites because they hold: see ``contradictions``."""

@@ -21,7 +21,6 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.beam import environment, plans, prism_binary, prism_server, refusals
 from engines.beam.direct import STATE
-from engines.budgets import BEAM_AUTO, BEAM_AUTO_PLANS
 
 if TYPE_CHECKING:
     from engines.beam.refusals import Build
@@ -37,9 +36,8 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    packs=BEAM_AUTO,
+    each=1,
     plans=plans.twins(plans.OF_AUTO),
-    plans_of_a_run=BEAM_AUTO_PLANS,
 )
 
 NO_PRISM = "no-binary-of-prism"

@@ -24,7 +24,6 @@ from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Wait
 from conformance.model.trace import DRAIN, Emission
 from engines.beam import beside, environment, plans
 from engines.beam.collecting import collected, emission
-from engines.budgets import BEAM_DIRECT, BEAM_PLANS
 from engines.failing import SENTINEL, untouched
 from engines.typed_keys import types_in_use
 
@@ -74,9 +73,7 @@ CAPABILITIES = Capabilities(
     | {Feature.PROCESSING_TIME: NATIVE, Feature.MISFITS: NATIVE, Feature.NO_DATA: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    packs=BEAM_DIRECT,
     plans=plans.twins(plans.PLANS),
-    plans_of_a_run=BEAM_PLANS,
     quick=True,
 )
 

@@ -19,7 +19,6 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.beam import environment, plans
 from engines.beam.direct import STATE
-from engines.budgets import BEAM_PLANS
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -39,7 +38,6 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     plans=plans.twins(plans.OF_FNAPI),
-    plans_of_a_run=BEAM_PLANS,
     quick=True,
 )
 

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import Budget, Capabilities, Family, NativeOperator
+from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Cell, Program
 from engines.beam.direct import CAPABILITIES, BeamDirect
-from engines.budgets import BEAM_NATIVE
 from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 
 if TYPE_CHECKING:
@@ -225,16 +224,16 @@ TRANSFORMS = {
 """By variant."""
 
 
-def capabilities_of(variant: str, runner: Capabilities, budget: Budget, host: str) -> Capabilities:
-    """The capabilities of a transform, from those of the engine that runs programs on the same runner. ``budget`` and ``host`` are the
-    transform's own."""
+def capabilities_of(variant: str, runner: Capabilities, host: str) -> Capabilities:
+    """The capabilities of a transform, from those of the engine that runs programs on the same runner. ``host`` is the transform's
+    own."""
     transform = TRANSFORMS[variant]
     return Capabilities(
         {**runner.features, **LACKING, **(COMPARES_KEYS if variant.endswith("typed-keys") else {})},
         LatenessProfile(transform.lateness, transform.lateness),
         largest_pack=runner.largest_pack,
         host=host,
-        packs=budget,
+        each=1,
         native_operator=transform.native_operator,
         plans=runner.plans,
     )
@@ -257,7 +256,7 @@ class BeamNative(BeamDirect):
     def __init__(self, variant: str) -> None:
         self._variant = variant
         self.id, self.title = f"beam-native:{variant}", f"Beam {TRANSFORMS[variant].native_operator.words}"
-        self.capabilities = capabilities_of(variant, CAPABILITIES, BEAM_NATIVE, "beam-native")
+        self.capabilities = capabilities_of(variant, CAPABILITIES, "beam-native")
 
     def apply(self, branch: Branch) -> Any:
         return applied(self._variant, branch)

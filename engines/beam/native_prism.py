@@ -14,7 +14,6 @@ from conformance.model.engine import Family
 from conformance.model.runs import Pack
 from engines.beam.native import TRANSFORMS, applied, capabilities_of
 from engines.beam.prism import CAPABILITIES, BeamPrism
-from engines.budgets import BEAM_PRISM_NATIVE
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -32,7 +31,7 @@ class PrismNative(BeamPrism):
         self._variant = variant
         self.id = f"beam-prism-native:{variant}"
         self.title = f"Beam {TRANSFORMS[variant].native_operator.words}, on Prism"
-        self.capabilities = capabilities_of(variant, CAPABILITIES, BEAM_PRISM_NATIVE, "beam-prism-native")
+        self.capabilities = capabilities_of(variant, CAPABILITIES, "beam-prism-native")
 
     def apply(self, branch: Branch) -> Any:
         return applied(self._variant, branch)

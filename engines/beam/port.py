@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.model.engine import ALL, CannotRun, Capabilities, Family, NativeOperator
+from conformance.model.engine import CannotRun, Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature
 from conformance.plugins.registry import PortNames, users
 from engines.beam.direct import BeamDirect
@@ -54,7 +54,6 @@ class OfPort(OfBeam):
             self.capabilities,
             features={**self.capabilities.features, **OWN},
             native_operator=NativeOperator(self._port.ref, words, compared=True),
-            packs=ALL,
         )
         self.sources = loaded.sources
 

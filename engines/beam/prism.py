@@ -31,7 +31,6 @@ from conformance.model.trace import DRAIN, Emission
 from engines.beam import beside, environment, plans, prism_binary, prism_server, refusals
 from engines.beam.collecting import collected, emission
 from engines.beam.direct import STATE
-from engines.budgets import BEAM_PLANS, BEAM_PRISM
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -47,9 +46,8 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    packs=BEAM_PRISM,
+    each=1,
     plans=plans.twins(plans.OF_PRISM),
-    plans_of_a_run=BEAM_PLANS,
 )
 
 

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from conformance.model.engine import Budget, CannotRun, Capabilities, EngineGone, Setting
+from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
-from engines.budgets import SPARK_PLANS, SPARK_PYTHON
 from engines.spark import plans, refusals, releases, session
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ STORES = {
 def capabilities(
     features: Mapping[Feature, Support],
     mine: Mapping[str, plans.SparkPlan],
-    packs: Budget = SPARK_PYTHON,
+    each: int = 2,
     largest_pack: int = 2_000,
     quick: bool = False,
 ) -> Capabilities:
@@ -82,10 +81,9 @@ def capabilities(
         parallel=2,
         heavy=True,
         host="spark",
-        packs=packs,
+        each=each,
         quick=quick,
         plans=plans.twins(mine),
-        plans_of_a_run=SPARK_PLANS,
     )
 
 

@@ -10,7 +10,6 @@ from packaging.version import Version
 
 from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
-from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.connected import CONNECTED
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
@@ -54,7 +53,7 @@ class SparkFmgwsPandas(GroupsEngine):
             Feature.NULL_KEYS: NO_NULLS,
         },
         plans,
-        SPARK_PANDAS,
+        each=1,
         largest_pack=1_200,
     )
     asks = ("array-in-state", "timeout-no-watermark", "count-behind-groups", "shuffle-behind-groups")

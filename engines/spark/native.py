@@ -13,7 +13,6 @@ from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
-from engines.budgets import SPARK_NATIVE, SPARK_NATIVE_PLANS
 from engines.spark import native_state, releases
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.connected import CONNECTED
@@ -67,9 +66,8 @@ class SparkNative(SparkEngine):
             host="spark",
             native_operator=query.native_operator,
             ahead=query.delay,
-            packs=SPARK_NATIVE,
+            each=1,
             plans=twins(self.plans),
-            plans_of_a_run=SPARK_NATIVE_PLANS,
         )
 
     def lacks(self) -> str:

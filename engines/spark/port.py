@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.model.engine import ALL, CannotRun, Family, NativeOperator
+from conformance.model.engine import CannotRun, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import GlobalWindow, Program
@@ -58,7 +58,7 @@ class SparkPortEngine(SparkEngine):
         self.id, self.title = f"spark-port:{name}", f"{self._port.words} on Spark {api}"
         self.mode, self.store = self._port.mode, "hdfs" if function else "rocksdb"
         can = replace(
-            capabilities(OWN, self.plans, packs=ALL),
+            capabilities(OWN, self.plans),
             native_operator=NativeOperator(port.ref, self._port.words, compared=True),
         )
         self.can = can if self._port.time == "EventTime" else replace(can, lateness=NOTHING_LATE)

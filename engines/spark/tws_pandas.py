@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
-from engines.budgets import SPARK_PANDAS
 from engines.spark.base import capabilities
 from engines.spark.connected import CONNECTED
 from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
@@ -29,7 +28,7 @@ class SparkTwsPandas(TwsEngine):
     api = "transformWithStateInPandas"
     title = "Spark transformWithStateInPandas (Python)"
     plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH, **APPENDED, **TWICE, **IN_A_ROW, **CONNECTED}
-    can = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, SPARK_PANDAS)
+    can = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, each=1)
 
     asks = (
         "array-in-value-state",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, emulated
-from engines.budgets import SPARK_GROUPS_JVM
 from engines.spark.base import capabilities
 from engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from engines.spark.jvm.tws import ACROSS_THE_PIPE
@@ -31,7 +30,7 @@ class SparkFmgwsJvm(GroupsEngine):
     id = "spark-fmgws-jvm"
     title = "Spark flatMapGroupsWithState (JVM)"
     plans = {**PLANS, **OF_OTHERS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
-    can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_GROUPS_JVM, quick=True)
+    can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, quick=True)
     classic = True
     method = "flatMapGroupsWithState"
 
@@ -45,7 +44,7 @@ class SparkMgwsJvm(SparkFmgwsJvm):
     id = "spark-mgws-jvm"
     title = "Spark mapGroupsWithState (JVM)"
     plans = {**PLANS, **OF_OTHERS, **BATCH}
-    can = capabilities({**STATE, **ACROSS_THE_PIPE, Feature.EMISSIONS: LAST}, plans, SPARK_GROUPS_JVM)
+    can = capabilities({**STATE, **ACROSS_THE_PIPE, Feature.EMISSIONS: LAST}, plans, each=1)
     method = "mapGroupsWithState"
     mode = "update"
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, limited, unsupported
-from engines.budgets import SPARK_TWS_JVM
 from engines.spark.base import capabilities
 from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from engines.spark.releases import released
@@ -35,7 +34,7 @@ class SparkTwsJvm(TwsEngine):
     id = "spark-tws-jvm"
     title = "Spark transformWithState (JVM)"
     plans = {**PLANS, **OF_TWS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
-    can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, SPARK_TWS_JVM)
+    can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, each=1)
     classic = True
 
     def lacks(self) -> str:

@@ -1,0 +1,220 @@
+"""Isolation: which of the perturbations of a failing twin it takes to fail.
+
+A row makes several changes at once. What fails in it runs again under halves of the changes, all failing cases together, until a smallest
+set is left. That set may be two changes. What is left of the changes runs, too, so that one fault hides no other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from conformance.judgement.batches import Failure, Isolated
+from conformance.judgement.evidence import Against, ReferenceTraces, Runs, Unjudgeable, findings_of, pair_finding
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import Capabilities
+from conformance.model.perturbation import BY_ID, Part, Perturbation, factor_of, level_of, parts_of, together
+from conformance.model.program import Program
+from conformance.model.scenario import Guarantee, Scenario, programs_of
+
+Parts = tuple[str, ...]
+"""Perturbations with their levels, as ``Case.perturbation`` names them."""
+
+Search = Generator[list[Parts], frozenset[Parts], list[Parts]]
+"""Asks whether the twins under some sets fail, is sent those that do, and returns the smallest sets."""
+
+ALIKE = 2
+"""Of the twins that fail a guarantee under the same perturbations, so many are taken apart."""
+
+ROUNDS = 24
+"""The most rounds of engine runs."""
+
+RunCases = Callable[[list[Case]], Runs]
+
+
+def smallest(parts: Parts, known: frozenset[str] = frozenset()) -> Search:
+    """The smallest sets of ``parts`` that fail, if ``parts`` together fail. ``known``: what a stored witness shows to fail."""
+    found: list[Parts] = []
+    if explained := tuple(part for part in parts if factor_of(part) in known):
+        rest = tuple(part for part in parts if part not in explained)
+        if not rest or rest not in (yield [rest]):
+            return [explained]
+        found, parts = [explained], rest
+    while parts:
+        one = yield from _one(parts)
+        found.append(one)
+        parts = tuple(part for part in parts if part not in one)
+        if not parts or parts not in (yield [parts]):
+            break
+    return found
+
+
+def _one(parts: Parts) -> Generator[list[Parts], frozenset[Parts], Parts]:
+    while len(parts) > 1:
+        halves = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
+        failing = yield halves
+        if not failing:
+            break
+        parts = next(half for half in halves if half in failing)
+    else:
+        return parts
+    # No half fails by itself: several are needed. Each is left out by itself, until none can be.
+    while len(parts) > 2:
+        without = [tuple(other for other in parts if other != part) for part in parts]
+        failing = yield without
+        if not failing:
+            break
+        parts = next(fewer for fewer in without if fewer in failing)
+    return parts
+
+
+@dataclass
+class _Asked:
+    """One failing twin, or a twin without an answer, and the search for what it takes."""
+
+    failure: Failure
+    guarantee: Guarantee | None
+    base: Case
+    case: Case
+    search: Search
+    sets: list[Parts] = field(default_factory=list)
+
+
+class Isolation:
+    """Takes the failing twins of one engine apart.
+
+    Args:
+        run: runs cases on the engine.
+        known: (scenario, guarantee) -> the perturbations (ids) under which a stored witness of this engine fails.
+        runs: what the engine answered so far. Answers of the isolation are added.
+
+    Attributes:
+        cases: the twins that this made, which are evidence as well.
+    """
+
+    def __init__(
+        self,
+        scenarios: Iterable[Scenario],
+        can: Capabilities,
+        seed: int,
+        reference: ReferenceTraces,
+        run: RunCases,
+        runs: Runs,
+        known: Mapping[tuple[str, str], frozenset[str]],
+    ) -> None:
+        scenarios = list(scenarios)
+        self._programs: Mapping[str, Program] = programs_of(scenarios)
+        self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
+        self._can, self._seed, self._reference, self._run, self._known = can, seed, reference, run, known
+        self._plans = {plan.perturbation.id: plan.perturbation for plan in can.plans}
+        self.runs, self.cases = runs, dict[str, Case]()
+
+    def isolate(self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]) -> Isolated:
+        """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
+        isolated, asked, alike = Isolated(), list[_Asked](), Counter[tuple[str, ...]]()
+        for failure, against in sorted(entangled.items(), key=lambda found: (found[1].size, found[0])):
+            case = against.case
+            alike[*failure[:2], case.perturbation] += 1
+            if alike[*failure[:2], case.perturbation] > ALIKE:
+                isolated.explained.add(failure)
+                continue
+            guarantee, known = self._guarantees[failure[:2]], self._known.get(failure[:2], frozenset())
+            search = smallest(parts_of(case.perturbation), known)
+            asked.append(_Asked(failure, guarantee, cases[case.base], case, search))
+        groups: dict[tuple[str, object], list[Case]] = {}
+        for case in lost:
+            groups.setdefault((case.perturbation, case.schedule.timeline), []).append(case)
+        first = {
+            group: _Asked(
+                (mine[0].scenario, "", mine[0].id), None, cases[mine[0].base], mine[0], smallest(parts_of(group[0]))
+            )
+            for group, mine in groups.items()
+        }
+        self._search([*asked, *first.values()])
+        for one in asked:
+            self._conclude(one, isolated)
+        self._again(first, groups, cases, isolated)
+        return isolated
+
+    def _again(
+        self,
+        first: Mapping[tuple[str, object], _Asked],
+        groups: Mapping[tuple[str, object], list[Case]],
+        cases: Mapping[str, Case],
+        isolated: Isolated,
+    ) -> None:
+        """Runs the twins without an answer again, without what it takes to lose them."""
+        twins: dict[str, Case] = {}
+        for group, one in first.items():
+            left = tuple(p for p in parts_of(group[0]) if not any(p in found for found in one.sets))
+            if one.sets == [parts_of(group[0])] or not one.sets:
+                continue  # nothing smaller is lost: the twins stay without an answer
+            for case in groups[group]:
+                isolated.explained.add((case.scenario, "", case.id))
+                for parts in (left, *(one.sets if case is one.case else ())):
+                    if parts and (twin := self._twin(cases[case.base], parts)):
+                        twins[twin.id] = twin
+        self.runs.merge(self._run([t for t in twins.values() if t.id not in self.runs.traces]))
+        self.cases |= {name: twin for name, twin in twins.items() if self._answered(twin)}
+
+    def _search(self, asked: list[_Asked]) -> None:
+        """Goes on with all searches side by side: the twins that they ask for run together."""
+        waiting = {id(one): (one, next(one.search)) for one in asked}
+        for _ in range(ROUNDS):
+            if not waiting:
+                return
+            twins = {id(one): {parts: self._twin(one.base, parts) for parts in sets} for one, sets in waiting.values()}
+            new = {t.id: t for found in twins.values() for t in found.values() if t and t.id not in self.runs.traces}
+            self.runs.merge(self._run([*new.values()]))
+            still: dict[int, tuple[_Asked, list[Parts]]] = {}
+            for place, (one, _) in waiting.items():
+                failing = frozenset(parts for parts, twin in twins[place].items() if twin and self._fails(one, twin))
+                try:
+                    still[place] = one, one.search.send(failing)
+                except StopIteration as end:
+                    one.sets = end.value
+            waiting = still
+
+    def _conclude(self, one: _Asked, isolated: Isolated) -> None:
+        whole = parts_of(one.case.perturbation)
+        if one.sets == [whole]:
+            about = one.guarantee and one.guarantee.same_under
+            if one.guarantee and (not about or all(map(one.guarantee.is_about, map(factor_of, whole)))):
+                isolated.smallest.add(one.failure)
+                return
+        isolated.explained.add(one.failure)
+        left = tuple(part for part in whole if not any(part in found for found in one.sets))
+        for parts in (*one.sets, left):
+            if parts and parts != whole and (twin := self._twin(one.base, parts)) and self._answered(twin):
+                self.cases[twin.id] = twin
+                if parts in one.sets and len(parts) > 1:
+                    failure = (one.case.scenario, one.failure[1], twin.id)
+                    isolated.smallest.add(failure)
+
+    def _answered(self, twin: Case) -> bool:
+        return twin.id in self.runs.traces or twin.id in self.runs.lost
+
+    def _fails(self, one: _Asked, twin: Case) -> bool:
+        if one.guarantee is None:
+            return twin.id not in self.runs.traces
+        if twin.id not in self.runs.traces or one.base.id not in self.runs.traces:
+            return False
+        with suppress(Unjudgeable):
+            if one.guarantee.same_under:
+                program = self._programs[program_ref(twin.scenario, twin.program)]
+                pair = one.base, twin, self.runs.traces
+                return bool(pair_finding(program, one.guarantee, *pair, self._reference)[1])
+            return bool(findings_of(one.guarantee, twin, self.runs.traces[twin.id], self._reference)[1])
+        return False
+
+    def _twin(self, base: Case, parts: Parts) -> Case | None:
+        made: list[Part] = [(self._perturbation(part), level_of(part)) for part in parts]
+        twin = together(base, made, self._seed)
+        program = self._programs[program_ref(base.scenario, base.program)]
+        return twin if twin and self._can.takes(twin, program) else None
+
+    def _perturbation(self, part: str) -> Perturbation:
+        name = factor_of(part)
+        return BY_ID[name] if name in BY_ID else self._plans[name]

@@ -1,0 +1,186 @@
+"""The design of the experiment: which engine runs an engine gets, and what changes in each of them.
+
+An engine run costs its micro-batches and hardly its cases, and nearly everything holds. So a row, which is one engine run, makes several
+changes at once, and what fails is taken apart afterwards. The rows are a covering design: each level of each perturbation is in so many
+rows, and each two changes of the timeline meet in one. The design is a function of what an engine has, of the timelines and of the seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from conformance.generation.timelines import Family
+from conformance.model.case import Case
+from conformance.model.engine import Capabilities
+from conformance.model.feature import Feature
+from conformance.model.perturbation import (
+    ALONE,
+    APART,
+    OF_THE_TIMELINE,
+    PERTURBATIONS,
+    RECOVERIES,
+    RESTART,
+    RESUME,
+    UNRELATED_KEY,
+    Part,
+    Perturbation,
+    together,
+)
+from conformance.model.plan import PlanTwin
+from conformance.model.schedule import Schedule
+
+MOST_CHANGES = 4
+"""The most changes of a timeline in one row: each makes the row longer."""
+
+MOST_PLANS = 8
+"""The most plans in one row."""
+
+ALLOWED = {
+    Family.SEVERAL: OF_THE_TIMELINE,
+    Family.ONE: tuple(p for p in OF_THE_TIMELINE if Feature.SEVERAL_BUNDLES not in p.needs),
+    Family.INITIAL: RECOVERIES,
+}
+"""The changes of a timeline that rows of a family make. A program in processing time has one at a time, see ``_waiting``."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One engine run, but for its cases.
+
+    Attributes:
+        timeline: the timeline of the cases as drawn.
+        parts: what changes for the whole job, in the order in which it is done. A base row changes nothing.
+    """
+
+    timeline: Schedule
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        return tuple(perturbation.id for perturbation, _ in self.parts)
+
+    def twin(self, case: Case, of_case: Sequence[Part], seed: int) -> Case | None:
+        """The twin of a case in this row, with changes of its own beside."""
+        return together(case, (*of_case, *self.parts), seed)
+
+
+class Factors:
+    """What an engine can be asked to change for a whole job."""
+
+    def __init__(self, can: Capabilities) -> None:
+        self._can = can
+        self.plans = {plan.perturbation: plan for plan in can.plans}
+        self.expressible = frozenset(p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None)
+
+    def of(self, family: Family) -> tuple[list[Perturbation], list[Perturbation]]:
+        """The changes of the timeline, and the plans, in rows of a family."""
+        changes = [p for p in ALLOWED[family] if p in self.expressible]
+        return changes, [p for p in self.plans if p in self.expressible and family is not Family.INITIAL]
+
+    def meet(self, one: Perturbation, other: Perturbation) -> bool:
+        """Whether two of them can be in one row."""
+        if frozenset({one, other}) in APART:
+            return False
+        plans = [self.plans[p] for p in (one, other) if p in self.plans]
+        if len(plans) == 2 and not plans[0].meets(plans[1]):
+            return False
+        return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))
+
+    def _begins_a_query(self, perturbation: Perturbation) -> bool:
+        plan: PlanTwin | None = self.plans.get(perturbation)
+        return perturbation in (RESTART, RESUME) or bool(plan and plan.restarts)
+
+
+def rows(timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int) -> list[Row]:
+    """The rows of a family: a base row for each timeline, a covering design, and a row of cases without neighbours.
+
+    Args:
+        each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
+    """
+    base = [Row(timeline) for timeline in timelines]
+    if not timelines:
+        return []
+    if family is Family.WAITING:
+        return [*base, *_waiting(timelines[0], factors)]
+    shortest = min(timelines, key=lambda timeline: len(timeline.steps))
+    apart = [Row(shortest, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
+    return [*base, *_Design(timelines, family, factors, each, seed).rows(), *apart]
+
+
+def _waiting(timeline: Schedule, factors: Factors) -> list[Row]:
+    """One recovery a row: each takes processing time that no wait counts."""
+    return [Row(timeline, ((p, 0),)) for p in RECOVERIES if p in factors.expressible]
+
+
+class _Design:
+    def __init__(
+        self, timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int
+    ) -> None:
+        self._timelines, self._factors, self._seed = timelines, factors, seed
+        self._random = Random(f"{seed}/design/{family.value}")
+        self._changes, self._plans = factors.of(family)
+        self._order = [*self._changes, *self._plans]
+        often = each if family in (Family.SEVERAL, Family.ONE) else 1
+        self._owed = Counter({(p, level): often for p in self._order for level in range(p.levels)})
+        pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
+        self._pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
+        self._used: Counter[Schedule] = Counter()
+
+    def rows(self) -> list[Row]:
+        found: list[Row] = []
+        while +self._owed or self._pairs:
+            # The timeline that fewest rows have; of those, the shortest.
+            timeline = min(self._timelines, key=lambda one: (self._used[one], len(one.steps)))
+            self._used[timeline] += 1
+            parts = self._row(timeline)
+            if parts:
+                found.append(Row(timeline, parts))
+            elif min(self._used.values()) > 1:
+                break  # what is left fits on no timeline
+        return found
+
+    def _row(self, timeline: Schedule) -> tuple[Part, ...]:
+        """What is owed most and can meet, as far as a row has room."""
+        blank, chosen = Case("", "", timeline), list[Part]()
+        while True:
+            fitting = [part for part in self._owing() if self._fits(part, chosen, blank)]
+            if not fitting:
+                break
+            gain = {part: self._gain(part, chosen) for part in fitting}
+            most = max(gain.values())
+            if not most:
+                break
+            chosen.append(self._random.choice([part for part in fitting if gain[part] == most]))
+        for part in chosen:
+            self._owed[part] -= 1
+        self._pairs -= {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(chosen, 2)}
+        return self._ordered(chosen)
+
+    def _owing(self) -> list[Part]:
+        """The parts that a row may have: of each perturbation, the level that is owed most."""
+        levels = {p: max(range(p.levels), key=lambda level: (self._owed[p, level], -level)) for p in self._order}
+        return list(levels.items())
+
+    def _gain(self, part: Part, chosen: Iterable[Part]) -> int:
+        """What a part brings. What is owed in most levels comes first."""
+        perturbation = part[0]
+        owed = sum(max(self._owed[perturbation, level], 0) for level in range(perturbation.levels))
+        met = sum(frozenset({perturbation, other}) in self._pairs for other, _ in chosen)
+        first = not chosen and any(perturbation in pair for pair in self._pairs)
+        return 2 * owed * (self._owed[part] > 0) + met + first
+
+    def _fits(self, part: Part, chosen: list[Part], blank: Case) -> bool:
+        perturbation = part[0]
+        if any(perturbation is other or not self._factors.meet(perturbation, other) for other, _ in chosen):
+            return False
+        alike = sum((other in self._factors.plans) == (perturbation in self._factors.plans) for other, _ in chosen)
+        if alike >= (MOST_PLANS if perturbation in self._factors.plans else MOST_CHANGES):
+            return False
+        return together(blank, self._ordered([*chosen, part]), self._seed) is not None
+
+    def _ordered(self, parts: Iterable[Part]) -> tuple[Part, ...]:
+        return tuple(sorted(parts, key=lambda part: self._order.index(part[0])))

@@ -1,0 +1,120 @@
+"""The cases of a run as drawn: for each program and timeline, a few from a pool of many, chosen for what they put to the test.
+
+The pool has small schedules that differ in kind (``small``), then Hypothesis's draws. What counts is what the schedule language can say and
+what the program's guarantees speak of: the guarantees that a case puts to the test, whichever way an engine reads *late*, the
+circumstances in it, its values and the order in which they follow each other, its keys.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from conformance.generation.examples import examples, seeded
+from conformance.generation.schedules import schedules
+from conformance.generation.small import PAIRS, small_schedules
+from conformance.generation.timelines import draw_timelines, families_of
+from conformance.judgement.coverage import coverage
+from conformance.model.case import Case
+from conformance.model.program import Program
+from conformance.model.scenario import Domain, Scenario
+from conformance.model.schedule import Schedule
+
+Tested = Callable[[list[Case]], list[frozenset[str]]]
+"""Cases -> for each, the guarantees (ids) that it puts to the test, by the reference's behaviour."""
+
+DRAWN = 3
+"""How many schedules Hypothesis draws for each case that is wanted."""
+
+MOST = 2
+"""The most cases for each case that is wanted of a program on a timeline, where fewer leave something out."""
+
+TIMELINES = 4
+"""On so many timelines together, the chosen cases have keys of each family of names."""
+
+Trait = tuple[object, ...]
+"""One thing about a case that the pool has and the chosen cases should have, too."""
+
+
+def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Tested) -> list[Case]:
+    """Cases of all programs: at least ``wanted`` of each program on each of its timelines, and more as long as they add to it."""
+    timelines = draw_timelines(seed)
+    cases = []
+    for scenario in scenarios:
+        for name, program in scenario.programs.items():
+            for family in families_of(program):
+                had: Counter[Trait] = Counter()
+                for number, timeline in enumerate(timelines[family]):
+                    one = seeded(seed, scenario.id, name, family.value, number)
+                    small = islice(small_schedules(timeline, scenario.domain[name]), number, None, len(timelines[family]))
+                    pool = _pool(scenario, name, timeline, [*small], wanted, one)
+                    cases += _chosen(pool, tested(pool), program, scenario.domain[name], wanted, had)
+    return cases
+
+
+def _pool(
+    scenario: Scenario, name: str, timeline: Schedule, small: list[Schedule], wanted: int, seed: int
+) -> list[Case]:
+    """Distinct cases, the small ones first."""
+    domain = scenario.domain[name]
+    drawn = examples(schedules(timeline, domain), wanted * DRAWN, seed, lambda schedule: schedule)
+    found = dict.fromkeys([*small, *drawn])
+    return [Case(scenario.id, name, schedule) for schedule in found]
+
+
+def _chosen(
+    pool: list[Case],
+    tested: list[frozenset[str]],
+    program: Program,
+    domain: Domain,
+    wanted: int,
+    had: Counter[Trait],
+) -> list[Case]:
+    """The cases that add most to what was ``had`` on earlier timelines, one after the other."""
+    timeline = pool[0].schedule.timeline
+    traits = {case: frozenset(_traits(case, names, program, domain)) for case, names in zip(pool, tested, strict=True)}
+    left, chosen = dict.fromkeys(pool), list[Case]()
+
+    def gain(case: Case) -> float:
+        return sum(_worth(trait, had[trait], timeline) for trait in traits[case])
+
+    most = max(wanted * MOST, wanted + -(-len(domain.names) // TIMELINES))
+    while left and len(chosen) < most:
+        gains = {case: gain(case) for case in left}
+        best = max(left, key=gains.__getitem__)  # of equals, the first
+        if len(chosen) >= wanted and gains[best] < 1:
+            break
+        chosen.append(best)
+        had.update(traits[best])
+        del left[best]
+    return chosen
+
+
+def _worth(trait: Trait, had: int, timeline: object) -> float:
+    """What one more case with a trait adds. A guarantee is wanted twice on each timeline; anything else once or twice at all."""
+    if trait[0] == "guarantee":
+        return 2.0 if had == 0 else 1.0 if had == 1 else 0.5 / had
+    return 1.0 if had == 0 else 0.1 / had
+
+
+def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain) -> Iterator[Trait]:
+    timeline = case.schedule.timeline
+    for guarantee in tested:
+        yield "guarantee", guarantee, timeline
+    yield from (("circumstance", name) for name in coverage(program, case))
+    values = {repr(value): number for number, value in enumerate(domain.values)}
+    followed: dict[str, int] = {}
+    for arrival in case.schedule.arrivals:
+        event = arrival.event
+        value = values.get(repr(event.value), -1)
+        yield "value", value
+        if event.key in followed and len(values) ** 2 <= PAIRS:
+            yield "value after value", followed[event.key], value
+        followed[event.key] = value
+        if (distance := event.event_time - arrival.watermark) in domain.offsets:
+            yield "distance", distance
+    if len(domain.names) > 1:
+        family = next(n for n, names in enumerate(domain.names) if followed.keys() <= set(names))
+        yield "names", family
+        yield "rivals", family, len(followed)

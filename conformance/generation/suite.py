@@ -1,0 +1,187 @@
+"""The suite of an engine: the rows of its design, filled with cases of all programs.
+
+Each case as drawn runs on the base row of its timeline. In each other row of the timeline it has a twin, which may have a change of its
+own beside those of the row. A change of a case costs no engine run: what a guarantee promises under such changes, and no row put to the
+test, gets a twin on the base row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+
+from conformance.generation.design import Factors, Row, rows
+from conformance.generation.timelines import Family
+from conformance.judgement.evidence import ReferenceTraces, puts_to_test
+from conformance.model.case import Case, program_ref
+from conformance.model.engine import Capabilities
+from conformance.model.feature import Feature
+from conformance.model.perturbation import PERTURBATIONS, Perturbation, possible, together
+from conformance.model.program import Program
+from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
+from conformance.model.schedule import Schedule
+
+OF_A_CASE = tuple(p for p in PERTURBATIONS if p.keeps_timeline and not p.sparse)
+"""Changes of a case that cost no engine run."""
+
+TIMELINES = 4
+"""The most timelines of a family that rows change something on. Cases of a user's own may have many more."""
+
+AT_ONCE = 3
+"""The most changes of a case at once."""
+
+TWICE = 2
+"""How many cases put a guarantee to the test under each change of a case, if so many can."""
+
+ALONE_EACH = 1
+"""How many cases of a program run without neighbours of their program."""
+
+Goal = tuple[str, str]
+"""(guarantee, perturbation) of a program, by id."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A program with its cases as drawn."""
+
+    program: Program
+    guarantees: tuple[Guarantee, ...]
+    planned: bool
+    bases: list[Case] = field(default_factory=list)
+
+    def possible(self, perturbation: Perturbation) -> bool:
+        return possible(self.program, perturbation)
+
+
+class Suite:
+    """What an engine is asked in a run.
+
+    Args:
+        cases: cases as drawn, which decide on the timelines. Twins among them run as they are.
+        reference: the reference that reads *late* as the engine does.
+        every: whether an engine that takes several bundles is asked the cases of one bundle, too.
+
+    Attributes:
+        rows: the design.
+        cases: all cases, those as drawn first.
+    """
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        can: Capabilities,
+        cases: Iterable[Case],
+        seed: int,
+        reference: ReferenceTraces,
+        every: bool = False,
+    ) -> None:
+        self._can, self._seed, self._reference = can, seed, reference
+        self._factors = Factors(can)
+        self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
+        self._asked = _asked(scenarios)
+        mine = [case for case in cases if can.takes(case, self._asked[_ref(case)].program)]
+        bases = [case for case in mine if not case.base]
+        if not every and can.first_missing([Feature.SEVERAL_BUNDLES]) is None:
+            several = {_ref(case) for case in bases if family_of(case.schedule) is not Family.ONE}
+            bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or _ref(c) not in several]
+        for case in bases:
+            self._asked[_ref(case)].bases.append(case)
+        self.rows = [*self._rows(bases)]
+        found = dict.fromkeys(bases)
+        for asked in self._asked.values():
+            found |= dict.fromkeys(self._twins(asked))
+        self.cases = [*found, *(case for case in mine if case.base)]
+
+    def _rows(self, bases: Iterable[Case]) -> Iterator[Row]:
+        programs: dict[Schedule, set[str]] = {}
+        for case in bases:
+            programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
+        for family in Family:
+            mine = [timeline for timeline in programs if family_of(timeline) is family]
+            most = sorted(mine, key=lambda timeline: -len(programs[timeline]))[:TIMELINES]
+            yield from rows([t for t in mine if t in most], family, self._factors, self._can.each, self._seed)
+            yield from (Row(timeline) for timeline in mine if timeline not in most)
+
+    def _twins(self, asked: Asked) -> Iterator[Case]:
+        """The twins of a program's cases in all rows, and those that its guarantees lack then."""
+        met: Counter[Goal] = Counter()
+        changes = [p for p in self._changes if asked.possible(p)]
+        turn = cycle([None, *changes] if changes else [None])
+        of_timeline: dict[object, list[Case]] = {}
+        for case in asked.bases:
+            of_timeline.setdefault(case.schedule.timeline, []).append(case)
+        for row in self.rows:
+            mine = of_timeline.get(row.timeline.timeline, [])
+            parts = tuple(part for part in row.parts if part[0] in self._factors.plans or asked.possible(part[0]))
+            if not parts or not self._takes(asked, row):
+                continue
+            sparse = any(perturbation.sparse for perturbation, _ in parts)
+            for number, base in enumerate(mine[: ALONE_EACH if sparse else None]):
+                change = None if number % 2 == 0 or sparse else next(turn)
+                twin = (change and together(base, ((change, 0), *parts), self._seed)) or together(
+                    base, parts, self._seed
+                )
+                if twin and self._can.takes(twin, asked.program):
+                    met.update(puts_to_test(asked.program, asked.guarantees, base, twin, self._reference))
+                    yield twin
+        yield from self._lacking(asked, changes, met)
+
+    def _takes(self, asked: Asked, row: Row) -> bool:
+        """Whether the program is asked in a row. A change of the timeline that the program cannot have would part it from the others."""
+        plans = [self._factors.plans[p] for p, _ in row.parts if p in self._factors.plans]
+        if plans and not asked.planned:
+            return False
+        if any(not (p.keeps_timeline or p in self._factors.plans or asked.possible(p)) for p, _ in row.parts):
+            return False
+        return all(plan.leaves_state for plan in plans) or not asked.program.read_from_outside
+
+    def _lacking(self, asked: Asked, changes: list[Perturbation], met: Counter[Goal]) -> Iterator[Case]:
+        """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test."""
+        goals = {(g.id, p.id) for g in asked.guarantees for p in changes if _promises(g, p)}
+        relations = {g.id for g in asked.guarantees if g.same_under}
+        # Changes that a relation is about go together; a predicate is about all.
+        groups = dict.fromkeys(tuple(p for p in changes if _promises(g, p)) for g in asked.guarantees)
+        for base in asked.bases:
+            alone = {goal for goal, _ in puts_to_test(asked.program, asked.guarantees, base, base, self._reference)} | relations
+            for group in groups:
+                while True:
+                    lacking = Counter(name for goal, name in goals if goal in alone and met[goal, name] < TWICE)
+                    wanted = sorted((p for p in group if lacking[p.id]), key=lambda p: -lacking[p.id])[:AT_ONCE]
+                    twin = together(base, [(p, 0) for p in changes if p in wanted], self._seed) if wanted else None
+                    found = puts_to_test(asked.program, asked.guarantees, base, twin, self._reference) if twin else frozenset()
+                    if not twin or not any(met[goal] < TWICE for goal in found & goals):
+                        break
+                    met.update(found)
+                    yield twin
+
+
+def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:
+    """Whether a guarantee is to be put to the test under a perturbation."""
+    return guarantee.is_about(perturbation.id) if guarantee.same_under else not guarantee.accounting
+
+
+def _asked(scenarios: Sequence[Scenario]) -> dict[str, Asked]:
+    guarantees: dict[str, list[Guarantee]] = {}
+    for scenario in scenarios:
+        for guarantee in scenario.guarantees:
+            guarantees.setdefault(program_ref(scenario.id, guarantee.program), []).append(guarantee)
+    about_plans = planned(scenarios)
+    return {
+        ref: Asked(program, tuple(guarantees.get(ref, ())), ref in about_plans)
+        for ref, program in programs_of(scenarios).items()
+    }
+
+
+def _ref(case: Case) -> str:
+    return program_ref(case.scenario, case.program)
+
+
+def family_of(schedule: Schedule) -> Family:
+    """The family of a schedule's timeline."""
+    if schedule.waits:
+        return Family.WAITING
+    if any(bundle.initial for bundle in schedule.bundles):
+        return Family.INITIAL
+    return Family.ONE if len(schedule.bundles) == 1 else Family.SEVERAL

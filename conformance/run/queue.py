@@ -1,0 +1,79 @@
+"""The order in which engines take turns: two at a time, of which one is heavy at the most."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+
+from conformance.model.engine import EngineInfo
+from conformance.run.hosts import Hosts, host_names
+from conformance.run.turn import Turn
+
+AT_ONCE = 2
+"""The number of engines that run at a time. A heavy one leaves some of two cores idle."""
+
+
+class Deadline:
+    """Seconds for a whole run, from now on; None for as long as it takes."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.limited, self._end = seconds is not None, time.monotonic() + (seconds or 0.0)
+
+    @property
+    def spent(self) -> bool:
+        return self.limited and time.monotonic() >= self._end
+
+
+def by_value(infos: Iterable[EngineInfo]) -> list[EngineInfo]:
+    """Engines in the order of value: the reference, those of programs that a quick run has, the others of programs, then operators of
+    the frameworks' own in the order in which they are listed."""
+
+    def rank(info: EngineInfo) -> tuple[bool, bool, bool]:
+        can = info.capabilities
+        return info.id != "reference", can.native_operator is not None, not can.quick
+
+    return sorted(infos, key=rank)
+
+
+class Queue:
+    """The turns of a run that have not begun. Several threads take turns at a time."""
+
+    def __init__(self, turns: Iterable[Turn], hosts: Hosts) -> None:
+        self._waiting, self._hosts = list(turns), hosts
+        self._needs = Counter(name for turn in self._waiting for name in host_names(turn.info))
+        self._busy: Counter[str] = Counter()
+        self._free = threading.Condition()
+
+    def run(self) -> None:
+        """Takes turns until none is left."""
+        while turn := self._take():
+            try:
+                turn.run()
+            finally:
+                self._end(turn)
+
+    def _take(self) -> Turn | None:
+        with self._free:
+            while self._waiting:
+                for turn in self._waiting:
+                    if not any(self._busy[name] for name in self._uses(turn)):
+                        self._waiting.remove(turn)
+                        self._busy.update(self._uses(turn))
+                        return turn
+                self._free.wait()
+            return None
+
+    def _end(self, turn: Turn) -> None:
+        with self._free:
+            self._busy.subtract(self._uses(turn))
+            self._needs.subtract(host_names(turn.info))
+            done = [name for name in host_names(turn.info) if not self._needs[name]]
+            self._free.notify_all()
+        for name in done:
+            self._hosts.close(name)
+
+    def _uses(self, turn: Turn) -> list[str]:
+        """What no two turns may use at a time: a process, and what heavy engines need."""
+        return [*host_names(turn.info), *(["heavy"] if turn.info.capabilities.heavy else [])]
