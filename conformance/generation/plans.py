@@ -72,12 +72,12 @@ def plan_twins(
         key=lambda plan: (plan.id not in given, digest([plan.id, bases[0].digest])),
     )
     asked = set(of_a_run + (others if every else others[: max(len(given), round(can.plans_of_a_run * share))]))
-    twins = ((plan, twin) for plan in can.plans if plan in asked for twin in twins_of(plan, bases))
-    return [twin for plan, twin in twins if _takes(can, plan, twin, programs[_ref(twin)])]
+    twins = (twin for plan in can.plans if plan in asked for twin in twins_of(plan, bases))
+    return [twin for twin in twins if _takes(can, twin, programs[_ref(twin)])]
 
 
-def _takes(can: Capabilities, plan: PlanTwin, twin: Case, program: Program) -> bool:
-    return can.takes(twin, program) and (plan.leaves_state or not program.read_from_outside)
+def _takes(can: Capabilities, twin: Case, program: Program) -> bool:
+    return can.takes(twin, program) and (can.leaves_state(twin.schedule) or not program.read_from_outside)
 
 
 def twins_of(plan: PlanTwin, bases: Iterable[Case]) -> list[Case]:
