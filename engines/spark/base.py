@@ -21,14 +21,15 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 from engines.budgets import SPARK_PLANS, SPARK_PYTHON
+from engines.planned import named, twins
 from engines.spark import plans, refusals, releases, session
+from engines.spark.around import SparkPlan, composed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
-    from engines.spark.plans import SparkPlan
     from engines.spark.stored import StoredRow
 
 DRIVEN: Mapping[Feature, Support] = {
@@ -68,7 +69,7 @@ STORES = {
 
 def capabilities(
     features: Mapping[Feature, Support],
-    mine: Mapping[str, plans.SparkPlan],
+    mine: Mapping[str, SparkPlan],
     packs: Budget = SPARK_PYTHON,
     largest_pack: int = 2_000,
     quick: bool = False,
@@ -84,7 +85,7 @@ def capabilities(
         host="spark",
         packs=packs,
         quick=quick,
-        plans=plans.twins(mine),
+        plans=twins(mine),
         plans_of_a_run=SPARK_PLANS,
     )
 
@@ -132,7 +133,7 @@ class SparkEngine:
     mode = "append"
     store = "rocksdb"
     chains = True
-    plans: Mapping[str, plans.SparkPlan] = plans.PLANS
+    plans: Mapping[str, SparkPlan] = plans.PLANS
     asks: tuple[str, ...] = ()
     sides = 1
     classic = False
@@ -266,7 +267,8 @@ class SparkEngine:
                 spark.stop()
 
     def _plan(self, pack: Pack) -> SparkPlan:
-        return self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
+        """What stands around the operator. Raises NotDriven if the pack asks for plans that the engine does not build, or not at once."""
+        return composed(named(Schedule(pack.timeline), self.plans))
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         """A session with these settings and those of this configuration."""
