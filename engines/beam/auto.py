@@ -19,9 +19,10 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import environment, plans, prism_binary, prism_server, refusals
+from engines.beam import around, environment, plans, prism_binary, prism_server, refusals
 from engines.beam.direct import STATE
 from engines.budgets import BEAM_AUTO, BEAM_AUTO_PLANS
+from engines.planned import twins
 
 if TYPE_CHECKING:
     from engines.beam.refusals import Build
@@ -38,7 +39,7 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     packs=BEAM_AUTO,
-    plans=plans.twins(plans.OF_AUTO),
+    plans=twins(plans.OF_AUTO),
     plans_of_a_run=BEAM_AUTO_PLANS,
 )
 
@@ -88,7 +89,7 @@ class BeamAuto(environment.OfBeam):
 
         mine = shared.programs_of(pack, programs)
         groups = [{name: program} for name, program in mine.items()]
-        return bounded.run(pack, groups, self.finish, plan=plans.of(pack, plans.OF_AUTO))
+        return bounded.run(pack, groups, self.finish, plan=around.of(pack, plans.OF_AUTO))
 
     def finish(self, build: Build, options: Sequence[str] = ()) -> str:
         import apache_beam as beam
