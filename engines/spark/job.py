@@ -285,7 +285,7 @@ def traces_of(
             own = planned if row["step"] is None else row["step"]
             if number < bundles.get(own, number):
                 raise NotDriven(f"a row of step {own} came out in micro-batch {number}, which is step {planned}")
-            if row["nonce"] not in seen:  # a receipt for rows counts once
+            if row["nonce"] is None or row["nonce"] not in seen:  # a receipt for rows counts once
                 seen.add(row["nonce"])
                 if row["received"] is not None:
                     received[own, row["program"]] += row["received"]
