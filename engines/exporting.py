@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -81,12 +81,12 @@ if __name__ == "__main__":
 """
 
 
-def plan_of(asked: Exportable, there: Container[str]) -> str:
-    """The plan of the case, "" for none. Raises CannotExport for a plan that is not ``there``."""
-    plan = asked.case.schedule.plan
-    if plan and plan not in there:
-        raise CannotExport(f"witness {asked.witness} needs the plan {plan}, which exports do not have")
-    return plan
+def plans_of(asked: Exportable, there: Container[str]) -> tuple[str, ...]:
+    """The plans of the case, none for the plain query. Raises CannotExport for a plan that is not ``there``."""
+    plans = asked.case.schedule.plans
+    if lacking := [plan for plan in plans if plan not in there]:
+        raise CannotExport(f"witness {asked.witness} needs the plan {lacking[0]}, which exports do not have")
+    return plans
 
 
 def steps(asked: Exportable) -> list[tuple[str, Any]]:
@@ -161,8 +161,7 @@ def file_of(
         f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification puts out."
         + " The claim is about two schedules; this is the one on which the output is not the expected one."
         * asked.one_of_two
-        + f" The claim is about two queries; this is the one with the plan {asked.case.schedule.plan!r} around its operator."
-        * bool(asked.case.schedule.plan),
+        + _around(asked.case.schedule.plans),
         WIDTH,
     )
     imports = (*imports, *(KEY_IMPORTS if keys else ()))
@@ -195,6 +194,14 @@ def file_of(
         TEST.format(name=asked.test_name).strip(),
     ]
     return "\n\n\n".join(parts) + "\n"
+
+
+def _around(plans: Sequence[str]) -> str:
+    """What the head of a file says of the plans of its query."""
+    if not plans:
+        return ""
+    several, named = "s" * (len(plans) > 1), " and ".join(map(repr, plans))
+    return f" The claim is about two queries; this is the one with the plan{several} {named} around its operator."
 
 
 def _of_program(asked: Exportable, definitions: list[str], shared: str) -> list[str]:

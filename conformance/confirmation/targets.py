@@ -82,10 +82,11 @@ class Targets:
         time must not turn into a case with late elements. Nor may a plan be asked of a case that it has no twin of."""
         domain = self._domains[program_ref(begun.case.scenario, begun.case.program)]
         inside = all(case in domain for case in begun.cases)
-        plan = self._plans.get(begun.case.schedule.plan)
+        plans = [self._plans[part] for part in begun.case.schedule.plans if part in self._plans]
 
         def stays(subject: Subject) -> bool:
-            planned = plan is None or subject.base is None or plan.takes(subject.base.schedule)
+            base = subject.base
+            planned = base is None or all(plan.takes(base.schedule) for plan in plans)
             return planned and (not inside or all(case in domain for case in subject.cases))
 
         return stays

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import combinations
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -115,10 +116,26 @@ class Capabilities:
         needs = schedule_needs(case.schedule)
         return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
 
+    def plan(self, plan_id: str) -> PlanTwin:
+        """The plan with this id. Raises KeyError."""
+        return self._plans[plan_id]
+
+    @cached_property
+    def _plans(self) -> Mapping[str, PlanTwin]:
+        return {plan.id: plan for plan in self.plans}
+
     def no_plan(self, schedule: Schedule) -> str:
         """Why the engine cannot build the query of a schedule, "" if it can."""
-        plan = schedule.plan
-        return f"it has no plan {plan!r}" if plan and plan not in {known.id for known in self.plans} else ""
+        parts = schedule.plans
+        if unknown := next((part for part in parts if part not in self._plans), ""):
+            return f"it has no plan {unknown!r}"
+        pairs = combinations(parts, 2)
+        apart = next((pair for pair in pairs if not self.plan(pair[0]).meets(self.plan(pair[1]))), ())
+        return f"its plans {apart[0]!r} and {apart[1]!r} do not stand in one query" if apart else ""
+
+    def leaves_state(self, schedule: Schedule) -> bool:
+        """Whether what the query of a schedule stored can be read in the end. Each of its plans has a say."""
+        return all(self.plan(part).leaves_state for part in schedule.plans)
 
     def why_not(self, feature: Feature) -> str:
         """Why a feature is missing, in a line."""

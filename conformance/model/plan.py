@@ -1,7 +1,8 @@
 """Plan twins: the same cases through another query around the operator, which must answer alike.
 
 An engine lists the plans that it can build (``Capabilities.plans``). Each one is a perturbation of that engine alone: it puts a step
-``Plan`` before a schedule. The reference ignores the step, so a pair of twins is kept alike if the plan changes nothing.
+``Plan`` before a schedule. The reference ignores the step, so a pair of twins is kept alike if the plan changes nothing. Plans that meet
+stand in one query: the perturbations of several plans, one after the other, put the ids of all of them in the one step.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from conformance.model import timeline_changes
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, Perturbation, factors_of, parts_of
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import FailOnce, Plan, Restart, Step
+from conformance.model.steps import PLUS, FailOnce, Plan, Restart, Step
+
+QUERY = "query"
+"""The place that a plan takes if it is the whole query."""
 
 PREFIX = "plan:"
 """How the ids of these perturbations begin."""
@@ -39,6 +43,7 @@ class PlanTwin:
         on_time: whether it has twins only of cases whose elements are all on time.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether each run asks it. A run of an engine with many plans has a choice of the others.
+        slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them.
     """
 
     id: str
@@ -51,6 +56,7 @@ class PlanTwin:
     one_query: bool = False
     on_time: bool = False
     leaves_state: bool = True
+    slots: frozenset[str] = frozenset()
 
     @cached_property
     def perturbation(self) -> Perturbation:
@@ -62,10 +68,16 @@ class PlanTwin:
         return False
 
     def takes(self, schedule: Schedule) -> bool:
-        """Whether the plan has a twin of a case with this schedule, which has no plan."""
+        """Whether the plan has a twin of a case with this schedule, which may have other plans."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
         again = self.one_query and any(map(_begins_a_query, schedule.steps))
         return not (late or again) and not (self.scrambles and _crowded(schedule))
+
+    def meets(self, other: PlanTwin) -> bool:
+        """Whether the two plans can stand in one query."""
+        whole = QUERY in self.slots or QUERY in other.slots
+        again = (self.one_query and other.restarts) or (other.one_query and self.restarts)
+        return not (whole or again or self.slots & other.slots)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -74,10 +86,11 @@ class PlanTwin:
 
 
 def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | None:
-    if schedule.plan or not plan.takes(schedule):
+    if not plan.takes(schedule):
         return None
-    changed = timeline_changes.restart(schedule, random) if plan.restarts else schedule
-    return renumbered([Plan(0, plan.id), *changed.steps])
+    again = plan.restarts and not any(map(_begins_a_query, schedule.steps))
+    steps = (timeline_changes.restart(schedule, random) if again else schedule).steps[bool(schedule.plans) :]
+    return renumbered([Plan(0, PLUS.join(sorted({*schedule.plans, plan.id}))), *steps])
 
 
 def _begins_a_query(step: Step) -> bool:

@@ -154,6 +154,12 @@ class Schedule:
         return first.name if isinstance(first, Plan) else ""
 
     @property
+    def plans(self) -> tuple[str, ...]:
+        """The ids of the plans that make up this query, none for the plain one."""
+        first = self.steps[0]
+        return first.parts if isinstance(first, Plan) else ()
+
+    @property
     def initial(self) -> tuple[Event, ...]:
         """The state that the job starts with."""
         return next((step.events for step in self.bundles if step.initial), ())

@@ -19,8 +19,9 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import environment, plans, prism_binary, prism_server, refusals
+from engines.beam import around, environment, plans, prism_binary, prism_server, refusals
 from engines.beam.direct import STATE
+from engines.planned import twins
 
 if TYPE_CHECKING:
     from engines.beam.refusals import Build
@@ -37,7 +38,7 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     each=1,
-    plans=plans.twins(plans.OF_AUTO),
+    plans=twins(plans.OF_AUTO),
 )
 
 NO_PRISM = "no-binary-of-prism"
@@ -86,7 +87,7 @@ class BeamAuto(environment.OfBeam):
 
         mine = shared.programs_of(pack, programs)
         groups = [{name: program} for name, program in mine.items()]
-        return bounded.run(pack, groups, self.finish, plan=plans.of(pack, plans.OF_AUTO))
+        return bounded.run(pack, groups, self.finish, plan=around.of(pack, plans.OF_AUTO))
 
     def finish(self, build: Build, options: Sequence[str] = ()) -> str:
         import apache_beam as beam

@@ -21,10 +21,10 @@ from conformance.model.engine import NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission
-from engines.beam import beside, plans, sink
+from engines.beam import around, beside, sink
 from engines.beam import pipeline as shared
+from engines.beam.around import BeamPlan
 from engines.beam.collecting import collected, emission
-from engines.beam.plans import BeamPlan
 from engines.beam.sink import Kind
 from engines.beam.typed_keys import Typed
 from engines.typed_keys import types_in_use
@@ -46,16 +46,16 @@ def run(
     groups: Iterable[Mapping[str, Program]],
     finish: Finish,
     apply: Apply = shared.Branch.run_programs,
-    plan: BeamPlan = plans.PLAIN,
+    plan: BeamPlan = around.PLAIN,
 ) -> PackRun:
     """Run a pack in a pipeline for each group of programs, which are of one windowing, with a plan around the transform.
 
     Raises:
         NotDriven: the schedule is not of one bundle, or its elements did not come in as it has them.
     """
-    if len(plans.driven(pack)) != 3:
+    if len(around.driven(pack)) != 3:
         raise NotDriven(
-            f"a schedule of {len(plans.driven(pack))} steps cannot be driven on bounded input; it takes one bundle"
+            f"a schedule of {len(around.driven(pack))} steps cannot be driven on bounded input; it takes one bundle"
         )
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     groups = tuple(groups)
@@ -70,7 +70,7 @@ def run(
                 with beside.another(finish, plan.beside):
                     note = finish(partial(_build, rows, programs, typed, apply, plan), plan.options)
             except Exception as error:
-                return plans.failed(pack, plan, error)
+                return around.failed(pack, plan, error)
         notes |= dict.fromkeys(programs, note) if note else {}
         for case, one in _emissions(cases, programs, rows, seen):
             emissions[case].append(one)
@@ -79,7 +79,7 @@ def run(
 
 def _rows(pack: Pack, typed: Typed | None) -> list[TimestampedValue]:
     """The elements of a pack; those with keys of one type, if ``typed`` has one."""
-    bundle = plans.driven(pack)[1].id
+    bundle = around.driven(pack)[1].id
     rows = [shared.element(case, event, bundle) for case, event in pack.bundle(bundle)]
     return [row for row in rows if typed is None or typed.has(row.value)]
 
@@ -104,7 +104,7 @@ def _emissions(
     pack: Pack, programs: Mapping[str, Program], given: list[TimestampedValue], seen: sink.Collected
 ) -> Iterator[tuple[str, Emission]]:
     """(case, emission) of everything that came out, in order."""
-    end = plans.driven(pack)[2].id
+    end = around.driven(pack)[2].id
     wanted = [(row.value[0][1], row.value[1][1]) for row in given]
     rows = [(element[0][1], element[1][1]) for element in seen.of(Kind.INPUT)]
     if rows != wanted:

@@ -16,8 +16,8 @@ from apache_beam.utils.timestamp import Timestamp
 from conformance.model.program import Program
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance
+from engines.beam import around, sink
 from engines.beam import pipeline as shared
-from engines.beam import plans, sink
 from engines.beam.checkpointing import SelfCheckpointing
 from engines.beam.sink import Kind
 from engines.typed_keys import types_in_use
@@ -37,7 +37,7 @@ def stream(pack: Pack) -> TestStream:
     events = TestStream(coder=FastPrimitivesCoder())
     events.add_elements([_carrier(START, marks(pack), 0)])
     watermark = 0
-    for step in plans.driven(pack):
+    for step in around.driven(pack):
         if isinstance(step, Advance):
             watermark = step.watermark
             events.advance_watermark_to(Timestamp(micros=watermark * 1000))
@@ -57,7 +57,7 @@ def build(
     pack: Pack,
     programs: Mapping[str, Program],
     apply: Callable[[shared.Branch], Any] = shared.Branch.run_programs,
-    plan: plans.BeamPlan = plans.PLAIN,
+    plan: around.BeamPlan = around.PLAIN,
 ) -> None:
     """``apply`` is given a branch, and returns what comes out of it. ``plan`` stands around the transform."""
     idle = pipeline | beam.Impulse() | "idle" >> beam.Map(_nothing_to_come)

@@ -22,9 +22,10 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Wait
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import beside, environment, plans
+from engines.beam import around, beside, environment, plans
 from engines.beam.collecting import collected, emission
 from engines.failing import SENTINEL, untouched
+from engines.planned import twins
 from engines.typed_keys import types_in_use
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ CAPABILITIES = Capabilities(
     | {Feature.PROCESSING_TIME: NATIVE, Feature.MISFITS: NATIVE, Feature.NO_DATA: NATIVE},
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    plans=plans.twins(plans.PLANS),
+    plans=twins(plans.PLANS),
     quick=True,
 )
 
@@ -86,8 +87,8 @@ TICK = 1
 
 def moments(pack: Pack) -> dict[int, int]:
     """Step -> the processing time (ms) at which it is made."""
-    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in plans.driven(pack))
-    return dict(zip((step.id for step in plans.driven(pack)), itertools.accumulate(lasts), strict=True))
+    lasts = (TICK + (step.ms if isinstance(step, Wait) else 0) for step in around.driven(pack))
+    return dict(zip((step.id for step in around.driven(pack)), itertools.accumulate(lasts), strict=True))
 
 
 class BeamDirect(environment.OfBeam):
@@ -135,7 +136,7 @@ class BeamDirect(environment.OfBeam):
         from engines.beam import dofn, sink
         from engines.beam import pipeline as shared
 
-        plan = plans.of(pack, self.plans)
+        plan = around.of(pack, self.plans)
         dofn.attempts.failed.clear()
         dofn.moments.clear()
         dofn.moments.update(moments(pack))
@@ -154,7 +155,7 @@ class BeamDirect(environment.OfBeam):
                 with beside.another(self.finish, plan.beside):
                     pipeline.run(test_runner_api=False).wait_until_finish()
             except Exception as error:
-                return plans.failed(pack, plan, error)
+                return around.failed(pack, plan, error)
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
         found = _collect(pack, programs, seen.of(sink.Kind.OUTPUT), steps)
         return replace(found, untouched=untouched(pack, dofn.attempts.failed.values()))
@@ -177,7 +178,7 @@ def _stream(pack: Pack) -> Any:
     watermark, now, fails = 0, 0, False
     made = moments(pack)
     quiet = _without_heartbeat(pack)
-    for step in plans.driven(pack):
+    for step in around.driven(pack):
         stream.advance_processing_time((made[step.id] - now) / 1000)
         now = made[step.id]
         if isinstance(step, Advance):
@@ -226,7 +227,7 @@ def _prove(pack: Pack, inputs: list[tuple[Any, Any]]) -> dict[int, int]:
             raise NotDriven(f"an element came in at {moment} ms of processing time, which is no step's")
         timed[moment].append((element, timing.watermark.micros // 1000))
     watermark, quiet = None, _without_heartbeat(pack)
-    for moment, timeline_step in zip(steps, plans.driven(pack), strict=True):
+    for moment, timeline_step in zip(steps, around.driven(pack), strict=True):
         step = timeline_step.id
         watermark = timeline_step.watermark if isinstance(timeline_step, Advance) else watermark
         wanted = [(case.id, event.id) for case, event in pack.bundle(step)]

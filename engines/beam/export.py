@@ -10,7 +10,7 @@ from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
 from engines import exporting
 from engines.beam import export_native, export_types, plans
-from engines.beam.export_plans import SOURCES, Around
+from engines.beam.export_plans import SOURCES, Around, composed
 
 
 class Runner(NamedTuple):
@@ -250,8 +250,7 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
         there = ", ".join([*engines, *(f"{begin}NAME" for begin, on in export_native.NATIVE.items() if on in engines)])
         raise CannotExport(f"{name} exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
     runner = RUNNERS[native or asked.engine]
-    plan = exporting.plan_of(asked, SOURCES)
-    around = SOURCES[plan] if plan else Around()
+    around = composed(exporting.plans_of(asked, SOURCES))
     operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
     kinds = [] if native else [_class(asked.program, cell) for cell in asked.program.cells]
     kinds += ["NamedTimers"] if asked.program.timers and not native else []
@@ -288,7 +287,7 @@ def _spec(program: Program, cell: str) -> str:
 
 
 def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> str:
-    options = [*runner.options, *plans.OF_FNAPI.get(asked.case.schedule.plan, plans.PLAIN).options]
+    options = [*runner.options, *(o for part in asked.case.schedule.plans for o in plans.OF_FNAPI[part].options)]
     changes = [change.strip() for change in (around.before, around.behind) if change]
     words = {
         "{around}": "".join(f"{change}\n\n\n" for change in changes),

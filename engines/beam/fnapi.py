@@ -17,8 +17,9 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import environment, plans
+from engines.beam import around, environment, plans
 from engines.beam.direct import STATE
+from engines.planned import twins
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -37,7 +38,7 @@ CAPABILITIES = Capabilities(
     },
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
-    plans=plans.twins(plans.OF_FNAPI),
+    plans=twins(plans.OF_FNAPI),
     quick=True,
 )
 
@@ -84,7 +85,7 @@ class BeamFnApi(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         groups = shared.by_windowing(shared.programs_of(pack, programs)).values()
-        return bounded.run(pack, groups, self.finish, self.apply, plans.of(pack, plans.OF_FNAPI))
+        return bounded.run(pack, groups, self.finish, self.apply, around.of(pack, plans.OF_FNAPI))
 
     def finish(self, build: Build, options: Sequence[str] = ()) -> str:
         import apache_beam as beam

@@ -5,75 +5,12 @@ A plan that may hand out the elements of a bundle in another order serves only c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from conformance.model.case import Case
-from conformance.model.plan import PlanTwin
-from conformance.model.runs import Pack, PackRun
-from conformance.model.schedule import Plan, Step
-from conformance.model.trace import Emission, Trace
-
-Change = Callable[[Any], Any]
-
-
-def same(collection: Any) -> Any:
-    return collection
-
-
-@dataclass(frozen=True)
-class BeamPlan:
-    """What stands around the transform: ``before`` and ``behind`` map a collection to another one; ``options`` are the pipeline's.
-    ``beside`` says that another pipeline runs at the same time. ``title``, ``text``, ``scrambles`` and ``always`` are as ``PlanTwin`` says."""
-
-    title: str = ""
-    text: str = ""
-    before: Change = same
-    behind: Change = same
-    options: tuple[str, ...] = ()
-    beside: bool = False
-    scrambles: bool = False
-    always: bool = False
-
-
-PLAIN = BeamPlan()
-
-PLAIN_TEXT = "elements | transform"
-
-
-def twins(plans: Mapping[str, BeamPlan]) -> tuple[PlanTwin, ...]:
-    """The plans as the capabilities list them."""
-    return tuple(
-        PlanTwin(name, plan.title, plan.text, PLAIN_TEXT, always=plan.always, scrambles=plan.scrambles)
-        for name, plan in plans.items()
-    )
-
-
-def driven(pack: Pack) -> list[Step]:
-    """The steps that a runner makes: a plan is made before them."""
-    return [step for step in pack.timeline if not isinstance(step, Plan)]
-
-
-def of(pack: Pack, plans: Mapping[str, BeamPlan]) -> BeamPlan:
-    """The plan of a pack, among those of its engine."""
-    return plans.get(pack.cases[0].schedule.plan, PLAIN)
-
-
-def failed(pack: Pack, plan: BeamPlan, error: Exception) -> PackRun:
-    """The run of a pack whose pipeline the runner refused, or could not finish: each case ends with that. The error of the plain
-    pipeline, which must not fail, is raised."""
-    if plan is PLAIN:
-        raise error
-    said = (
-        f"the pipeline failed: {type(error).__name__}: {str(error).strip().splitlines()[0][:300] if str(error) else ''}"
-    )
-
-    def trace(case: Case) -> Trace:
-        return Trace.collect([Emission("", None, case.schedule.steps[-1].id, error=said)])
-
-    return PackRun({case.id: trace(case) for case in pack.cases})
+from engines.beam.around import BeamPlan
 
 
 def _half(element: Any, parts: int = 2) -> int:
@@ -106,7 +43,7 @@ def _reshuffled(elements: Any) -> Any:
 
     from engines.beam.pipeline import typed
 
-    return elements | "reshuffled" >> beam.Reshuffle() | "typed again" >> typed()
+    return elements | "reshuffled" >> beam.Reshuffle() | "reshuffled, typed" >> typed()
 
 
 def _with_empty(elements: Any) -> Any:
@@ -153,7 +90,7 @@ def _beside_side_input(elements: Any) -> Any:
 
     side = elements.pipeline | "one" >> beam.Create([1], reshuffle=False)
     beside = elements | "beside one" >> beam.Map(_with_side, beam.pvalue.AsSingleton(side))
-    return beside | "typed again" >> typed()
+    return beside | "beside one, typed" >> typed()
 
 
 def _exploded(elements: Any) -> Any:
@@ -161,7 +98,7 @@ def _exploded(elements: Any) -> Any:
 
     from engines.beam.pipeline import typed
 
-    return elements | "each" >> beam.FlatMap(_one) | "typed again" >> typed()
+    return elements | "each" >> beam.FlatMap(_one) | "each, typed" >> typed()
 
 
 def _windowed(elements: Any) -> Any:
@@ -221,7 +158,7 @@ def _splittable(elements: Any) -> Any:
     from engines.beam.pipeline import typed
     from engines.beam.plan_dofns import Splittable
 
-    return elements | "splittable" >> beam.ParDo(Splittable()) | "typed again" >> typed()
+    return elements | "splittable" >> beam.ParDo(Splittable()) | "splittable, typed" >> typed()
 
 
 def _counted(collection: Any) -> None:

@@ -28,9 +28,10 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Step
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import beside, environment, plans, prism_binary, prism_server, refusals
+from engines.beam import around, beside, environment, plans, prism_binary, prism_server, refusals
 from engines.beam.collecting import collected, emission
 from engines.beam.direct import STATE
+from engines.planned import twins
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
@@ -47,7 +48,7 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     each=1,
-    plans=plans.twins(plans.OF_PRISM),
+    plans=twins(plans.OF_PRISM),
 )
 
 
@@ -105,7 +106,7 @@ class BeamPrism(environment.OfBeam):
         from engines.beam import pipeline as shared
 
         assert self._server
-        seen, plan = sink.Collected(), plans.of(pack, plans.OF_PRISM)
+        seen, plan = sink.Collected(), around.of(pack, plans.OF_PRISM)
         with sink.collecting(seen):
             options = PipelineOptions(["--streaming", *self._server.options(), *plan.options])
             pipeline = beam.Pipeline(runner=PrismRunner(), options=options)
@@ -114,7 +115,7 @@ class BeamPrism(environment.OfBeam):
                 with beside.another(self.finish, plan.beside):
                     self._server.within(lambda: pipeline.run().wait_until_finish())
             except Exception as error:
-                return plans.failed(pack, plan, error)
+                return around.failed(pack, plan, error)
         found = _proved(pack, programs, seen)
         self.prove_handed(pack, seen)
         return found
@@ -146,11 +147,11 @@ def _proved(pack: Pack, programs: Mapping[str, Program], seen: Collected) -> Pac
     """
     from engines.beam.sink import Kind
 
-    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in plans.driven(pack)]:
-        raise NotDriven(f"the schedule has {len(plans.driven(pack))} steps, the heartbeats were {beats}")
+    if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in around.driven(pack)]:
+        raise NotDriven(f"the schedule has {len(around.driven(pack))} steps, the heartbeats were {beats}")
     emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
     before = watermark = -1
-    for step, kinds in zip([*plans.driven(pack), None], _between_heartbeats(seen), strict=True):
+    for step, kinds in zip([*around.driven(pack), None], _between_heartbeats(seen), strict=True):
         if step:
             before, watermark = watermark, step.watermark if isinstance(step, Advance) else watermark
             _prove(pack, step, before, watermark, kinds)
@@ -199,7 +200,7 @@ def _prove_handed(pack: Pack, seen: Collected) -> None:
     handed = Counter((element.key[1], element.event) for element in seen.of(Kind.HANDED))
     if missing := wanted - handed:
         raise NotDriven(f"programs were not handed {missing.total()} elements of the {wanted.total()} of the schedule")
-    steps, with_timers = iter([*(step.id for step in plans.driven(pack)), DRAIN]), set()
+    steps, with_timers = iter([*(step.id for step in around.driven(pack)), DRAIN]), set()
     now = next(steps)
     for kind, what in seen.seen:
         if kind is Kind.HEARTBEAT:

@@ -20,14 +20,15 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
+from engines.planned import named, twins
 from engines.spark import plans, refusals, releases, session
+from engines.spark.around import SparkPlan, composed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from engines.spark.job import Job
     from engines.spark.operator import OperatorInput
-    from engines.spark.plans import SparkPlan
     from engines.spark.stored import StoredRow
 
 DRIVEN: Mapping[Feature, Support] = {
@@ -67,7 +68,7 @@ STORES = {
 
 def capabilities(
     features: Mapping[Feature, Support],
-    mine: Mapping[str, plans.SparkPlan],
+    mine: Mapping[str, SparkPlan],
     each: int = 2,
     largest_pack: int = 2_000,
     quick: bool = False,
@@ -83,7 +84,7 @@ def capabilities(
         host="spark",
         each=each,
         quick=quick,
-        plans=plans.twins(mine),
+        plans=twins(mine),
     )
 
 
@@ -130,7 +131,7 @@ class SparkEngine:
     mode = "append"
     store = "rocksdb"
     chains = True
-    plans: Mapping[str, plans.SparkPlan] = plans.PLANS
+    plans: Mapping[str, SparkPlan] = plans.PLANS
     asks: tuple[str, ...] = ()
     sides = 1
     classic = False
@@ -264,7 +265,8 @@ class SparkEngine:
                 spark.stop()
 
     def _plan(self, pack: Pack) -> SparkPlan:
-        return self.plans.get(Schedule(pack.timeline).plan, plans.PLAIN)
+        """What stands around the operator. Raises NotDriven if the pack asks for plans that the engine does not build, or not at once."""
+        return composed(named(Schedule(pack.timeline), self.plans))
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         """A session with these settings and those of this configuration."""

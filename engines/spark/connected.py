@@ -19,7 +19,7 @@ from conformance.model.engine import CannotRun, Engine, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.spark import session
-from engines.spark.plans import PLAIN_TEXT, SparkPlan
+from engines.spark.around import PLAIN_TEXT, SparkPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -172,7 +172,7 @@ def spark(asked: Exportable) -> str:
             "tuple(key[1].values()) if isinstance(key[1], dict) else key[1]" if frames else "key[1]",
         )
         handed = key
-    plan = exporting.plan_of(asked, (BATCH,))
+    batch = bool(exporting.plans_of(asked, (BATCH,)))
     if asked.engine == GROUPS:
         operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
     else:
@@ -184,15 +184,15 @@ def spark(asked: Exportable) -> str:
     out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
     text += (
         export_query.batch(out, "json.loads(row.row)")
-        if plan
+        if batch
         else export_query.stream(out, "*json.loads(row.row)", by_step=difference is Difference.STEPS)
     )
     imports = (
         *([] if asked.engine == GROUPS else PROCESSOR_IMPORTS),
-        *(export_query.IMPORTS if plan else export_query.STREAM_IMPORTS),
+        *(export_query.IMPORTS if batch else export_query.STREAM_IMPORTS),
         *["import pandas as pd"] * frames,
     )
-    return _file(asked, imports, used, operator + text, (Restart, Plan), by_step=not plan)
+    return _file(asked, imports, used, operator + text, (Restart, Plan), by_step=not batch)
 
 
 def _window(asked: Exportable) -> int:

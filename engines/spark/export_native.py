@@ -90,7 +90,7 @@ QUERIES: Mapping[str, Query] = {
 
 def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness does not fit."""
-    exporting.plan_of(asked, ())
+    exporting.plans_of(asked, ())
     query = QUERIES.get(asked.engine.removeprefix(NATIVE))
     if query is None:
         raise CannotExport(f"witness {asked.witness}: exports do not have the operator of {asked.engine}")

@@ -22,9 +22,9 @@ from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, plan_changes, refusals, running, session, stored, typed_keys
+from engines.spark.around import PLAIN, SparkPlan
 from engines.spark.driving import MicroBatch, Row
 from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
-from engines.spark.plans import PLAIN, SparkPlan
 from engines.typed_keys import types_in_use
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Job:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
         delay = f"{self.delay} milliseconds"
         if self.plan.tagged:
-            stream = self._layout.read_tagged(self.spark, self.folder, delay)
+            stream = self._layout.read_tagged(self.spark, self.folder, delay, self.plan.early)
         else:
             rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
             stream = self.plan.early(rows).withWatermark("event_time", delay)
@@ -285,7 +285,7 @@ def traces_of(
             own = planned if row["step"] is None else row["step"]
             if number < bundles.get(own, number):
                 raise NotDriven(f"a row of step {own} came out in micro-batch {number}, which is step {planned}")
-            if row["nonce"] not in seen:  # a receipt for rows counts once
+            if row["nonce"] is None or row["nonce"] not in seen:  # a receipt for rows counts once
                 seen.add(row["nonce"])
                 if row["received"] is not None:
                     received[own, row["program"]] += row["received"]

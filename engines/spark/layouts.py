@@ -7,7 +7,7 @@ a micro-batch are written at the end of the one before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,10 +95,13 @@ class Layout:
         first, *rest = self._streams(spark, folder, in_one_partition, typed)
         return first.union(rest[0]) if rest else first
 
-    def read_tagged(self, spark: SparkSession, folder: Path, delay: str) -> DataFrame:
-        """The stream of rows with a column ``tag``, which tells the two sources apart. The first source alone has a watermark, and the
-        tags come behind it: the optimizer takes no literal past a watermark, and leaves no source out that has one (Spark 3.5.0)."""
-        one, two = self._streams(spark, folder, False, NONE)
+    def read_tagged(
+        self, spark: SparkSession, folder: Path, delay: str, early: Callable[[DataFrame], DataFrame]
+    ) -> DataFrame:
+        """The stream of rows with a column ``tag``, which tells the two sources apart. ``early`` is done to each source. The first one alone
+        has a watermark, and the tags come behind it: the optimizer takes no literal past a watermark, and leaves no source out that has one
+        (Spark 3.5.0)."""
+        one, two = map(early, self._streams(spark, folder, False, NONE))
         one = one.withWatermark("event_time", delay)
         return one.withColumn("tag", self._tag(0)).union(two.withColumn("tag", self._tag(1)))
 

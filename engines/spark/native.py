@@ -13,11 +13,12 @@ from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
+from engines.planned import twins
 from engines.spark import native_state, releases
 from engines.spark.base import DRIVEN, SparkEngine
 from engines.spark.connected import CONNECTED
 from engines.spark.native_queries import QUERIES
-from engines.spark.plans import APPENDED, PLANS, twins
+from engines.spark.plans import APPENDED, PLANS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -30,7 +30,8 @@ def keys(stream: DataFrame) -> list[str]:
 
 def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFrame:
     """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are input rows, which
-    keep their event time."""
+    keep their event time. They have no nonce: Spark would compile code anew for the seed that ``uuid()`` has in each micro-batch
+    (4.3.0)."""
     from pyspark.sql import functions as f
 
     step = f.col("step") if passed_on else f.lit(None).cast("long")
@@ -43,7 +44,7 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
         f.lit(None).cast("string").alias("error"),
         f.lit(None).cast("long").alias("received"),
         partitions.alias("partitions"),
-        f.expr("uuid()").alias("nonce"),
+        f.lit(None).cast("string").alias("nonce"),
         *(["event_time"] if passed_on else []),
     )
 

@@ -11,6 +11,7 @@ from conformance.model.engine import NativeOperator
 from conformance.model.lateness import Lateness
 from conformance.model.program import Program
 from engines.native import FORGETS_SILENTLY, NO_TIMERS
+from engines.spark.around import SparkPlan
 from engines.spark.batch_plan import end_of_session, end_of_window
 from engines.spark.native_complete import COUNTED_WHOLE, WINDOWS_WHOLE
 from engines.spark.native_operators import (
@@ -27,7 +28,7 @@ from engines.spark.native_operators import (
     windows_joined,
 )
 from engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
-from engines.spark.plans import SparkPlan, not_restarted
+from engines.spark.plans import not_restarted
 from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
 
 if TYPE_CHECKING:

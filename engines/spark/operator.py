@@ -49,7 +49,7 @@ class Out(NamedTuple):
     """An output row: an emission (``value`` is JSON text, or None for a null), or how many rows of a step a call was handed
     (``received``) and the input partitions that they came from, or both. The first column is the one that can be null in any
     row of a user's: Spark 3.4.1 takes such rows for none. ``step`` is None for a timer's output. ``nonce`` tells a row that was
-    put out once and read twice from one that was put out twice."""
+    put out once and read twice from one that was put out twice. A row without one, from an operator of Spark's own, was read once."""
 
     value: str | None
     program: str

@@ -130,8 +130,8 @@ def joined(frame: DataFrame, how: str = "inner") -> DataFrame:
 def joined_with_none(frame: DataFrame, how: str = "left_outer") -> DataFrame:
     from pyspark.sql import functions as f
 
-    none = frame.sparkSession.range(1).select(f.lit(1).alias("one"), f.lit(1).alias("more")).where("false")
-    return frame.withColumn("one", f.lit(1)).join(none, "one", how).drop("one", "more")
+    none = frame.sparkSession.range(1).select(f.lit(1).alias("one"), f.lit(1).alias("nothing")).where("false")
+    return frame.withColumn("one", f.lit(1)).join(none, "one", how).drop("one", "nothing")
 
 
 def aliased(frame: DataFrame) -> DataFrame:

@@ -6,96 +6,16 @@ adds or reorders the rows of a key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from conformance.model.plan import PlanTwin
 from engines.spark import plan_changes as changes
-from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
+from engines.spark.around import PLAIN_TEXT, Change, SparkPlan
 from engines.spark.layouts import Layout
 from engines.spark.running import MEMORY, PARQUET
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-Change = Callable[["DataFrame"], "DataFrame"]
-
-
-def same(frame: DataFrame) -> DataFrame:
-    return frame
-
-
-@dataclass(frozen=True)
-class SparkPlan:
-    """What stands around the operator.
-
-    Attributes:
-        title: what is different, in words.
-        text: the query of this plan; ``rows`` is what is read, ``operator`` is the operator under test.
-        early, before, behind: done before the watermark is declared, between the watermark and the operator, and behind the operator.
-        sink: done to a micro-batch in ``foreachBatch`` before its rows are taken.
-        layout: where the rows lie.
-        evaluations: how often a row is read.
-        tagged: the rows of each source have a literal of their own in the column ``tag``.
-        side_by_side: the operator is there twice, each time for half of the keys.
-        to: the sink of Spark's own that the output goes to, not to ``foreachBatch``: PARQUET or MEMORY of ``running``.
-        timed: the operator declares the event time of its output, which an aggregation behind goes by. Its rows say the micro-batch that
-            they left the operator in.
-        several_operators: what the operator stored is not the only state of the query.
-        settings: of the session.
-        batch: there is no stream: batch queries answer, see ``batch_plan``.
-        connect: the query goes through Spark Connect, see ``connected``.
-        restarts, one_query, on_time, always: as ``PlanTwin`` says.
-    """
-
-    title: str = ""
-    text: str = ""
-    early: Change = same
-    before: Change = same
-    behind: Change = same
-    sink: Change = same
-    layout: Layout = PLAIN_LAYOUT
-    tagged: bool = False
-    side_by_side: bool = False
-    to: str = ""
-    timed: bool = False
-    several_operators: bool = False
-    evaluations: int = 1
-    settings: Mapping[str, str] = field(default_factory=dict)
-    batch: bool = False
-    connect: bool = False
-    restarts: bool = False
-    one_query: bool = False
-    on_time: bool = False
-    always: bool = False
-
-
-PLAIN = SparkPlan()
-
 RESTARTED = " # restarted"
-
-PLAIN_TEXT = "operator(rows.withWatermark('event_time', delay))"
-
-
-def twins(plans: Mapping[str, SparkPlan]) -> tuple[PlanTwin, ...]:
-    """The plans as the capabilities list them."""
-    return tuple(
-        PlanTwin(
-            name,
-            plan.title,
-            plan.text,
-            PLAIN_TEXT,
-            plan.restarts,
-            plan.always,
-            one_query=plan.one_query,
-            on_time=plan.on_time,
-            leaves_state=not (plan.batch or plan.several_operators),
-        )
-        for name, plan in plans.items()
-    )
-
 
 WATERMARKED = "rows.withWatermark('event_time', delay)"
 
@@ -143,6 +63,12 @@ def _without_rule(rule: str) -> SparkPlan:
         f"without the optimizer's rule {rule}", {name: f"org.apache.spark.sql.catalyst.optimizer.{rule}"}
     )
 
+
+NULLABILITY = frozenset({"nullability"})
+"""A key can be null, or it cannot: of two plans that say so the last one would count."""
+
+DUPLICATES_BEHIND, WINDOWS_BEHIND = "duplicates behind", "windows behind"
+"""Places of a query for other operators with state."""
 
 TWO = "operator(one.union(two).withWatermark('event_time', delay))"
 
@@ -197,9 +123,13 @@ PLANS: Mapping[str, SparkPlan] = {
         ".withColumn('key', key.cast('string')).withColumn('step', step.cast('long'))",
         changes.cast,
     ),
-    "not-null": _before("keys that cannot be null", ".withColumn('key', coalesce('key', lit('')))", changes.not_null),
-    "nullable": _before(
-        "keys that could be null", ".withColumn('key', when(length('key') >= 0, key))", changes.nullable
+    "not-null": replace(
+        _before("keys that cannot be null", ".withColumn('key', coalesce('key', lit('')))", changes.not_null),
+        places=NULLABILITY,
+    ),
+    "nullable": replace(
+        _before("keys that could be null", ".withColumn('key', when(length('key') >= 0, key))", changes.nullable),
+        places=NULLABILITY,
     ),
     "filter-true": _before(
         "a filter that is always true", ".where('length(key) >= 0 AND step + 1 > step')", changes.always_true
@@ -330,6 +260,7 @@ IN_A_ROW: Mapping[str, SparkPlan] = {
     "duplicates-behind": replace(
         _behind("duplicates of output rows dropped behind", ".dropDuplicates(['nonce'])", changes.no_duplicates),
         several_operators=True,
+        places=frozenset({DUPLICATES_BEHIND}),
     ),
 }
 """Another stateful operator behind. A row of the output has a nonce that no other row has."""
@@ -341,6 +272,7 @@ AGGREGATED: Mapping[str, SparkPlan] = {
         behind=changes.aggregated,
         timed=True,
         several_operators=True,
+        places=frozenset({WINDOWS_BEHIND}),
     ),
 }
 """Of operators that can say which column of their output is its event time."""

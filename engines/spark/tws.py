@@ -75,13 +75,13 @@ class SparkTws(TwsEngine):
     api = "transformWithState"
     title = "Spark transformWithState (Python, rows)"
     plans = {
+        **AGGREGATED,  # right behind the operator: not every change passes the event time on
         **PLANS,
         **OF_TWS,
         **OF_PYTHON,
         **APPENDED,
         **TWICE,
         **IN_A_ROW,
-        **AGGREGATED,
         **CONNECTED,
         "batch": replace(AS_BATCH, always=True),
     }

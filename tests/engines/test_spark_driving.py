@@ -26,8 +26,8 @@ from conformance.model.values import canonical
 from conformance.plugins.registry import load_engine
 from conformance.testing import CALLS, T, calls_case
 from engines.spark import driving, running, session
+from engines.spark.around import SparkPlan
 from engines.spark.layouts import Layout
-from engines.spark.plans import SparkPlan
 
 pytestmark = pytest.mark.engine
 

@@ -7,10 +7,22 @@ Adapters map each kind to a construct of their engine. An engine that lacks one 
 All times are integers, milliseconds since the epoch, UTC.
 """
 
-from conformance.model.steps.kinds import SLACK, Advance, Deliver, FailOnce, NoData, Partitions, Plan, Restart, Wait
+from conformance.model.steps.kinds import (
+    PLUS,
+    SLACK,
+    Advance,
+    Deliver,
+    FailOnce,
+    NoData,
+    Partitions,
+    Plan,
+    Restart,
+    Wait,
+)
 from conformance.model.steps.step import Event, InvalidSchedule, Place, Step
 
 __all__ = [
+    "PLUS",
     "SLACK",
     "Advance",
     "Deliver",

@@ -206,13 +206,23 @@ class FailOnce(Step):
         return cls(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
 
 
+PLUS = "+"
+"""What stands between the ids of several plans in the name of a step ``Plan``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan(Step):
-    """The job runs another query, which the engine knows by ``name``. Only the first step may be of this kind."""
+    """The job runs another query, which the engine knows by ``name``: the id of a plan, or the ids of several plans, sorted and joined by
+    ``+``. Only the first step may be of this kind."""
 
     key: ClassVar[str] = "plan"
 
     name: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The ids of the plans."""
+        return tuple(self.name.split(PLUS))
 
     @property
     def label(self) -> str:
@@ -232,6 +242,8 @@ class Plan(Step):
     def validate(self, place: Place) -> None:
         if place.begun or not isinstance(self.name, str) or not self.name:
             raise self.refused(f"a plan is a name and comes first: {self.name!r}")
+        if [*self.parts] != sorted({*self.parts} - {""}):
+            raise self.refused(f"the ids of several plans are sorted, and each is there once: {self.name!r}")
 
     def to_json(self) -> Json:
         return {"plan": self.name, "id": self.id}
