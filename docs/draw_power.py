@@ -6,7 +6,7 @@ The measurements are docs/power.json, docs/power-quick.json and docs/power-upgra
 import sys
 from pathlib import Path
 
-from conformance.run.power import read_powers
+from conformance.selftest.power import read_powers
 from reports.words import some
 
 HERE = Path(__file__).parent

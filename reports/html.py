@@ -15,8 +15,8 @@ from markupsafe import Markup
 from conformance.model.perturbation import BY_ID
 from conformance.results.report import Report
 from conformance.results.results import Results
-from conformance.run.power import Power
-from conformance.run.selftest import SelfTest
+from conformance.selftest.power import Power
+from conformance.selftest.selftest import SelfTest
 from reports import overview, picture, plans, sections, types
 from reports.advice import known_advice
 from reports.cells import Cells

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.run.power import Power
-from conformance.run.selftest import SelfTest
+from conformance.selftest.power import Power
+from conformance.selftest.selftest import SelfTest
 from reports.pages import framed
 
 

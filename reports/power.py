@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance.plugins.registry import load_scenarios
 from conformance.results.record import RunRecord
 from conformance.run.options import of_a_quick_run
-from conformance.run.power import Asked, Power, read_powers
+from conformance.selftest.power import Asked, Power, read_powers
 
 FILES = ("power.json", "power-quick.json", "power-upgrade.json")
 """Of full runs, of quick runs, and of either release in an upgrade."""

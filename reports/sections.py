@@ -15,7 +15,7 @@ from conformance.results.changes import Change, Changes
 from conformance.results.claims import Answer, Decision, OnEngine, all_decisions
 from conformance.results.record import EngineRecord, FeatureRecord, RunRecord
 from conformance.results.results import Results
-from conformance.run.power import Power
+from conformance.selftest.power import Power
 from reports.claims import CLAIM_STYLES, Style, cases_in, probed_on, shown_by
 from reports.grid import Grid
 from reports.kills import caught_of

@@ -82,8 +82,8 @@ def bad_input() -> tuple[type[Exception], ...]:
     from conformance.results.results import UnreadableResults
     from conformance.results.store import UnusableCases, UnusableTraces
     from conformance.results.witness import UnreadableWitness
-    from conformance.run.power import UnreadablePower
-    from conformance.run.selftest import UnreadableSelfTest
+    from conformance.selftest.power import UnreadablePower
+    from conformance.selftest.selftest import UnreadableSelfTest
     from conformance.run.shards import UnusableShards
 
     return (

@@ -13,8 +13,8 @@ from conformance.cli.job import console as open_console
 from conformance.model.naming import unknown
 from conformance.results.report import load_report, report_names
 from conformance.results.results import Results
-from conformance.run.power import read_powers
-from conformance.run.selftest import SelfTest
+from conformance.selftest.power import read_powers
+from conformance.selftest.selftest import SelfTest
 
 MATRIX = "html"
 """The report that can show a kill matrix."""

@@ -15,9 +15,9 @@ from conformance.cli.upgrade import SHARE, UPGRADE
 from conformance.execution.kept import Kept, traces_folder
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.options import of_a_quick_run
-from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
+from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 from conformance.run.processes import available
-from conformance.run.selftest import likely_to_break, selftest
+from conformance.selftest.selftest import likely_to_break, selftest
 
 ALL = "all"
 """In the place of an engine: every one."""

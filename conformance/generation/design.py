@@ -33,10 +33,10 @@ from conformance.model.perturbation import (
 from conformance.model.plan import PlanTwin
 from conformance.model.schedule import Schedule
 
-MOST_CHANGES = 4
+MOST_CHANGES = 3
 """The most changes of a timeline in one row: each makes the row longer."""
 
-MOST_PLANS = 8
+MOST_PLANS = 14
 """The most plans in one row."""
 
 ALLOWED = {

@@ -27,7 +27,8 @@ OF_A_CASE = tuple(p for p in PERTURBATIONS if p.keeps_timeline and not p.sparse)
 """Changes of a case that cost no engine run."""
 
 TIMELINES = 4
-"""The most timelines of a family that rows change something on. Cases of a user's own may have many more."""
+"""The most timelines of a family that rows change something on, on an engine that is asked everything twice; half of them on another one.
+Cases of a user's own may have many more."""
 
 AT_ONCE = 3
 """The most changes of a case at once."""
@@ -100,7 +101,8 @@ class Suite:
             programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
         for family in Family:
             mine = [timeline for timeline in programs if family_of(timeline) is family]
-            most = sorted(mine, key=lambda timeline: -len(programs[timeline]))[:TIMELINES]
+            most = sorted(mine, key=lambda timeline: -len(programs[timeline]))
+            most = most[: TIMELINES if self._can.each > 1 else TIMELINES // 2]
             yield from rows([t for t in mine if t in most], family, self._factors, self._can.each, self._seed)
             yield from (Row(timeline) for timeline in mine if timeline not in most)
 

@@ -135,7 +135,7 @@ def by_selftest(path: Path) -> Callable[[str], bool]:
     from conformance.generation.readings import exercised_by_any_reading
     from conformance.model.scenario import Observation
     from conformance.plugins.registry import load_engine, load_scenarios, mutant_ids
-    from conformance.run.bench import Bench
+    from conformance.selftest.bench import Bench
 
     module = importlib.import_module(f"scenarios.{path.stem}")
     (scenario,) = [s for s in load_scenarios() if s.id == module.SCENARIO.id]

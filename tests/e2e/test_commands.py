@@ -18,7 +18,7 @@ from conformance.plugins.registry import load_engine, load_scenarios, mutant_ids
 from conformance.results import tables
 from conformance.results.results import Results
 from conformance.results.store import write_cases
-from conformance.run.selftest import selftest
+from conformance.selftest.selftest import selftest
 
 LATE = "mutant:late-at-the-watermark"
 

@@ -16,7 +16,7 @@ from conformance.results import catalogue, claims
 from conformance.results.claims import Answer
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
-from conformance.run.selftest import judged
+from conformance.selftest.selftest import judged
 from engines.reference import SPECIFIED
 
 if sys.version_info >= (3, 11):

@@ -16,7 +16,7 @@ from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.run.processes import available
-from conformance.run.selftest import SelfTest, UnreadableSelfTest, judged, likely_to_break, pairs_of, selftest
+from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, judged, likely_to_break, pairs_of, selftest
 from engines.case_run import CaseRun
 from engines.mutants import MUTANTS
 from engines.mutants.registry import bug

@@ -9,7 +9,7 @@ from conformance.cli import selftest
 from conformance.cli.main import main
 from conformance.execution.kept import Kept
 from conformance.plugins.registry import load_scenarios
-from conformance.run.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
+from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 
 VALUE_STATE = load_scenarios(["value-state"])
 

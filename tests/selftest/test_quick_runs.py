@@ -10,7 +10,7 @@ from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import Strength, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios
-from conformance.run.selftest import judged
+from conformance.selftest.selftest import judged
 
 SCENARIOS = load_scenarios(["per-key-counting"])
 RARE = ["one-case-of-thirty-loses-output", "one-case-of-a-hundred-doubled"]

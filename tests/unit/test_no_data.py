@@ -10,7 +10,7 @@ from conformance.model.feature import Feature, unsupported
 from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, SEVERAL_RECOVERIES
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.run.selftest import judged
+from conformance.selftest.selftest import judged
 
 SCENARIOS = load_scenarios(["event-time-timers", "per-key-counting"])
 

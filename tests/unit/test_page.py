@@ -15,8 +15,8 @@ from conformance.judgement.cell import Verdict
 from conformance.model.program import by_processing_time
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_scenarios
-from conformance.run.power import Asked, Power
-from conformance.run.selftest import SelfTest
+from conformance.selftest.power import Asked, Power
+from conformance.selftest.selftest import SelfTest
 from reports import html, kills, markdown
 from reports.pages import FIRST
 from reports.witnesses import witness_lines

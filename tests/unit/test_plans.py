@@ -47,7 +47,7 @@ from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.store import Store
 from conformance.run.packs import Processes, choice_of, run_pack
-from conformance.run.selftest import judged
+from conformance.selftest.selftest import judged
 from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.case_run import CaseRun
 from engines.spark import batch_plan, driving

@@ -22,7 +22,7 @@ from conformance.model.reading import text_of
 from conformance.model.scenario import Scenario, planned, programs_of
 from conformance.model.values import digest
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
-from conformance.run.bench import Bench, Row
+from conformance.selftest.bench import Bench, Row
 from conformance.run.processes import answers
 
 SCHEMA = "conformance/selftest/1"

@@ -25,12 +25,12 @@ from conformance.model.runs import Pack
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, mutant_engine
-from conformance.run.bench import Row
+from conformance.selftest.bench import Row
 from conformance.run.drawing import batches
 from conformance.run.kept_choices import KeptChoices
 from conformance.run.packs import choice_of, plans_given_out, selected
 from conformance.run.processes import answers
-from conformance.run.specified import Answers, Specified
+from conformance.selftest.specified import Answers, Specified
 
 SCHEMA = "conformance/power/2"
 

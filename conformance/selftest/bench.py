@@ -16,7 +16,7 @@ from conformance.model.perturbation import Perturbation
 from conformance.model.runs import StepCount
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine
-from conformance.run.specified import Specified
+from conformance.selftest.specified import Specified
 
 Row = tuple[str, str]
 """(scenario, guarantee)."""
