@@ -245,7 +245,7 @@ def gather(
     pairs: list[tuple[Case, Case, list[Evidence]]] = []
     for case in cases:
         about = [found.setdefault(name, Evidence()) for name in about_of(guarantee, case, runs.untouched)]
-        members = [bases[case.base], case] if guarantee.same_under else [case]
+        members = [bases[case.base], case] if guarantee.same_under and about else [case]
         if not about or not all(_answered(member, runs, about) for member in members):
             continue
         if any(says_nothing(member, runs.untouched) for member in members):
