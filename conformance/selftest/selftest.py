@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.execution.packing import packs_of
-from conformance.generation.plans import plan_twins
 from conformance.judgement.batches import Checked, Judgement, evidences, name_of
 from conformance.judgement.cell import MatrixCell
 from conformance.judgement.evidence import ReferenceTraces, Runs
 from conformance.judgement.reference import reference_traces
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.reading import text_of
-from conformance.model.scenario import Scenario, planned, programs_of
+from conformance.model.scenario import Scenario, programs_of
 from conformance.model.values import digest
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.selftest.bench import Bench, Row
@@ -172,7 +171,7 @@ def selftest(
         # A scenario cannot be sent to another process; its number can.
         drawn = answers(lambda n: draw_cases([scenarios[n]], number, seed, exercised), range(len(scenarios)), processes)
         cases = [case for mine in drawn for case in mine]
-        return Bench(scenarios, [*cases, *_planned(scenarios, cases)])
+        return Bench(scenarios, cases)
 
     def kills_of(mutant: str) -> frozenset[Row]:
         engine = mutant_engine(mutant)
@@ -248,17 +247,6 @@ def _can_be(pair: str) -> bool:
     except UnknownName:
         return False
     return True
-
-
-def _planned(scenarios: list[Scenario], cases: list[Case]) -> list[Case]:
-    """The plan twins of the reference, of a few cases of each program."""
-    programs = planned(scenarios)
-    found: list[Case] = []
-    for ref in programs:
-        mine = [case for case in cases if program_ref(case.scenario, case.program) == ref and not case.perturbation]
-        packs = packs_of(mine, largest=len(mine) or 1)
-        found += plan_twins(packs, load_engine("reference").capabilities, programs, every=True)
-    return found
 
 
 def judged(
