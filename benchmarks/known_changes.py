@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "conformance.cli", *change.command(folder)[1:]], check=True)
-            bad, good, shown = told(change, Results.read(Path(folder) / "results.json"))
+            bad, good, shown = told(change, Results.read(Path(folder) / "results.json.gz"))
         missed += not shown
         print(f"{change.id}: {bad} in {change.bad}, {good} in {change.good}: {'shown' if shown else 'NOT SHOWN'}")
     return 1 if missed else 0

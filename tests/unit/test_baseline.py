@@ -101,20 +101,6 @@ def test_a_baseline_says_when_it_was_measured(tmp_path):
         Baseline.read(tmp_path / "b")
 
 
-def test_a_baseline_of_the_first_schema_is_read(tmp_path):
-    """Its violated cells do not say in how many cases, and it is of a full run."""
-    head = {"schema": "conformance/baseline/1", "harness": "1", "cases": "d", "engines": {"a": {"spark": "4"}}}
-    under = {"split": ["violated", 9, "w", "# was lost"], "merge": ["holds", 3]}
-    line = {"engine": "a", "scenario": "s", "guarantee": "g", "under": under}
-    (tmp_path / "b").write_text(json.dumps(head) + "\n" + json.dumps(line) + "\n")
-    found = Baseline.read(tmp_path / "b")
-    assert found.cells["a", "s", "g", "split"] == Standing(Verdict.VIOLATED, 9, "w", "# was lost")
-    assert (found.scope, found.packs, found.failures) == (Scope(), {}, {})
-    found.write(tmp_path / "again")
-    assert Baseline.read(tmp_path / "again") == found
-    assert json.loads((tmp_path / "again").read_text().splitlines()[0]) == head
-
-
 def test_the_order_of_cells_does_not_matter_to_the_file(tmp_path):
     turned = results()
     turned.cells.reverse()
