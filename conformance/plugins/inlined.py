@@ -64,7 +64,8 @@ class Inlined:
         place = module.__name__, name
         if place in self._known:
             return
-        statements = _defined(module, self._whole).get(name)
+        defined = _defined(module, self._whole)
+        statements = defined.get(name)
         if not statements:
             raise CannotExport(f"{module.__name__}: {name} is not defined at the top of the module")
         if all(isinstance(node, ast.Import | ast.ImportFrom) for node in statements):
@@ -76,7 +77,8 @@ class Inlined:
         for node in statements:
             cleaned = _cleaned(node, None if self._whole else getattr(module, name))
             for used in _names(cleaned):
-                if used != name and used in vars(module) and not used.startswith("__"):
+                there = used in vars(module) and (used in defined or not used.startswith("__"))
+                if there and used != name:
                     self._visit(module, used)
             if self._whole:
                 within = [part for part in ast.walk(cleaned) if isinstance(part, ast.Import | ast.ImportFrom)]
@@ -101,12 +103,17 @@ class Inlined:
         source = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__)
         if not self._is_own(source):
             self.imports.add(ast.unparse(ast.ImportFrom(module=source, names=[alias], level=0)))
-        elif alias.asname and not self._whole:
+            return
+        if alias.asname and not self._whole:
             raise CannotExport(f"{module.__name__} imports {alias.name} under another name")
-        elif self._whole and isinstance(getattr(importlib.import_module(source), alias.name, None), ModuleType):
+        try:
+            found = importlib.import_module(source)
+        except ImportError as error:
+            raise CannotExport(f"{module.__name__} imports {source}: {error}") from None
+        if self._whole and isinstance(getattr(found, alias.name, None), ModuleType):
             self._module(f"{source}.{alias.name}", "")
         else:
-            self._visit(importlib.import_module(source), alias.name)
+            self._visit(found, alias.name)
 
     def _module(self, name: str, line: str) -> None:
         if self._whole and self._is_own(name):

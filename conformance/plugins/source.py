@@ -10,13 +10,14 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from conformance.model.export import CannotExport
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario
 from conformance.model.values import canonical, digest
-from conformance.plugins.adapter import modules_digest, source_digest
+from conformance.plugins.adapter import PARSER, modules_digest, source_digest
 from conformance.plugins.inlined import Inlined
 from conformance.plugins.points import PACKAGE, registered
 from conformance.plugins.registry import users
@@ -41,7 +42,8 @@ def program_digest(program: Program) -> str:
     """
     found = Inlined(own=_is_own)
     try:
-        found.add(type(program))
+        with PARSER:
+            found.add(type(program))
         parameters = canonical(vars(program))
     except (CannotExport, TypeError, ValueError) as error:
         raise Untold(str(error)) from None
@@ -79,8 +81,9 @@ def _is_own(module: str) -> bool:
     top = module.partition(".")[0]
     if top == PACKAGE or top in sys.stdlib_module_names:
         return False
-    file = str(getattr(sys.modules.get(top), "__file__", None) or "")
-    return top in _with_scenarios() or not re.search(r"[/\\](site|dist)-packages[/\\]", file)
+    spec = find_spec(top)
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else ["/site-packages/"]
+    return top in _with_scenarios() or not re.search(r"[/\\](site|dist)-packages[/\\]", " ".join(places))
 
 
 def _with_scenarios() -> frozenset[str]:

@@ -90,6 +90,10 @@ HELPERS = "def more(ms):\n    return ms + 1\n"
         ("GAP = 10", "__import__('sys') and more(ms)"),
         ("GAP = 10\nLATER = {}\nfrom own_helpers import more\nLATER['x'] = more", "LATER['x'](ms)"),
         ("try:\n    from own_helpers import more\nexcept ImportError:\n    more = None\nGAP = 10", "more(ms)"),
+        (
+            "try:\n    from no_such import more\nexcept ImportError:\n    from own_helpers import more\nGAP = 10",
+            "more(ms)",
+        ),
     ],
 )
 def test_what_a_program_uses_of_other_files_counts(tmp_path, monkeypatch, used):
