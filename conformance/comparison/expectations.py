@@ -127,19 +127,8 @@ def _divergence(entry: Any, where: str) -> Divergence:
         versions = SpecifierSet(entry.get("versions", ""))
     except InvalidSpecifier as error:
         raise UnusableExpectations(f"{where}: versions: {error}") from None
-    return Divergence(
-        engine=entry["engine"],
-        scenario=scenario,
-        guarantee=guarantee,
-        kind=entry["kind"],
-        reason=entry["reason"],
-        signature=entry["signature"],
-        perturbation=under,
-        versions=versions,
-        witness=entry.get("witness", ""),
-        issue=entry.get("issue", ""),
-        expires=expires,
-    )
+    given = entry | {"scenario": scenario, "guarantee": guarantee, "versions": versions}
+    return Divergence(**given)
 
 
 def unmatched(

@@ -20,7 +20,6 @@ from conformance.model.engine import bare
 from conformance.results.baseline import Baseline, Standing, UnreadableBaseline
 from conformance.results.changes import DECIDED
 from conformance.results.results import RESULTS
-from conformance.results.signature import same_way
 from conformance.results.witness import CONFIRMATIONS
 
 Row = tuple[str, str, str]
@@ -47,8 +46,7 @@ class Point:
 
     def alike(self, other: Point) -> bool:
         """Whether verdict and ways to fail are the same."""
-        mine = all(any(same_way(way, theirs) for theirs in other.ways) for way in self.ways)
-        return self.verdict is other.verdict and mine and len(self.ways) == len(other.ways)
+        return (self.verdict, self.ways) == (other.verdict, other.ways)
 
 
 @dataclass(frozen=True)

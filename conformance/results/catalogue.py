@@ -155,19 +155,11 @@ def _claim(entry: Mapping[str, Any], documents: Mapping[str, Document], groups: 
             f"{where}: a claim that guarantees or refusals decide names the engines it speaks of, and no other does"
         )
     engines = [engine for name in entry.get("engines", ()) for engine in groups.get(name, [name])]
-    return Claim(
-        id=entry["id"],
-        quote=entry["quote"],
-        document=documents[entry["document"]],
-        engines=tuple(dict.fromkeys(engines)),
-        decided_by=tuple(_condition(text, where) for text in entry.get("decided_by", ())),
-        shown_by=tuple(_condition(text, where) for text in entry.get("shown_by", ())),
-        refused=tuple(map(str, entry.get("refused", ()))),
-        probe=entry.get("probe", ""),
-        not_decidable=entry.get("not_decidable", ""),
-        note=entry.get("note", ""),
-        finding=entry.get("finding", ""),
-    )
+    conditions = {
+        way: tuple(_condition(text, where) for text in entry.get(way, ())) for way in ("decided_by", "shown_by")
+    }
+    lists = {"engines": tuple(dict.fromkeys(engines)), "refused": tuple(map(str, entry.get("refused", ())))}
+    return Claim(**{**entry, **lists, **conditions, "document": documents[entry["document"]]})
 
 
 def opposed(engine: str) -> set[tuple[str, str]]:
