@@ -19,14 +19,9 @@ from pathlib import Path
 
 from conformance.judgement.cell import Verdict
 from conformance.model.plan import PREFIX, is_plan
+from conformance.model.reading import tables_of, text_of
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 UNASKED = Verdict.UNKNOWN.value
 
@@ -74,7 +69,7 @@ class Change:
 
 
 def changes() -> list[Change]:
-    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    listed = tables_of(text_of(Path(__file__).with_suffix(".toml"), ValueError), "the known changes", ValueError)
     return [Change(**change) for change in listed["change"]]
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 def text_of(path: Path, refused: type[ValueError]) -> str:
@@ -37,3 +43,12 @@ def value_of(text: str, name: Path | str, refused: type[ValueError]) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise refused(f"{name} is not JSON: {error}") from None
+
+
+def tables_of(text: str, name: Path | str, refused: type[ValueError]) -> dict[str, Any]:
+    """The tables of a TOML text, which messages call ``name``. Raises ``refused`` where it is not TOML."""
+    try:
+        found: dict[str, Any] = tomllib.loads(text)
+        return found
+    except tomllib.TOMLDecodeError as error:
+        raise refused(f"{name} is not TOML: {error}") from None

@@ -19,7 +19,6 @@ perturbation alone.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,11 +27,7 @@ from importlib.resources import files
 from typing import Any
 
 from conformance.model.engine import bare
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from conformance.model.reading import tables_of
 
 WAYS = ("decided_by", "shown_by", "refused", "probe", "not_decidable")
 TEXT = {"id", "quote", "document", "probe", "not_decidable", "note", "finding"}
@@ -123,10 +118,7 @@ def read(text: str) -> tuple[Claim, ...]:
     Raises:
         UnusableClaims: it cannot be used.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UnusableClaims(f"the claims are not TOML: {error}") from None
+    data = tables_of(text, "the catalogue of claims", UnusableClaims)
     try:
         documents = {name: Document(**entry) for name, entry in data["documents"].items()}
         groups: dict[str, list[str]] = data["engines"]

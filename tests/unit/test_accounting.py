@@ -1,6 +1,5 @@
 """Row counts: errors of opposite sign in two programs, or in two bundles, do not cancel out."""
 
-
 import pytest
 
 from conformance.judgement.batches import judge
