@@ -200,6 +200,12 @@ def test_what_is_no_baseline_is_refused(tmp_path, text):
         Baseline.read(tmp_path / "b")
 
 
+def test_results_of_another_version_are_refused_as_such(tmp_path):
+    (tmp_path / "r").write_text('{\n"schema": "conformance/results/4"}')
+    with pytest.raises(UnreadableBaseline, match="its schema is 'conformance/results/4', not 'conformance/results/5'"):
+        Baseline.read(tmp_path / "r")
+
+
 def test_half_a_baseline_is_refused(tmp_path):
     Baseline.of(results()).write(tmp_path / "b")
     whole = (tmp_path / "b").read_text()
