@@ -26,6 +26,20 @@ CONFIRMATIONS = "confirmations.jsonl"
 """The name of the file that says where the witnesses of a folder failed alone."""
 
 
+SEALED = (
+    "sentence",
+    "engine",
+    "versions",
+    "message",
+    "seen",
+    "specified",
+    "base_seen",
+    "packed_seen",
+    "flip",
+    "reduction",
+)
+"""The parts of a witness beside its id and what that is made of."""
+
 INTERPRETERS = {"python", "java"}
 """Versions that do not affect whether a witness is confirmed on an engine."""
 
@@ -64,7 +78,7 @@ class Flip(Plain):
 
 
 @dataclass(frozen=True)
-class Witness:
+class Witness(Plain):
     """One case (and the case it is the twin of, for a relation), where it failed and how.
 
     Attributes:
@@ -123,21 +137,9 @@ class Witness:
         return self._sealed() | {"confirmations": [c.to_json() for c in self.confirmations]}
 
     def _sealed(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "schema": SCHEMA,
-            "id": self.id,
-            **self._content(),
-            "sentence": self.sentence,
-            "engine": self.engine,
-            "versions": dict(self.versions),
-            "message": self.message,
-            "seen": self.seen.to_json(),
-            "specified": self.specified.to_json(),
-            "base_seen": self.base_seen.to_json() if self.base_seen else None,
-            "packed_seen": self.packed_seen.to_json() if self.packed_seen else None,
-            "flip": self.flip.to_json() if self.flip else None,
-            "reduction": dict(self.reduction),
-        }
+        told = super().to_json()
+        data = {"schema": SCHEMA, "id": self.id, **self._content(), **{name: told.get(name) for name in SEALED}}
+        data["reduction"] = dict(self.reduction)
         return data | {"checksum": digest(data)}
 
     @classmethod
@@ -153,30 +155,14 @@ class Witness:
         if digest(content) != data.get("checksum"):
             raise UnreadableWitness(f"{name} was edited: its checksum does not fit its content; take the original")
         try:
-            base = None
-            if data["base_schedule"] is not None:
-                base = Case.from_json({**data, "schedule": data["base_schedule"], "perturbation": "", "base": ""})
-            case = Case.from_json({**data, "base": base.id if base else ""})
-            found = cls(
-                guarantee=data["guarantee"],
-                sentence=data["sentence"],
-                case=case,
-                base=base,
-                engine=data["engine"],
-                versions=data["versions"],
-                message=data["message"],
-                seen=Trace.from_json(data["seen"]),
-                specified=Trace.from_json(data["specified"]),
-                base_seen=_trace(data["base_seen"]),
-                packed_seen=_trace(data["packed_seen"]),
-                flip=Flip.from_json(data["flip"]) if data["flip"] else None,
-                reduction=data["reduction"],
-                confirmations=tuple(map(Confirmation.from_json, data.get("confirmations", ()))),
-                neighbours=tuple(map(Case.from_json, data.get("neighbours", ()))),
-            )
+            begun, schedule = None, data["base_schedule"]
+            if schedule is not None:
+                begun = {**data, "schedule": schedule, "perturbation": "", "base": ""}
+            case = {**data, "base": Case.from_json(begun).id if begun else ""}
+            found = super().from_json({**data, "case": case, "base": begun})
             for trace in (found.seen, found.specified, found.packed_seen):
-                _check_steps(case, trace)
-            _check_steps(base, found.base_seen)
+                _check_steps(found.case, trace)
+            _check_steps(found.base, found.base_seen)
             return found
         except InvalidSchedule as error:
             raise UnreadableWitness(f"{name} holds an invalid schedule: {error}") from None
@@ -210,10 +196,6 @@ def _check_steps(case: Case | None, trace: Trace | None) -> None:
         known = {step.id for step in case.schedule.steps} | {DRAIN}
         if stray := [e.step for e in trace.emissions if e.step not in known]:
             raise InvalidSchedule(f"an emission in step {stray[0]}, which there is not")
-
-
-def _trace(data: Json) -> Trace | None:
-    return None if data is None else Trace.from_json(data)
 
 
 def file_of(folder: Path, witness: Witness) -> Path:
