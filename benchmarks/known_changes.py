@@ -19,14 +19,9 @@ from pathlib import Path
 
 from conformance.judgement.cell import Verdict
 from conformance.model.plan import PREFIX, is_plan
+from conformance.model.reading import tables_of, text_of
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 UNASKED = Verdict.UNKNOWN.value
 
@@ -74,7 +69,7 @@ class Change:
 
 
 def changes() -> list[Change]:
-    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    listed = tables_of(text_of(Path(__file__).with_suffix(".toml"), ValueError), "the known changes", ValueError)
     return [Change(**change) for change in listed["change"]]
 
 
@@ -127,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "conformance.cli", *change.command(folder)[1:]], check=True)
-            bad, good, shown = told(change, Results.read(Path(folder) / "results.json"))
+            bad, good, shown = told(change, Results.read(Path(folder) / "results.json.gz"))
         missed += not shown
         print(f"{change.id}: {bad} in {change.bad}, {good} in {change.good}: {'shown' if shown else 'NOT SHOWN'}")
     return 1 if missed else 0

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conformance.comparison.gate import Outcome, Ruled, Ruling
+from conformance.comparison.gate import Outcome, Ruled, of_engine
 from conformance.confirmation.confirmer import RUNS_ALONE
 from conformance.confirmation.replay import NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay, with_replays
 from conformance.execution.carried import opened
@@ -42,10 +42,10 @@ class Lacking:
     def ruled(self, old: str, new: str) -> Ruled:
         """The ruling of the gate: an API that the new release lacks blocks. ``old`` and ``new`` are the releases."""
         if not self.new:
-            return Ruled(Ruling(Outcome.TOLD, f"runs in {new} only: {self.old}"), self.engine, "", "", ())
+            return of_engine(self.engine, Outcome.TOLD, f"runs in {new} only: {self.old}")
         if not self.old:
-            return Ruled(Ruling(Outcome.BLOCKS, f"runs in {old} only: {self.new}"), self.engine, "", "", ())
-        return Ruled(Ruling(Outcome.TOLD, f"runs in neither release: {self.new}"), self.engine, "", "", ())
+            return of_engine(self.engine, Outcome.BLOCKS, f"runs in {old} only: {self.new}")
+        return of_engine(self.engine, Outcome.TOLD, f"runs in neither release: {self.new}")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Row counts: errors of opposite sign in two programs, or in two bundles, do not cancel out."""
 
-import json
-
 import pytest
 
 from conformance.judgement.batches import judge
@@ -94,15 +92,13 @@ def test_a_cell_says_that_an_engine_reports_for_all_programs_together():
     assert judged(reference).notes == ()
 
 
-def test_counts_by_program_are_stored_and_older_ones_are_read():
+def test_counts_by_program_are_stored():
     run = load_engine("reference").run(PACK, PROGRAMS)
     runs = Runs()
     runs.add(PACK, run)
     table = tables.run_table(PACK.cases, runs)
     by_id = {case.id: case for case in PACK.cases}
     assert tables.runs_of(table, by_id).packs[0][1].counts == run.counts
-    metadata = {**table.schema.metadata, tables.COUNTS: json.dumps([[[1, 1, 1, 0]]]).encode()}
-    assert tables.runs_of(table.replace_schema_metadata(metadata), by_id).packs[0][1].counts == (StepCount(1, 1, 1, 0),)
 
 
 def test_the_counts_of_another_query_are_left_out():

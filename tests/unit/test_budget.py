@@ -102,8 +102,8 @@ def test_what_the_budget_left_out_is_said(tmp_path, monkeypatch):
     assert f"a budget of 600 s left out {packs.drawn - 3} packs" in results.run.shortened
     verdicts = {cell.verdict for cell in results.cells}
     assert verdicts == {Verdict.HOLDS, Verdict.UNKNOWN}
-    results.write(tmp_path / "results.json")
-    assert Results.read(tmp_path / "results.json").run == results.run
+    results.write(tmp_path / "results.json.gz")
+    assert Results.read(tmp_path / "results.json.gz").run == results.run
 
 
 def test_a_violation_that_could_not_run_alone_in_time_is_unknown(tmp_path, monkeypatch):

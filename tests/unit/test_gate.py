@@ -39,7 +39,6 @@ DETAILED = {f"holds on {number}": Standing(Verdict.HOLDS, number) for number in 
     "violated in some runs": Standing(Verdict.VIOLATED, 9, "w1", SAME, 9, "2/3"),
     "violated in seven sessions": Standing(Verdict.VIOLATED, 9, "w1", SESSIONS),
     "in no session": Standing(Verdict.VIOLATED, 9, "w1", "# is in 0 sessions"),
-    "in some sessions": Standing(Verdict.VIOLATED, 9, "w1", "# is in # sessions"),
 }
 """Standings of which the number of cases, of violations or of runs matters, or a count in the message."""
 

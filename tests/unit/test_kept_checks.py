@@ -67,7 +67,7 @@ def test_only_what_changed_is_checked_anew(ran, tmp_path, monkeypatch):
     checking(tmp_path, ran, monkeypatch)
     cases, runs, info, reference = ran
     late, counting = SCENARIOS
-    first = replace(counting.guarantees[0], predicate=lambda run: iter([True]))
+    first = replace(counting.guarantees[0], id="another")
     changed = [late, replace(counting, guarantees=(first, *counting.guarantees[1:]))]
     assert checking(tmp_path, ran, monkeypatch, changed)[1] == ["per-key-counting"]
     lost = replace(runs, lost={next(case.id for case in cases if case.scenario == "late-data"): "it ended"})

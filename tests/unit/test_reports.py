@@ -217,11 +217,11 @@ def test_a_run_says_what_changed_since_the_last_one(results):
 def test_the_last_run_is_read_from_the_text_of_its_results(results, tmp_path):
     """What cannot be compared with is no reason not to end a run."""
     assert job.last_run(tmp_path) == ""
-    results.write(tmp_path / "results.json")
+    results.write(tmp_path / "results.json.gz")
     assert job.since_the_last(job.last_run(tmp_path), results) == "", "it was cut short"
     whole = replace(results, run=replace(results.run, partial=False))
     whole.cells = [cell for cell in results.cells if cell.verdict in (Verdict.VIOLATED, Verdict.HOLDS)]
-    whole.write(tmp_path / "results.json")
+    whole.write(tmp_path / "results.json.gz")
     text = job.last_run(tmp_path)
     assert job.since_the_last(text, whole) == "Since the last run here: nothing changed"
     assert job.since_the_last(text[:-9], whole) == ""
