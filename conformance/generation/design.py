@@ -36,9 +36,6 @@ from conformance.model.schedule import Schedule
 MOST_CHANGES = 3
 """The most changes of a timeline in one row: each makes the row longer."""
 
-MOST_PLANS = 14
-"""The most plans in one row."""
-
 ALLOWED = {
     Family.SEVERAL: OF_THE_TIMELINE,
     Family.ONE: tuple(p for p in OF_THE_TIMELINE if Feature.SEVERAL_BUNDLES not in p.needs),
@@ -74,6 +71,7 @@ class Factors:
     def __init__(self, can: Capabilities) -> None:
         self._can = can
         self.plans = {plan.perturbation: plan for plan in can.plans}
+        self.plans_together = can.plans_together
         self.expressible = frozenset(p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None)
 
     def of(self, family: Family) -> tuple[list[Perturbation], list[Perturbation]]:
@@ -178,7 +176,7 @@ class _Design:
         if any(perturbation is other or not self._factors.meet(perturbation, other) for other, _ in chosen):
             return False
         alike = sum((other in self._factors.plans) == (perturbation in self._factors.plans) for other, _ in chosen)
-        if alike >= (MOST_PLANS if perturbation in self._factors.plans else MOST_CHANGES):
+        if alike >= (self._factors.plans_together if perturbation in self._factors.plans else MOST_CHANGES):
             return False
         return together(blank, self._ordered([*chosen, part]), self._seed) is not None
 
