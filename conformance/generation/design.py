@@ -20,11 +20,17 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import (
     ALONE,
     APART,
+    COALESCE,
+    COARSER,
+    EMPTY_BUNDLE,
+    FINER,
     OF_THE_TIMELINE,
     PERTURBATIONS,
     RECOVERIES,
     RESTART,
     RESUME,
+    RETRY,
+    SINGLES,
     UNRELATED_KEY,
     Part,
     Perturbation,
@@ -33,8 +39,12 @@ from conformance.model.perturbation import (
 from conformance.model.plan import PlanTwin
 from conformance.model.schedule import Schedule
 
-MOST_CHANGES = 3
-"""The most changes of a timeline in one row: each makes the row longer."""
+MOST_CHANGES, MOST_MOVING = 3, 5
+"""The most changes of a timeline in one row: each makes the row longer. There may be more in a row without plans, see MOVING."""
+
+MOVING = frozenset({SINGLES, COARSER, FINER, COALESCE})
+"""Changes that decide when something comes out. Few programs put out the same under them, so a row with one of them says little of what else
+it changes, and has no plan."""
 
 ALLOWED = {
     Family.SEVERAL: OF_THE_TIMELINE,
@@ -80,13 +90,19 @@ class Factors:
         return changes, [p for p in self.plans if p in self.expressible and family is not Family.INITIAL]
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
-        """Whether two of them can be in one row."""
+        """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such plans alone."""
         if frozenset({one, other}) in APART:
             return False
         plans = [self.plans[p] for p in (one, other) if p in self.plans]
         if len(plans) == 2 and not plans[0].meets(plans[1]):
             return False
+        if plans and ({one, other} & MOVING or self._for_some(one) != self._for_some(other)):
+            return False
         return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))
+
+    def _for_some(self, perturbation: Perturbation) -> bool:
+        plan: PlanTwin | None = self.plans.get(perturbation)
+        return bool(plan and (plan.on_time or plan.scrambles or not plan.leaves_state))
 
     def _begins_a_query(self, perturbation: Perturbation) -> bool:
         plan: PlanTwin | None = self.plans.get(perturbation)
@@ -111,7 +127,8 @@ def rows(timelines: Sequence[Schedule], family: Family, factors: Factors, each: 
 
 def _waiting(timeline: Schedule, factors: Factors) -> list[Row]:
     """One recovery a row: each takes processing time that no wait counts."""
-    return [Row(timeline, ((p, 0),)) for p in RECOVERIES if p in factors.expressible]
+    found = [Row(timeline, ((EMPTY_BUNDLE, 0),) * (p is RETRY) + ((p, 0),)) for p in RECOVERIES if p in factors.expressible]
+    return found if RETRY in factors.expressible else [*found, Row(timeline, ((EMPTY_BUNDLE, 0),))]
 
 
 class _Design:
@@ -127,6 +144,7 @@ class _Design:
         pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
         self._pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
         self._used: Counter[Schedule] = Counter()
+        self._scarce = {p: sum(not factors.meet(p, q) for q in self._plans if q is not p) for p in self._plans}
 
     def rows(self) -> list[Row]:
         found: list[Row] = []
@@ -164,19 +182,26 @@ class _Design:
         return list(levels.items())
 
     def _gain(self, part: Part, chosen: Iterable[Part]) -> int:
-        """What a part brings. What is owed in most levels comes first."""
+        """What a part brings. A row begins with a change of the timeline that plans can be beside; of plans, those that meet fewest others
+        come first."""
         perturbation = part[0]
-        owed = sum(max(self._owed[perturbation, level], 0) for level in range(perturbation.levels))
         met = sum(frozenset({perturbation, other}) in self._pairs for other, _ in chosen)
-        first = not chosen and any(perturbation in pair for pair in self._pairs)
-        return 2 * owed * (self._owed[part] > 0) + met + first
+        if self._owed[part] <= 0:
+            return met + (not chosen and any(perturbation in pair for pair in self._pairs))
+        if perturbation in self._scarce:
+            return 100 + self._scarce[perturbation]
+        owed = sum(max(self._owed[perturbation, level], 0) for level in range(perturbation.levels))
+        return (300 if not chosen and perturbation not in MOVING else 2 * owed) + met
 
     def _fits(self, part: Part, chosen: list[Part], blank: Case) -> bool:
         perturbation = part[0]
         if any(perturbation is other or not self._factors.meet(perturbation, other) for other, _ in chosen):
             return False
-        alike = sum((other in self._factors.plans) == (perturbation in self._factors.plans) for other, _ in chosen)
-        if alike >= (self._factors.plans_together if perturbation in self._factors.plans else MOST_CHANGES):
+        plans = [other for other, _ in chosen if other in self._factors.plans]
+        most = MOST_MOVING if any(p in MOVING for p, _ in [*chosen, part]) else MOST_CHANGES
+        if perturbation in self._factors.plans and len(plans) >= self._factors.plans_together:
+            return False
+        if perturbation not in self._factors.plans and len(chosen) - len(plans) >= most:
             return False
         return together(blank, self._ordered([*chosen, part]), self._seed) is not None
 

@@ -8,7 +8,7 @@ test, gets a twin on the base row.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
@@ -18,7 +18,18 @@ from conformance.judgement.evidence import ReferenceTraces, puts_to_test
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
 from conformance.model.feature import Feature
-from conformance.model.perturbation import PERTURBATIONS, Perturbation, possible, together
+from conformance.model.perturbation import (
+    MERGE,
+    PERTURBATIONS,
+    REDELIVER,
+    RENAME,
+    REORDERINGS,
+    SPLIT,
+    Part,
+    Perturbation,
+    possible,
+    together,
+)
 from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
@@ -30,14 +41,14 @@ TIMELINES = 4
 """The most timelines of a family that rows change something on, on an engine that is asked everything twice; half of them on another one.
 Cases of a user's own may have many more."""
 
-AT_ONCE = 3
-"""The most changes of a case at once."""
+KINDS = (REORDERINGS, (SPLIT, MERGE), (RENAME, REDELIVER))
+"""A twin on a base row has at most one change of each kind at once: two of a kind would undo each other."""
 
 TWICE = 2
 """How many cases put a guarantee to the test under each change of a case, if so many can."""
 
-ALONE_EACH = 1
-"""How many cases of a program run without neighbours of their program."""
+IN_A_ROW = 3
+"""The most cases of a program in one row that changes something."""
 
 Goal = tuple[str, str]
 """(guarantee, perturbation) of a program, by id."""
@@ -114,21 +125,32 @@ class Suite:
         of_timeline: dict[object, list[Case]] = {}
         for case in asked.bases:
             of_timeline.setdefault(case.schedule.timeline, []).append(case)
+        tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
-            mine = of_timeline.get(row.timeline.timeline, [])
             parts = tuple(part for part in row.parts if part[0] in self._factors.plans or asked.possible(part[0]))
             if not parts or not self._takes(asked, row):
                 continue
             sparse = any(perturbation.sparse for perturbation, _ in parts)
-            for number, base in enumerate(mine[: ALONE_EACH if sparse else None]):
+            left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
+            while left and number < (1 if sparse else IN_A_ROW):
+                # The case that shows most of what this row promises and few cases have shown.
+                gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met) for b in left}
+                left.sort(key=lambda base: -gain[base.id])
+                if number and not gain[left[0].id]:
+                    break
+                base = left.pop(0)
                 change = None if number % 2 == 0 or sparse else next(turn)
                 twin = (change and together(base, ((change, 0), *parts), self._seed)) or together(
                     base, parts, self._seed
                 )
                 if twin and self._can.takes(twin, asked.program):
-                    met.update(puts_to_test(asked.program, asked.guarantees, base, twin, self._reference))
+                    number += 1
+                    met.update(self._tested(asked, base, twin))
                     yield twin
         yield from self._lacking(asked, changes, met)
+
+    def _tested(self, asked: Asked, base: Case, case: Case) -> frozenset[Goal]:
+        return puts_to_test(asked.program, asked.guarantees, base, case, self._reference)
 
     def _takes(self, asked: Asked, row: Row) -> bool:
         """Whether the program is asked in a row. A change of the timeline that the program cannot have would part it from the others."""
@@ -146,17 +168,34 @@ class Suite:
         # Changes that a relation is about go together; a predicate is about all.
         groups = dict.fromkeys(tuple(p for p in changes if _promises(g, p)) for g in asked.guarantees)
         for base in asked.bases:
-            alone = {goal for goal, _ in puts_to_test(asked.program, asked.guarantees, base, base, self._reference)} | relations
+            alone = {goal for goal, _ in self._tested(asked, base, base)} | relations
             for group in groups:
+                tried: set[tuple[Perturbation, ...]] = set()
                 while True:
                     lacking = Counter(name for goal, name in goals if goal in alone and met[goal, name] < TWICE)
-                    wanted = sorted((p for p in group if lacking[p.id]), key=lambda p: -lacking[p.id])[:AT_ONCE]
-                    twin = together(base, [(p, 0) for p in changes if p in wanted], self._seed) if wanted else None
-                    found = puts_to_test(asked.program, asked.guarantees, base, twin, self._reference) if twin else frozenset()
-                    if not twin or not any(met[goal] < TWICE for goal in found & goals):
+                    wanted = sorted((p for p in group if lacking[p.id]), key=lambda p: -lacking[p.id])
+                    chosen = [next((p for p in wanted if p in kind), None) for kind in KINDS]
+                    several = tuple(p for p in changes if p in chosen)
+                    parts = next((ps for ps in (several, *((p,) for p in wanted)) if ps and ps not in tried), None)
+                    if parts is None:
                         break
-                    met.update(found)
-                    yield twin
+                    tried.add(parts)
+                    twin = together(base, [(p, 0) for p in parts], self._seed)
+                    if not twin:
+                        continue
+                    found = self._tested(asked, base, twin)
+                    if any(met[goal] < TWICE for goal in found & goals):
+                        met.update(found)
+                        yield twin
+
+
+def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int]) -> int:
+    """How much of what a program's guarantees promise in a row a case would show that few cases have shown. ``tested``: the predicates that
+    the case puts to the test by itself."""
+    names = [perturbation.id for perturbation, _ in parts]
+    predicates = sum(met.get((goal, name), 0) < TWICE for goal in tested for name in names)
+    relations = (g for g in asked.guarantees if g.same_under)
+    return predicates + sum(met.get((g.id, n), 0) < TWICE for g in relations for n in names if g.is_about(n))
 
 
 def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:
