@@ -82,10 +82,9 @@ def show_some(found: SelfTest, console: Console) -> None:
 def caught_of(power: Power) -> str:
     """How many of the seeded bugs a run would catch, and what kind of run that is, in a sentence."""
     asked = power.asked
-    kind = "a brief run" if asked.brief else "a run of all packs" if asked.all_packs else "a run"
-    share = f", share {asked.share:.0%}" if asked.share < 1 else ""
+    kind = "a brief run" if asked.brief else "a run"
     return (
-        f"{kind} ({asked.wanted} cases a guarantee{share}, seed {asked.seed}, {power.run} of {power.drawn} packs) "
+        f"{kind} ({asked.wanted} cases of each program on each timeline, seed {asked.seed}: {power.cases} cases in {power.packs} packs) "
         f"would catch {len(power.caught)} of {power.visible} seeded bugs"
     )
 

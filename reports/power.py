@@ -34,9 +34,4 @@ def powers_of_run(run: RunRecord, powers: Sequence[Power]) -> list[Power]:
 
 def _alike(asked: Asked, run: RunRecord) -> bool:
     """Whatever the seed."""
-    return (asked.wanted, asked.share, asked.all_packs, asked.brief) == (
-        run.wanted,
-        run.share,
-        run.all_packs,
-        run.brief,
-    )
+    return (asked.wanted, asked.brief) == (run.wanted, run.brief)

@@ -10,20 +10,16 @@ import click
 
 from conformance.cli import options
 from conformance.cli.job import console as open_console
-from conformance.cli.run import QUICK, QUICK_SHARE, RUN_CASES
-from conformance.cli.upgrade import SHARE, UPGRADE
-from conformance.execution.kept import Kept, traces_folder
+from conformance.cli.run import QUICK, RUN_CASES
+from conformance.cli.upgrade import UPGRADE
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.options import of_a_quick_run
-from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 from conformance.run.processes import available
-from conformance.selftest.selftest import likely_to_break, selftest
+from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
+from conformance.selftest.selftest import selftest
 
 ALL = "all"
 """In the place of an engine: every one."""
-
-CASES = 20
-"""Number of cases that test each guarantee in the command."""
 
 
 @click.command("selftest")
@@ -33,7 +29,7 @@ CASES = 20
     "--cases",
     "wanted",
     type=click.IntRange(1),
-    help=f"Number of cases that put each guarantee to the test. Default: {CASES}; with --as {RUN_CASES}, as in a run.",
+    help=f"Number of cases of each program on each timeline. Default: {RUN_CASES}, as in a run.",
 )
 @click.option(
     "--seeds",
@@ -54,13 +50,11 @@ CASES = 20
     "engines",
     metavar="ENGINE",
     multiple=True,
-    help="Run every mutant on the cases and packs that this engine is given in a run, and say which seeded bugs that run would catch "
+    help="Run every mutant on the suite that this engine is given in a run, and say which seeded bugs that run would catch "
     f"(repeat for several; {ALL!r}: every engine).",
 )
-@click.option("--quick", is_flag=True, help="With --as: the cases and packs of `run --quick`.")
-@click.option("--upgrade", is_flag=True, help="With --as: the cases and packs of either release in `upgrade`.")
-@click.option("--share", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="With --as: as `run --share`.")
-@click.option("--all-packs", is_flag=True, help="With --as: as `run --all-packs`.")
+@click.option("--quick", is_flag=True, help="With --as: the suite of `run --quick`.")
+@click.option("--upgrade", is_flag=True, help="With --as: the suite of either release in `upgrade`.")
 @click.option("--seed", type=int, help="With --as: the seed of the run. Default: 0.")
 def selftest_(
     scenarios: tuple[str, ...],
@@ -71,8 +65,6 @@ def selftest_(
     engines: tuple[str, ...],
     quick: bool,
     upgrade: bool,
-    share: float,
-    all_packs: bool,
     seed: int | None,
 ) -> None:
     """Verify the verifier: run every mutant of the reference engine, and the reference itself.
@@ -84,16 +76,13 @@ def selftest_(
     The kill matrix, which guarantees each mutant breaks, is found for --html, --json, --scenario and --load; otherwise a mutant runs
     until it is caught.
 
-    With --as, no mutant makes the exit code 1: the command says the power of a run. What caught a mutant by an earlier version of the
-    file of --json is asked first, which takes less time. Other engines in that file stay, if they were asked alike, unless --scenario or
-    --load is given.
+    With --as, no mutant makes the exit code 1: the command says the power of a run. Other engines in the file of --json stay, if
+    they were asked alike, unless --scenario or --load is given.
     """
     from reports import kills
 
-    if not engines and (quick or upgrade or all_packs or share < 1 or seed is not None):
-        raise click.UsageError(
-            "--quick, --upgrade, --share, --all-packs and --seed say how an engine is run: give --as ENGINE too"
-        )
+    if not engines and (quick or upgrade or seed is not None):
+        raise click.UsageError("--quick, --upgrade and --seed say how an engine is run: give --as ENGINE too")
     if quick and upgrade:
         raise click.UsageError("--quick and --upgrade name two kinds of runs: give one of them")
     if engines and html:
@@ -105,29 +94,26 @@ def selftest_(
         if quick and not some:
             about = tuple(of_a_quick_run(about))
         if quick or upgrade:
-            wanted, share = (QUICK, QUICK_SHARE) if quick else (UPGRADE, SHARE)
-        asked = Asked(wanted or RUN_CASES, seed or 0, share, all_packs, brief=quick or upgrade)
+            wanted = QUICK if quick else UPGRADE
+        asked = Asked(wanted or RUN_CASES, seed or 0, brief=quick or upgrade)
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
             names = engine_ids() if ALL in engines else engines
-            before = _earlier(as_json)
-            likely = {mutant: row for power in before for mutant, row in power.caught.items()}
-            found_of = powers_of(names, about, mutant_ids(), asked, said, available(), Kept(traces_folder()), likely)
+            found_of = powers_of(names, about, mutant_ids(), asked, said, available())
         for power in found_of:
             kills.show_power(power, console)
         if as_json:
-            write_powers(as_json, found_of if some else with_others(found_of, before))
+            write_powers(as_json, found_of if some else with_others(found_of, _earlier(as_json)))
         return
     with console.status("") if console.is_terminal else nullcontext() as status:
         update = status.update if status else lambda text: None
         found = selftest(
             some or load_scenarios(),
             mutant_ids(),
-            wanted=wanted or CASES,
+            wanted=wanted or RUN_CASES,
             seeds=seeds,
             whole=bool(some or html or as_json),
             in_sight=bool(some),
-            likely=likely_to_break(),
             processes=available(),
             progress=update,
         )
