@@ -16,6 +16,7 @@ from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, EngineInfo
+from conformance.model.perturbation import BY_ID, factor_of, level_of, parts_of, together
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine, mutant_engine
@@ -24,6 +25,9 @@ from conformance.selftest.power import Row
 
 Unit = tuple[Case, ...]
 """Cases of a program that a mutant answers at a time: one, or those of a pack if it looks at the others."""
+
+Asked = tuple[Row, Guarantee, set[str]]
+"""A guarantee, and the perturbations (ids, "" for cases as drawn) under which an engine is asked for it."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,15 @@ class Bench:
         self, scenarios: list[Scenario], name: str, drawn: Iterable[Case], seed: int, can: Capabilities | None = None
     ) -> None:
         engine = load_engine(name)
-        self._scenarios, can = scenarios, can or engine.capabilities
+        self._seed, can = seed, can or engine.capabilities
+        self._perturbations = {**BY_ID, **{plan.perturbation.id: plan.perturbation for plan in can.plans}}
         self._info = EngineInfo(engine.id, engine.title, can)
         self._programs, self._lateness = programs_of(scenarios), can.lateness
         self._reference = reference_traces(self._programs, can.lateness)
         self.cases = Suite(scenarios, can, drawn, seed, self._reference).cases
         self.packs = packs_for(self.cases, can, self._programs)
         self._specified = self._reference(self.cases)
-        self._asked: dict[str, list[tuple[Row, Guarantee, set[str]]]] = {}
+        self._asked: dict[str, list[Asked]] = {}
         for scenario, guarantee, perturbation in cells_asked(scenarios, self._info):
             if not_expressible(scenario, guarantee, perturbation, self._info) is None:
                 asked = self._asked.setdefault(program_ref(scenario.id, guarantee.program), [])
@@ -107,7 +112,7 @@ class Bench:
             asked = self._asked.get(_ref(unit[0]), ())
             left = [one for one in asked if one[0] not in broken and (only is None or one[0] in only)]
             if left and (runs := self._unlike(engine, unit, answered)):
-                yield unit, self._against(_ref(unit[0]), left, self._with_bases(unit, engine.looks_around), runs)
+                yield unit, self._against(engine, unit, left, runs)
 
     def _in_turn(self, packs: bool, first: Collection[str], only: Collection[Row] | None) -> Iterator[Unit]:
         units = self._units[packs]
@@ -151,20 +156,30 @@ class Bench:
         found: PackRun = reference.reading(self._lateness).run(Pack(unit), self._programs)
         return found
 
-    def _with_bases(self, unit: Unit, packs: bool) -> list[Case]:
-        place = self._place[packs]
+    def _against(self, engine: Any, unit: Unit, asked: Iterable[Asked], runs: Runs) -> set[Row]:
+        """The guarantees that a mutant breaks on cases."""
+        place, found = self._place[engine.looks_around], set[Row]()
         bases = [next(one for one in place[case.base] if one.id == case.base) for case in unit if case.base]
-        return [*dict.fromkeys([*bases, *unit])]
-
-    def _against(
-        self, ref: str, asked: Iterable[tuple[Row, Guarantee, set[str]]], cases: list[Case], runs: Runs
-    ) -> set[Row]:
-        found = set[Row]()
+        cases, program = [*dict.fromkeys([*bases, *unit])], self._programs[_ref(unit[0])]
         for row, guarantee, names in asked:
-            evidence = gather(self._programs[ref], guarantee, cases, runs, lambda _: self._specified)
-            if any(said.against for name, said in evidence.items() if name in names):
+            evidence = gather(program, guarantee, cases, runs, lambda _: self._specified)
+            against = [one for name, said in evidence.items() if name in names for one in said.against]
+            if any(one.base is None or self._is_about(engine, guarantee, one.base, one.case) for one in against):
                 found.add(row)
         return found
+
+    def _is_about(self, engine: Any, guarantee: Guarantee, base: Case, twin: Case) -> bool:
+        """Whether a mutant breaks a relation by the changes that it is about, without the others of a twin."""
+        mine = [part for part in parts_of(twin.perturbation) if guarantee.is_about(factor_of(part))]
+        if len(mine) == len(parts_of(twin.perturbation)) or engine.looks_around:
+            return True
+        alone = together(base, [(self._perturbations[factor_of(part)], level_of(part)) for part in mine], self._seed)
+        if not alone:
+            return False
+        program = self._programs[_ref(base)]
+        traces = engine.run(Pack((base,)), self._programs).traces | engine.run(Pack((alone,)), self._programs).traces
+        said = gather(program, guarantee, [base, alone], Runs(traces), self._reference)
+        return any(evidence.against for evidence in said.values())
 
     def accusations(self, scenario: Scenario) -> Iterator[MatrixCell]:
         """The cells of a scenario, unconfirmed, that are violated or in error where the reference runs the suite."""
