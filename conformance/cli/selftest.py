@@ -14,15 +14,12 @@ from conformance.cli.run import QUICK, RUN_CASES
 from conformance.cli.upgrade import UPGRADE
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.options import of_a_quick_run
-from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 from conformance.run.processes import available
-from conformance.selftest.selftest import likely_to_break, selftest
+from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
+from conformance.selftest.selftest import selftest
 
 ALL = "all"
 """In the place of an engine: every one."""
-
-CASES = 20
-"""Number of cases that test each guarantee in the command."""
 
 
 @click.command("selftest")
@@ -32,7 +29,7 @@ CASES = 20
     "--cases",
     "wanted",
     type=click.IntRange(1),
-    help=f"Number of cases that put each guarantee to the test. Default: {CASES}; with --as {RUN_CASES}, as in a run.",
+    help=f"Number of cases of each program on each timeline. Default: {RUN_CASES}, as in a run.",
 )
 @click.option(
     "--seeds",
@@ -53,11 +50,11 @@ CASES = 20
     "engines",
     metavar="ENGINE",
     multiple=True,
-    help="Run every mutant on the cases and packs that this engine is given in a run, and say which seeded bugs that run would catch "
+    help="Run every mutant on the suite that this engine is given in a run, and say which seeded bugs that run would catch "
     f"(repeat for several; {ALL!r}: every engine).",
 )
-@click.option("--quick", is_flag=True, help="With --as: the cases and packs of `run --quick`.")
-@click.option("--upgrade", is_flag=True, help="With --as: the cases and packs of either release in `upgrade`.")
+@click.option("--quick", is_flag=True, help="With --as: the suite of `run --quick`.")
+@click.option("--upgrade", is_flag=True, help="With --as: the suite of either release in `upgrade`.")
 @click.option("--seed", type=int, help="With --as: the seed of the run. Default: 0.")
 def selftest_(
     scenarios: tuple[str, ...],
@@ -113,11 +110,10 @@ def selftest_(
         found = selftest(
             some or load_scenarios(),
             mutant_ids(),
-            wanted=wanted or CASES,
+            wanted=wanted or RUN_CASES,
             seeds=seeds,
             whole=bool(some or html or as_json),
             in_sight=bool(some),
-            likely=likely_to_break(),
             processes=available(),
             progress=update,
         )

@@ -1,188 +1,206 @@
-"""The cases of one seed for the self-test: which guarantees an engine breaks on them, by what differs from the reference."""
+"""The suite of an engine for mutants: which guarantees a mutant breaks on it. A case that a mutant answers as the reference does breaks
+nothing, because nothing accuses the reference: only the other cases are judged."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from dataclasses import dataclass
+from random import Random
+from typing import Any
 
-from conformance.execution.packing import packs_of
+from conformance.generation.suite import Suite
+from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import Evidence, Runs, Tally, Traces, gather, perturbations_of
-from conformance.judgement.verdict import conclude
+from conformance.judgement.evidence import Runs, Tally, gather
+from conformance.judgement.reference import reference_traces
+from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
-from conformance.model.engine import Engine, EngineInfo
-from conformance.model.perturbation import Perturbation
-from conformance.model.runs import StepCount
+from conformance.model.engine import Capabilities, EngineInfo
+from conformance.model.perturbation import BY_ID, factor_of, level_of, parts_of, together
+from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Guarantee, Scenario, programs_of
-from conformance.plugins.registry import load_engine
-from conformance.selftest.specified import Specified
+from conformance.plugins.registry import load_engine, mutant_engine
+from conformance.run.packs import packs_for
+from conformance.selftest.power import Row
 
-Row = tuple[str, str]
-"""(scenario, guarantee)."""
+Unit = tuple[Case, ...]
+"""Cases of a program that a mutant answers at a time: one, or those of a pack if it looks at the others."""
 
-FEW = (1, 4)
-"""The numbers of cases, with their twins, of each timeline that a mutant runs on before it runs on all. Most are caught by these."""
+Asked = tuple[Row, Guarantee, set[str]]
+"""A guarantee, and the perturbations (ids, "" for cases as drawn) under which an engine is asked for it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a mutant does on a suite.
+
+    Attributes:
+        broken: guarantees that it breaks.
+        by: the cases (ids) that caught it.
+        seen: whether it answers a case otherwise than the reference does.
+    """
+
+    broken: frozenset[Row] = frozenset()
+    by: tuple[str, ...] = ()
+    seen: bool = False
 
 
 class Bench:
-    """The cases of one seed, with the reference's results for them, which are the same for every engine."""
+    """The suite of an engine of these cases as drawn, and what the reference that reads *late* as the engine does answers.
 
-    def __init__(self, scenarios: list[Scenario], cases: list[Case]) -> None:
-        self._scenarios = scenarios
-        self._programs = programs_of(scenarios)
-        self._cases: dict[str, list[Case]] = {ref: [] for ref in self._programs}
-        for case in cases:
-            self._cases[program_ref(case.scenario, case.program)].append(case)
-        fewer = [{ref: list(_first_families(mine, few)) for ref, mine in self._cases.items()} for few in FEW]
-        self._tiers = [*fewer, self._cases]
-        self._answers = Specified(self._programs)
-        reading = load_engine("reference").capabilities.lateness
-        self._specified = {case.id: self._answers.of(case, reading).traces[case.id] for case in cases}
+    Args:
+        can: the capabilities of the engine, if others than its own.
+    """
 
-    def broken(self, name: str, likely: Collection[Row] = (), only: Collection[Row] | None = None) -> Iterator[Row]:
-        """The guarantees, of all or ``only`` some, that an engine breaks, one after the other, those of ``likely`` first; a program is
-        run when the first of its guarantees is asked for. What the engine does as the reference does it breaks nothing, because
-        nothing accuses the reference: only the other cases are judged."""
+    def __init__(
+        self, scenarios: list[Scenario], name: str, drawn: Iterable[Case], seed: int, can: Capabilities | None = None
+    ) -> None:
         engine = load_engine(name)
-        runs: dict[str, Runs] = {}
-        suspects: dict[str, list[Case]] = {}
-        for scenario, guarantee in sorted(self._of(only), key=lambda row: (row[0].id, row[1].id) not in likely):
-            ref = program_ref(scenario.id, guarantee.program)
-            if ref not in runs:
-                runs[ref] = self._run(engine, self._cases[ref])
-                suspects[ref] = self._suspects(self._cases[ref], runs[ref].traces)
-            cases = self._cases[ref] if guarantee.accounting else suspects[ref]
-            if self._against(guarantee, ref, cases, runs[ref]):
-                yield scenario.id, guarantee.id
+        self._seed, can = seed, can or engine.capabilities
+        self._perturbations = {**BY_ID, **{plan.perturbation.id: plan.perturbation for plan in can.plans}}
+        self._info = EngineInfo(engine.id, engine.title, can)
+        self._programs, self._lateness = programs_of(scenarios), can.lateness
+        self._reference = reference_traces(self._programs, can.lateness)
+        self.cases = Suite(scenarios, can, drawn, seed, self._reference).cases
+        self.packs = packs_for(self.cases, can, self._programs)
+        self._specified = self._reference(self.cases)
+        self._asked: dict[str, list[Asked]] = {}
+        for scenario, guarantee, perturbation in cells_asked(scenarios, self._info):
+            if not_expressible(scenario, guarantee, perturbation, self._info) is None:
+                asked = self._asked.setdefault(program_ref(scenario.id, guarantee.program), [])
+                if not asked or asked[-1][1] is not guarantee:
+                    asked.append(((scenario.id, guarantee.id), guarantee, set()))
+                asked[-1][2].add(perturbation.id if perturbation else "")
+        # Whatever a mutant changes, cases of many programs and kinds come soon.
+        single: list[Unit] = [(case,) for case in self.cases]
+        Random(seed).shuffle(single)
+        self._units = {False: single, True: [unit for pack in self.packs for unit in _by_program(pack)]}
+        self._place = {
+            packs: {case.id: unit for unit in units for case in unit} for packs, units in self._units.items()
+        }
+        self._counting = {ref for ref, asked in self._asked.items() if any(g.accounting for _, g, _ in asked)}
+        self._known = dict[Unit, PackRun]()
 
-    def hinted(self, name: str, rows: Collection[Row]) -> frozenset[Row]:
-        """Those of these guarantees that an engine breaks. The fewest cases that show one are enough."""
-        engine, left, found = load_engine(name), set(rows), set[Row]()
-        for cases in self._tiers:
-            refs = {program_ref(s.id, g.program): None for s, g in self._of(left)}
-            for ref in refs:
-                found |= self._broken_in(engine, ref, cases[ref], left)
-            left -= found
-        return frozenset(found)
+    def found(self, mutant: str, whole: bool = False, first: Collection[str] = ()) -> Found:
+        """What a mutant does, until a case has caught it. ``whole``: until every case had its say on every guarantee. ``first``: cases
+        (ids) that are asked first."""
+        by, seen, broken = tuple[str, ...](), False, set[Row]()
+        for unit, rows in self._told(mutant, broken, first=first):
+            by, seen = by or tuple(case.id for case in unit if rows), True
+            broken |= rows
+            if broken and not whole:
+                break
+        return Found(frozenset(broken), by, seen)
 
-    def kills(self, name: str, whole: bool) -> frozenset[Row]:
-        """The guarantees that an engine breaks: all of them, or those of the program that catches it first."""
-        if whole:
-            return frozenset(self.broken(name))
-        engine = load_engine(name)
-        for cases in self._tiers:
-            for ref, mine in cases.items():
-                if rows := self._broken_in(engine, ref, mine):
-                    return rows
-        return frozenset()
+    def broken(self, mutant: str, only: Collection[Row]) -> frozenset[Row]:
+        """Those of these guarantees that a mutant breaks."""
+        broken = set[Row]()
+        for _, rows in self._told(mutant, broken, only):
+            broken |= rows
+            if len(broken) == len(only):
+                break
+        return frozenset(broken)
 
-    def first(self, name: str, likely: Collection[Row]) -> Row | None:
-        """A guarantee that an engine breaks, None if it breaks none. The programs of the likely ones come first."""
-        engine = load_engine(name)
-        refs = {program_ref(s.id, g.program): None for s, g in self._of(likely)}
-        for cases in self._tiers:
-            for ref in refs:
-                if rows := self._broken_in(engine, ref, cases[ref]):
-                    return min(rows)
-        return next(self.broken(name, likely), None)
+    def _told(
+        self, mutant: str, broken: Collection[Row], only: Collection[Row] | None = None, first: Collection[str] = ()
+    ) -> Iterator[tuple[Unit, set[Row]]]:
+        """The cases that a mutant answers otherwise than the reference does, with the guarantees, of all or ``only`` some, that it breaks
+        there and that are not ``broken`` yet."""
+        engine: Any = load_engine(mutant_engine(mutant))
+        engine, answered = engine.reading(self._lateness), dict[Unit, PackRun]()
+        for unit in self._in_turn(engine.looks_around, first, only):
+            asked = self._asked.get(_ref(unit[0]), ())
+            left = [one for one in asked if one[0] not in broken and (only is None or one[0] in only)]
+            if left and (runs := self._unlike(engine, unit, answered)):
+                yield unit, self._against(engine, unit, left, runs)
 
-    def _of(self, rows: Collection[Row] | None) -> Iterator[tuple[Scenario, Guarantee]]:
-        """The guarantees of these rows; None for all."""
-        every = ((scenario, guarantee) for scenario in self._scenarios for guarantee in scenario.guarantees)
-        return ((s, g) for s, g in every if rows is None or (s.id, g.id) in rows)
+    def _in_turn(self, packs: bool, first: Collection[str], only: Collection[Row] | None) -> Iterator[Unit]:
+        units = self._units[packs]
+        if only is not None:
+            refs = {ref for ref, asked in self._asked.items() if any(row in only for row, _, _ in asked)}
+            units = [unit for unit in units if _ref(unit[0]) in refs]
+        if first:
+            yield from (unit for unit in units if any(case.id in first for case in unit))
+        yield from units
 
-    def _broken_in(
-        self, engine: Engine, ref: str, cases: list[Case], only: Collection[Row] | None = None
-    ) -> frozenset[Row]:
-        """The guarantees of a program, of all or ``only`` some, that an engine breaks on these of its cases."""
-        runs = self._run(engine, cases)
-        suspects = self._suspects(cases, runs.traces)
-        return frozenset(
-            (scenario.id, guarantee.id)
-            for scenario, guarantee in self._of(only)
-            if program_ref(scenario.id, guarantee.program) == ref
-            and (suspects or guarantee.accounting)
-            and self._against(guarantee, ref, cases if guarantee.accounting else suspects, runs)
-        )
-
-    def _against(self, guarantee: Guarantee, ref: str, cases: list[Case], runs: Runs) -> bool:
-        return any(evidence.against for _, evidence in self._evidence(guarantee, ref, cases, runs))
-
-    def sees(self, name: str) -> bool:
-        """Whether an engine's answer to a case differs from the reference's: by the trace, or by the row counts of a
-        pack if a guarantee is about row counts."""
-        engine = load_engine(name)
-        for ref, cases in self._cases.items():
-            runs = self._run(engine, cases)
-            if any(runs.traces[case.id] != self._specified[case.id] for case in cases):
-                return True
-            if ref in self._counts and _counts(runs) != self._counts[ref]:
-                return True
-        return False
-
-    @cached_property
-    def _counts(self) -> dict[str, list[tuple[StepCount, ...]]]:
-        """The reference's row counts, for the programs with a guarantee about row counts."""
-        refs = {program_ref(s.id, g.program) for s in self._scenarios for g in s.guarantees if g.accounting}
-        return {ref: _counts(self._run(load_engine("reference"), self._cases[ref])) for ref in refs}
-
-    def accusations(self, name: str, scenarios: Iterable[Scenario]) -> Iterator[MatrixCell]:
-        """The cells of an engine that are violated or in error, unconfirmed, of these scenarios."""
-        engine = load_engine(name)
-        info = EngineInfo(engine.id, engine.title, engine.capabilities)
-        for scenario in scenarios:
-            runs = {
-                program: self._run(engine, self._cases[program_ref(scenario.id, program)])
-                for program in scenario.programs
-            }
-            for guarantee in scenario.guarantees:
-                ref = program_ref(scenario.id, guarantee.program)
-                found = self._evidence(guarantee, ref, self._cases[ref], runs[guarantee.program])
-                for perturbation, evidence in found:
-                    if evidence.against or evidence.faults:
-                        tally = Tally()
-                        tally.add(evidence, scenario.programs[guarantee.program])
-                        yield conclude(scenario, guarantee, perturbation, info, tally)
-
-    def _run(self, engine: Engine, cases: list[Case]) -> Runs:
+    def _unlike(self, engine: Any, unit: Unit, answered: dict[Unit, PackRun]) -> Runs | None:
+        """What a mutant answers to cases and their bases; None if it answers as the reference does."""
+        place = self._place[engine.looks_around]
+        units = dict.fromkeys([*(place[case.base] for case in unit if case.base), unit])
+        for part in units:
+            if part not in answered:
+                answered[part] = self._answer(engine, part)
+        if all(answered[part] is self._known.get(part) for part in units):
+            return None
         runs = Runs()
-        for pack in packs_of(cases, engine.capabilities.largest_pack):
-            runs.add(pack, self._answers.answer(engine, pack))
+        for part in units:
+            runs.add(Pack(part), answered[part])
         return runs
 
-    def _suspects(self, cases: list[Case], traces: Traces) -> list[Case]:
-        """The cases whose results differ from the reference's, with their twins and their bases."""
-        others = {case.id for case in cases if traces[case.id] != self._specified[case.id]}
-        twins = [case for case in cases if case.base and not others.isdisjoint((case.id, case.base))]
-        wanted = others.union(*((case.id, case.base) for case in twins))
-        return [case for case in cases if case.id in wanted]
+    def _answer(self, engine: Any, unit: Unit) -> PackRun:
+        """What a mutant answers; what the reference does if it is the same."""
+        ref = _ref(unit[0])
+        if unit not in self._known:
+            same = PackRun({case.id: self._specified[case.id] for case in unit})
+            self._known[unit] = self._count(unit) if ref in self._counting else same
+        known = self._known[unit]
+        if not engine.looks_around and not engine.can_show(unit[0], self._programs[ref]):
+            return known
+        run: PackRun = engine.run(Pack(unit), self._programs)
+        alike = run.traces == known.traces and (ref not in self._counting or run.counts == known.counts)
+        return known if alike else run
 
-    def _evidence(
-        self, guarantee: Guarantee, ref: str, cases: list[Case], runs: Runs
-    ) -> Iterator[tuple[Perturbation | None, Evidence]]:
-        """The evidence under each perturbation that these cases were made with."""
-        made = {case.perturbation for case in cases}
-        for perturbation in perturbations_of(guarantee, load_engine("reference").capabilities.plans):
-            if not perturbation or perturbation.id in made:
-                evidence = gather(
-                    self._programs[ref], guarantee, perturbation, cases, runs, lambda cases: self._specified
-                )
-                yield perturbation, evidence
+    def _count(self, unit: Unit) -> PackRun:
+        """The reference's answer with its row counts."""
+        reference: Any = load_engine("reference")
+        found: PackRun = reference.reading(self._lateness).run(Pack(unit), self._programs)
+        return found
+
+    def _against(self, engine: Any, unit: Unit, asked: Iterable[Asked], runs: Runs) -> set[Row]:
+        """The guarantees that a mutant breaks on cases."""
+        place, found = self._place[engine.looks_around], set[Row]()
+        bases = [next(one for one in place[case.base] if one.id == case.base) for case in unit if case.base]
+        cases, program = [*dict.fromkeys([*bases, *unit])], self._programs[_ref(unit[0])]
+        for row, guarantee, names in asked:
+            evidence = gather(program, guarantee, cases, runs, lambda _: self._specified)
+            against = [one for name, said in evidence.items() if name in names for one in said.against]
+            if any(one.base is None or self._is_about(engine, guarantee, one.base, one.case) for one in against):
+                found.add(row)
+        return found
+
+    def _is_about(self, engine: Any, guarantee: Guarantee, base: Case, twin: Case) -> bool:
+        """Whether a mutant breaks a relation by the changes that it is about, without the others of a twin."""
+        mine = [part for part in parts_of(twin.perturbation) if guarantee.is_about(factor_of(part))]
+        if len(mine) == len(parts_of(twin.perturbation)) or engine.looks_around:
+            return True
+        alone = together(base, [(self._perturbations[factor_of(part)], level_of(part)) for part in mine], self._seed)
+        if not alone:
+            return False
+        program = self._programs[_ref(base)]
+        traces = engine.run(Pack((base,)), self._programs).traces | engine.run(Pack((alone,)), self._programs).traces
+        said = gather(program, guarantee, [base, alone], Runs(traces), self._reference)
+        return any(evidence.against for evidence in said.values())
+
+    def accusations(self, scenario: Scenario) -> Iterator[MatrixCell]:
+        """The cells of a scenario, unconfirmed, that are violated or in error where the reference runs the suite."""
+        runs = Runs(traces=dict(self._specified))
+        for unit in self._units[True]:
+            if unit[0].scenario == scenario.id and _ref(unit[0]) in self._counting:
+                runs.packs.append((Pack(unit), self._count(unit)))
+        mine = [case for case in self.cases if case.scenario == scenario.id]
+        for _, guarantee, perturbation, said in evidences([scenario], mine, runs, self._info, self._reference):
+            if said.against or said.faults:
+                tally = Tally()
+                tally.add(said, scenario.programs[guarantee.program])
+                yield conclude(scenario, guarantee, perturbation, self._info, tally)
 
 
-def _first_families(cases: Iterable[Case], few: int) -> Iterator[Case]:
-    """The first ``few`` cases as drawn of each timeline, with their twins."""
-    number: Counter[object] = Counter()
-    kept: set[str] = set()
-    for case in cases:
-        if not case.base:
-            number[case.schedule.timeline] += 1
-            if number[case.schedule.timeline] <= few:
-                kept.add(case.id)
-        if (case.base or case.id) in kept:
-            yield case
+def _ref(case: Case) -> str:
+    return program_ref(case.scenario, case.program)
 
 
-def _counts(runs: Runs) -> list[tuple[StepCount, ...]]:
-    return [run.counts for _, run in runs.packs]
+def _by_program(pack: Pack) -> list[Unit]:
+    found: dict[str, list[Case]] = {}
+    for case in pack.cases:
+        found.setdefault(_ref(case), []).append(case)
+    return [tuple(cases) for cases in found.values()]

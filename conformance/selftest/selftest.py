@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,13 @@ from conformance.model.reading import text_of
 from conformance.model.scenario import Scenario, programs_of
 from conformance.model.values import digest
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
-from conformance.selftest.bench import Bench, Row
-from conformance.run.processes import answers
+from conformance.run.processes import answers, workers
+from conformance.selftest.power import Row
 
 SCHEMA = "conformance/selftest/1"
 
 OTHERS = 5
 """Number of other mutants that each mutant is paired with."""
-
-LIKELY = Path(__file__).with_name("likely.json")
-"""What each mutant broke when the file was written. It saves time; what it lacks or has wrong costs time, and nothing else."""
 
 
 class UnreadableSelfTest(ValueError):
@@ -111,123 +109,105 @@ class SelfTest:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
 
 
-def likely_to_break() -> dict[str, frozenset[Row]]:
-    """Mutant -> guarantees that it broke when LIKELY was written."""
-    told = json.loads(LIKELY.read_text(encoding="utf-8"))
-    rows = {mutant: [row.split("/", 1) for row in rows] for mutant, rows in told.items()}
-    return {mutant: frozenset((scenario, guarantee) for scenario, guarantee in mine) for mutant, mine in rows.items()}
-
-
-AT_ONCE = 16
-"""The number of mutants that are asked at once for guarantees that nothing has broken yet, whatever the number of processes."""
-
-
 def selftest(
     scenarios: Iterable[Scenario],
     mutants: Iterable[str],
     *,
-    wanted: int = 20,
+    wanted: int = 2,
     seeds: int = 20,
     whole: bool = True,
     in_sight: bool = False,
-    likely: Mapping[str, frozenset[Row]] | None = None,
     others: int = OTHERS,
-    teeth: bool = True,
     processes: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
-    """Runs the reference on the cases of the seeds 0 to ``seeds`` - 1, and the mutants on the cases of one seed after the other.
+    """Runs the reference on its suites of the seeds 0 to ``seeds`` - 1, and the mutants on one suite after the other.
 
-    Each mutant, and each pair of mutants, runs until a guarantee has caught it.
+    Each mutant, and each pair of mutants, runs until a guarantee has caught it. Then mutants are asked for the guarantees that none of them
+    has broken.
 
     Args:
-        wanted: number of cases that test each guarantee with seed 0. The other seeds have a quarter of them.
-        whole: a mutant that is caught is asked for every guarantee, which gives the kill matrix. Otherwise a mutant is
-            asked for the guarantees of the program that catches it first, and for those that no mutant has broken yet:
-            enough to find a hole.
-        likely: mutant -> guarantees that it broke in an earlier self-test. Without ``whole``, a mutant is asked for these first,
-            so that the self-test ends sooner.
-        others: number of other mutants that each mutant is paired with, at most.
-        teeth: without ``whole``, look for a mutant that breaks each guarantee. Otherwise guarantees that the mutants were not asked
-            for count as toothless.
+        wanted: number of cases of each program on each timeline with seed 0. The other seeds have half of them, and fewer twins.
+        whole: every mutant is asked for every guarantee, which gives the kill matrix.
         in_sight: set aside the mutants that these scenarios cannot see, and those that they let through, and pairs with
             one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
             one.
+        others: number of other mutants that each mutant is paired with, at most.
         processes: number of processes that work side by side. The result is the same.
     """
-    from conformance.generation.cases import draw_cases
-    from conformance.generation.readings import exercised_by_any_reading
+    # Imported here: reports read self-tests, and run none.
+    from conformance.run.drawing import batches, drawing_here
+    from conformance.selftest.bench import Bench, Found
 
     scenarios, mutants = list(scenarios), list(mutants)
-    exercised = exercised_by_any_reading(scenarios)
-    hints = {} if whole or likely is None else likely
-    kills: dict[str, frozenset[Row]] = dict.fromkeys(mutants, frozenset())
-    seen: set[str] = set()
-    pairs: dict[str, Row | None] = {} if in_sight else dict.fromkeys(pairs_of(mutants, others))
+    reference = load_engine("reference").capabilities
+    found = dict.fromkeys(mutants, Found())
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
+    broken = dict.fromkeys(mutants, frozenset[Row]())
 
-    def bench_of(seed: int, processes: int = 1) -> Bench:
-        number = wanted if seed == 0 else max(1, wanted // 4)
-        # A scenario cannot be sent to another process; its number can.
-        drawn = answers(lambda n: draw_cases([scenarios[n]], number, seed, exercised), range(len(scenarios)), processes)
-        cases = [case for mine in drawn for case in mine]
-        return Bench(scenarios, cases)
+    def bench_of(seed: int, draw: Callable[[Iterable[Any]], Iterator[list[Case]]] | None = None) -> Bench:
+        can, number = (replace(reference, each=1), max(1, wanted // 2)) if seed else (reference, wanted)
+        drawn = [case for cases in batches(scenarios, number, seed, draw) for case in cases]
+        return Bench(scenarios, "reference", drawn, seed, can)
 
-    def kills_of(mutant: str) -> frozenset[Row]:
-        engine = mutant_engine(mutant)
-        return bench.hinted(engine, hints.get(mutant, ())) or bench.kills(engine, whole)
+    def accusations_of(seed: int) -> list[MatrixCell]:
+        later = bench_of(seed)
+        return [cell for scenario in scenarios for cell in later.accusations(scenario)]
 
-    bench = bench_of(0, processes)
-    accused = answers(lambda n: [*bench.accusations("reference", [scenarios[n]])], range(len(scenarios)), processes)
+    with workers(drawing_here(scenarios), processes) as draw:
+        bench = bench_of(0, draw)
+    accused = answers(lambda n: [*bench.accusations(scenarios[n])], range(len(scenarios)), processes)
     accusations = [cell for cells in accused for cell in cells]
+    pairs: dict[str, Row | None] = {}
     for seed in range(seeds):
+        left = [mutant for mutant in mutants if not broken[mutant]]
         if seed:
-            if all(kills[mutant] for mutant in mutants) and None not in pairs.values():
+            if not left and None not in pairs.values() and asked <= frozenset().union(*broken.values()):
                 break
-            bench = bench_of(seed, processes)
-        left = [mutant for mutant in mutants if not kills[mutant]]
-        if in_sight:
-            sees = answers(lambda mutant: bench.sees(mutant_engine(mutant)), left, processes)  # noqa: B023
-            left = [mutant for mutant, in_view in zip(left, sees, strict=True) if in_view]
-            seen.update(left)
-        found = answers(kills_of, left, processes)
-        for mutant, rows in zip(left, found, strict=True):
-            kills[mutant] = rows
-            progress(f"mutant {mutant}: {len(rows)} guarantees broken")
-        if teeth and not whole:
-            _look_for_teeth(bench, kills, asked, processes)
-        if in_sight:
-            pairs |= dict.fromkeys(
-                pair for pair in pairs_of((m for m in mutants if kills[m]), others) if pair not in pairs
-            )
+            bench = bench_of(seed)
+        for mutant, more in zip(left, answers(partial(bench.found, whole=whole), left, processes), strict=True):
+            found[mutant] = replace(more, seen=more.seen or found[mutant].seen)
+            broken[mutant] = more.broken
+            progress(f"mutant {mutant}: {len(more.broken)} guarantees broken")
+        if not whole:
+            _look_for_teeth(bench, broken, asked, processes)
+        paired = pairs_of((m for m in mutants if broken[m] or not in_sight), others)
+        pairs |= {pair: pairs.get(pair) for pair in paired}
+        by = {pair: [case for one in pair.split("+") for case in found[one].by] for pair in pairs}
         open_pairs = [pair for pair, row in pairs.items() if row is None]
-        expected = {pair: frozenset[Row]().union(*(kills[m] for m in pair.split("+"))) for pair in open_pairs}
-        rows_of = answers(lambda pair: bench.first(mutant_engine(pair), expected[pair]), open_pairs, processes)  # noqa: B023
-        for pair, row in zip(open_pairs, rows_of, strict=True):
-            pairs[pair] = row
-            progress(f"mutants {pair}: {'caught' if row else 'not caught'}")
-    more = range(1, seeds)
-    later = answers(lambda seed: [*bench_of(seed).accusations("reference", scenarios)], more, processes)
-    for seed, cells in zip(more, later, strict=True):
+        ask = answers(lambda pair: bench.found(pair, first=by[pair]), open_pairs, processes)  # noqa: B023
+        for pair, together in zip(open_pairs, ask, strict=True):
+            pairs[pair] = min(together.broken, default=None)
+            progress(f"mutants {pair}: {'caught' if together.broken else 'not caught'}")
+    for cells in answers(accusations_of, range(1, seeds), processes):
         accusations += cells
-        progress(f"seed {seed} on the reference: {len(accusations)} accusations so far")
+        progress(f"the reference on another seed: {len(accusations)} accusations so far")
     if not in_sight:
-        return SelfTest(kills, asked, tuple(accusations), pairs)
-    caught = {mutant: rows for mutant, rows in kills.items() if rows}
-    let_through = tuple(mutant for mutant in mutants if mutant in seen and mutant not in caught)
-    hidden = tuple(mutant for mutant in mutants if mutant not in seen)
+        return SelfTest(broken, asked, tuple(accusations), pairs)
+    caught = {mutant: rows for mutant, rows in broken.items() if rows}
+    let_through = tuple(mutant for mutant in mutants if found[mutant].seen and mutant not in caught)
+    hidden = tuple(mutant for mutant in mutants if not found[mutant].seen)
     return SelfTest(caught, asked, tuple(accusations), pairs, let_through, hidden)
 
 
-def _look_for_teeth(bench: Bench, kills: dict[str, frozenset[Row]], asked: frozenset[Row], processes: int) -> None:
-    """Asks mutants for the guarantees that no mutant has broken yet, AT_ONCE of them at a time, until each is broken or no mutant is
-    left."""
-    left = list(kills)
-    while left and (unbroken := asked - frozenset[Row]().union(*kills.values())):
-        some, left = left[:AT_ONCE], left[AT_ONCE:]
-        found = answers(lambda m: frozenset(bench.broken(mutant_engine(m), only=unbroken)), some, processes)
-        for mutant, rows in zip(some, found, strict=True):
-            kills[mutant] |= rows
+def _look_for_teeth(bench: Any, broken: dict[str, frozenset[Row]], asked: frozenset[Row], processes: int) -> None:
+    """Asks mutants for the guarantees that none of them has broken, until each is broken or no mutant is left."""
+
+    def of_scenario(left: set[Row]) -> dict[str, frozenset[Row]]:
+        found = dict[str, frozenset[Row]]()
+        [scenario] = {name for name, _ in left}
+        # The first to be asked are those that break other guarantees of the scenario.
+        for mutant in sorted(broken, key=lambda mutant: not any(row[0] == scenario for row in broken[mutant])):
+            found[mutant] = bench.broken(mutant, left)
+            if not (left := left - found[mutant]):
+                break
+        return found
+
+    unbroken = asked.difference(*broken.values())
+    parts = [{row for row in unbroken if row[0] == scenario} for scenario in sorted({row[0] for row in unbroken})]
+    for found in answers(of_scenario, parts, processes):
+        for mutant, rows in found.items():
+            broken[mutant] |= rows
 
 
 def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:

@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from drawn import suite_of
 
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.reference import reference_traces
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine
@@ -111,7 +110,7 @@ def drawn(scenario):
     of_these = tuple(g for g in whole.guarantees if g.program in programs)
     domain = {program: whole.domain[program] for program in programs}
     part = [replace(whole, programs=programs, domain=domain, guarantees=of_these, complete=False, planned=False)]
-    cases = draw_cases(part, 8, 0, exercised_by_any_reading(part))
+    cases = suite_of(part, 2, 0)
     return [replace(part[0], guarantees=asked)], cases, reference_traces(programs_of(part))
 
 

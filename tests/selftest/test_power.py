@@ -4,29 +4,22 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from drawn import suite_of
+from test_some_scenarios import MAXIMUM
 
 from conformance.cli import selftest
 from conformance.cli.main import main
-from conformance.execution.kept import Kept
+from conformance.cli.run import QUICK
+from conformance.cli.upgrade import UPGRADE
 from conformance.plugins.registry import load_scenarios
 from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 
 VALUE_STATE = load_scenarios(["value-state"])
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """Cases are drawn once."""
-    return Kept(tmp_path_factory.mktemp("kept"))
-
-
-@pytest.fixture
-def power_of(kept):
-    def power_of(engine, scenarios, mutants, asked):
-        [power] = powers_of([engine], scenarios, mutants, asked, kept=kept)
-        return power
-
-    return power_of
+def power_of(engine, scenarios, mutants, asked):
+    [power] = powers_of([engine], scenarios, mutants, asked)
+    return power
 
 
 @pytest.mark.parametrize(
@@ -37,41 +30,40 @@ def power_of(kept):
         ("initial-state-ignored", "not_visible"),
     ],
 )
-def test_a_seeded_bug_is_caught_missed_or_not_visible(power_of, mutant, where):
-    power = power_of("reference", VALUE_STATE, [mutant], Asked(5))
+def test_a_seeded_bug_is_caught_missed_or_not_visible(mutant, where):
+    power = power_of("reference", VALUE_STATE, [mutant], Asked(1))
     assert [name for name in ("caught", "missed", "not_visible") if mutant in getattr(power, name)] == [where]
 
 
-def test_what_an_engine_cannot_express_is_not_visible_to_it(power_of):
+def test_what_an_engine_cannot_express_is_not_visible_to_it():
     """beam-fnapi has one bundle and no restart: what a restart loses it could not show."""
     lost = ["state-lost-on-restart"]
-    assert power_of("reference", VALUE_STATE, lost, Asked(5)).caught
-    assert power_of("beam-fnapi", VALUE_STATE, lost, Asked(5)).not_visible == tuple(lost)
+    assert power_of("reference", VALUE_STATE, lost, Asked(1)).caught
+    assert power_of("beam-fnapi", VALUE_STATE, lost, Asked(1)).not_visible == tuple(lost)
 
 
-def test_a_bug_that_the_chosen_packs_do_not_show_is_missed(power_of):
-    """A share of the packs has no restart of this scenario."""
-    few = power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, share=0.03))
-    assert (few.missed, few.run < few.drawn) == (("state-lost-on-restart",), True)
-    assert power_of("spark-tws", VALUE_STATE, ["state-lost-on-restart"], Asked(5, all_packs=True)).caught
+def test_a_mutant_answers_the_very_cases_that_the_engine_is_given():
+    power = power_of("spark-tws", VALUE_STATE, ["clear-does-nothing"], Asked(1, 3))
+    suite = suite_of(VALUE_STATE, 1, 3, "spark-tws")
+    assert power.cases == len(suite)
+    assert 0 < power.packs < power.cases
+    assert power_of("beam-fnapi", VALUE_STATE, ["clear-does-nothing"], Asked(1, 3)).packs < power.packs
 
 
-def test_what_one_engine_shows_is_asked_first_of_the_next_and_changes_no_answer(kept, power_of):
-    mutants = ["clear-does-nothing", "state-lost-on-restart", "ttl-ignored"]
-    several = powers_of(["reference", "beam-fnapi"], VALUE_STATE, mutants, Asked(5), kept=kept)
-    assert several == [power_of(name, VALUE_STATE, mutants, Asked(5)) for name in ("reference", "beam-fnapi")]
+def test_several_engines_are_measured_as_each_is_alone():
+    mutants, names = ["clear-does-nothing", "state-lost-on-restart", "ttl-ignored"], ["reference", "beam-fnapi"]
+    several = powers_of(names, VALUE_STATE, mutants, Asked(1))
+    assert several == [power_of(name, VALUE_STATE, mutants, Asked(1)) for name in names]
 
 
-def test_what_is_likely_changes_no_answer(kept, power_of):
-    """Neither a guarantee that is broken, nor one that there is none of."""
-    mutants = ["clear-does-nothing", "ttl-ignored"]
-    plain = power_of("beam-fnapi", VALUE_STATE, mutants, Asked(5))
-    likely = {mutants[0]: plain.caught[mutants[0]], mutants[1]: ("no", "row")}
-    assert powers_of(["beam-fnapi"], VALUE_STATE, mutants, Asked(5), kept=kept, likely=likely) == [plain]
+def test_a_bug_that_no_guarantee_minds_is_missed():
+    """In another order the maximum does not fall either."""
+    [power] = powers_of(["reference"], [MAXIMUM], ["bundle-reversed"], Asked(1))
+    assert power.missed == ("bundle-reversed",)
 
 
 def test_the_power_of_a_run_survives_its_file(tmp_path):
-    power = Power("e", Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, ("b",), ("c",))
+    power = Power("e", Asked(5, brief=True), 1, 7, {"a": ("s", "g")}, ("b",), ("c",))
     write_powers(tmp_path / "p.json", [power, replace(power, engine="f")])
     assert read_powers(tmp_path / "p.json") == [power, replace(power, engine="f")]
     (tmp_path / "p.json").write_text("{}")
@@ -85,11 +77,11 @@ def test_the_power_of_a_run_survives_its_file(tmp_path):
 def test_a_file_keeps_the_engines_that_were_not_measured_anew():
     """Those that were asked alike, in their places."""
     asked, other = Asked(100, seed=1), Asked(100, seed=2)
-    before = [Power("a", asked, run=1), Power("b", asked, run=1), Power("c", other), Power("d", asked)]
-    now = [Power("e", asked), Power("b", asked, run=2)]
+    before = [Power("a", asked, packs=1), Power("b", asked, packs=1), Power("c", other), Power("d", asked)]
+    now = [Power("e", asked), Power("b", asked, packs=2)]
     assert with_others(now, before) == [
-        Power("a", asked, run=1),
-        Power("b", asked, run=2),
+        Power("a", asked, packs=1),
+        Power("b", asked, packs=2),
         Power("d", asked),
         Power("e", asked),
     ]
@@ -98,7 +90,7 @@ def test_a_file_keeps_the_engines_that_were_not_measured_anew():
 
 @pytest.mark.parametrize(
     ("kind", "asked"),
-    [("--quick", Asked(5, share=0.1, brief=True)), ("--upgrade", Asked(15, share=0.25, brief=True))],
+    [("--quick", Asked(QUICK, brief=True)), ("--upgrade", Asked(UPGRADE, brief=True))],
 )
 def test_the_command_says_what_would_be_missed(tmp_path, monkeypatch, kind, asked):
     monkeypatch.setattr(selftest, "mutant_ids", lambda: ["clear-does-nothing", "output-twice", "ttl-ignored"])
