@@ -82,9 +82,9 @@ def bad_input() -> tuple[type[Exception], ...]:
     from conformance.results.results import UnreadableResults
     from conformance.results.store import UnusableCases, UnusableTraces
     from conformance.results.witness import UnreadableWitness
+    from conformance.run.shards import UnusableShards
     from conformance.selftest.power import UnreadablePower
     from conformance.selftest.selftest import UnreadableSelfTest
-    from conformance.run.shards import UnusableShards
 
     return (
         UnknownName,

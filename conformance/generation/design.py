@@ -127,14 +127,14 @@ def rows(timelines: Sequence[Schedule], family: Family, factors: Factors, each: 
 
 def _waiting(timeline: Schedule, factors: Factors) -> list[Row]:
     """One recovery a row: each takes processing time that no wait counts."""
-    found = [Row(timeline, ((EMPTY_BUNDLE, 0),) * (p is RETRY) + ((p, 0),)) for p in RECOVERIES if p in factors.expressible]
+    found = [
+        Row(timeline, ((EMPTY_BUNDLE, 0),) * (p is RETRY) + ((p, 0),)) for p in RECOVERIES if p in factors.expressible
+    ]
     return found if RETRY in factors.expressible else [*found, Row(timeline, ((EMPTY_BUNDLE, 0),))]
 
 
 class _Design:
-    def __init__(
-        self, timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int
-    ) -> None:
+    def __init__(self, timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int) -> None:
         self._timelines, self._factors, self._seed = timelines, factors, seed
         self._random = Random(f"{seed}/design/{family.value}")
         self._changes, self._plans = factors.of(family)

@@ -48,7 +48,9 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
                 each = wanted * max(1, TIMELINES // len(timelines[family]))
                 for number, timeline in enumerate(timelines[family]):
                     one = seeded(seed, scenario.id, name, family.value, number)
-                    small = islice(small_schedules(timeline, scenario.domain[name]), number, None, len(timelines[family]))
+                    small = islice(
+                        small_schedules(timeline, scenario.domain[name]), number, None, len(timelines[family])
+                    )
                     pool = _pool(scenario, name, timeline, [*small], each, one)
                     there += _chosen(pool, tested(pool), program, scenario.domain[name], each, had)
                 cases += [*there, *_carried(there, timelines[family], scenario.domain[name], tested)]

@@ -74,6 +74,7 @@ class Suite:
         cases: cases as drawn, which decide on the timelines. Twins among them run as they are.
         reference: the reference that reads *late* as the engine does.
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
+        designed: whether anything changes. If not, the cases run as they are.
 
     Attributes:
         rows: the design.
@@ -88,6 +89,7 @@ class Suite:
         seed: int,
         reference: ReferenceTraces,
         every: bool = False,
+        designed: bool = True,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
         self._factors = Factors(can)
@@ -100,9 +102,9 @@ class Suite:
             bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or _ref(c) not in several]
         for case in bases:
             self._asked[_ref(case)].bases.append(case)
-        self.rows = [*self._rows(bases)]
+        self.rows = [*self._rows(bases)] if designed else []
         found = dict.fromkeys(bases)
-        for asked in self._asked.values():
+        for asked in self._asked.values() if designed else ():
             found |= dict.fromkeys(self._twins(asked))
         self.cases = [*found, *(case for case in mine if case.base)]
 

@@ -11,7 +11,7 @@ base (steps, keys, times) follows from the two schedules: see ``equivalence.Corr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -21,7 +21,6 @@ from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
 from conformance.model.values import digest
-
 
 Change = Callable[[Schedule, Random], Schedule | None]
 
@@ -219,4 +218,3 @@ RARE = frozenset(
 """Features that only some of the engines with a driven watermark have."""
 
 BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}
-

@@ -64,9 +64,6 @@ class PlanTwin:
         apply = partial(_planned, self)
         return Perturbation(PREFIX + self.id, f"plan: {self.title}", apply, needs, keeps_timeline=False)
 
-    def meets(self, other: PlanTwin) -> bool:
-        return False
-
     def takes(self, schedule: Schedule) -> bool:
         """Whether the plan has a twin of a case with this schedule, which may have other plans."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
