@@ -17,6 +17,7 @@ from conformance.cli.hints import Group, in_one_line
 
 COMMANDS = {
     "run": ("run", "merge", "check"),
+    "plan": ("plan",),
     "files": ("check-files",),
     "kept": ("cache",),
     "inspect": ("list", "claims", "doctor", "explain"),

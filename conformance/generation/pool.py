@@ -18,6 +18,7 @@ from conformance.generation.small import PAIRS, small_schedules
 from conformance.generation.timelines import draw_timelines, families_of
 from conformance.judgement.coverage import coverage
 from conformance.model.case import Case
+from conformance.model.plan import crowded
 from conformance.model.program import Program
 from conformance.model.scenario import Domain, Scenario
 from conformance.model.schedule import Schedule
@@ -143,6 +144,11 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
     for guarantee in tested:
         yield "guarantee", guarantee, timeline
     yield from (("circumstance", name) for name in coverage(program, case))
+    # Some queries may be asked of such cases alone.
+    if all(arrival.on_time for arrival in case.schedule.arrivals):
+        yield "on time", timeline
+    if not crowded(case.schedule):
+        yield "one element of a key in a bundle", timeline
     values = {repr(value): number for number, value in enumerate(domain.values)}
     followed: dict[str, int] = {}
     for arrival in case.schedule.arrivals:

@@ -27,6 +27,7 @@ from conformance.model.perturbation import (
     SPLIT,
     Part,
     Perturbation,
+    factors_of,
     possible,
     together,
 )
@@ -102,11 +103,31 @@ class Suite:
             bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or _ref(c) not in several]
         for case in bases:
             self._asked[_ref(case)].bases.append(case)
+        self._every = every
         self.rows = [*self._rows(bases)] if designed else []
+        if designed and not every:
+            there = {row.timeline.timeline for row in self.rows}
+            bases = [case for case in bases if case.schedule.timeline in there]
+            for asked in self._asked.values():
+                asked.bases[:] = [case for case in asked.bases if case.schedule.timeline in there]
         found = dict.fromkeys(bases)
         for asked in self._asked.values() if designed else ():
             found |= dict.fromkeys(self._twins(asked))
         self.cases = [*found, *(case for case in mine if case.base)]
+
+    def of(self, row: Row) -> list[Case]:
+        """The cases of a row: those that have all of its changes and no other of a job."""
+        of_case = {p.id for p in OF_A_CASE}
+        wanted = set(row.factors)
+        bases = {case.id: case for case in self.cases if not case.base}
+        return [
+            case
+            for case in self.cases
+            if bases.get(case.base, case).schedule.timeline == row.timeline.timeline
+            and {name for name in factors_of(case.perturbation) if name not in of_case} <= wanted
+            and (bool(case.base) or not wanted)
+            and (not wanted or wanted & set(factors_of(case.perturbation)))
+        ]
 
     def _rows(self, bases: Iterable[Case]) -> Iterator[Row]:
         programs: dict[Schedule, set[str]] = {}
@@ -117,7 +138,8 @@ class Suite:
             most = sorted(mine, key=lambda timeline: -len(programs[timeline]))
             most = most[: TIMELINES if self._can.each > 1 else TIMELINES // 2]
             yield from rows([t for t in mine if t in most], family, self._factors, self._can.each, self._seed)
-            yield from (Row(timeline) for timeline in mine if timeline not in most)
+            if self._every:
+                yield from (Row(timeline) for timeline in mine if timeline not in most)
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
         """The twins of a program's cases in all rows, and those that its guarantees lack then."""
@@ -129,8 +151,8 @@ class Suite:
             of_timeline.setdefault(case.schedule.timeline, []).append(case)
         tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
-            parts = tuple(part for part in row.parts if part[0] in self._factors.plans or asked.possible(part[0]))
-            if not parts or not self._takes(asked, row):
+            parts = self._parts(asked, row)
+            if not parts:
                 continue
             sparse = any(perturbation.sparse for perturbation, _ in parts)
             left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
@@ -154,14 +176,20 @@ class Suite:
     def _tested(self, asked: Asked, base: Case, case: Case) -> frozenset[Goal]:
         return puts_to_test(asked.program, asked.guarantees, base, case, self._reference)
 
-    def _takes(self, asked: Asked, row: Row) -> bool:
-        """Whether the program is asked in a row. A change of the timeline that the program cannot have would part it from the others."""
+    def _parts(self, asked: Asked, row: Row) -> tuple[Part, ...]:
+        """What changes for a program in a row; () if the program has no place there. A program whose guarantees say nothing of the query
+        around it has the row without the plans."""
         plans = [self._factors.plans[p] for p, _ in row.parts if p in self._factors.plans]
-        if plans and not asked.planned:
-            return False
-        if any(not (p.keeps_timeline or p in self._factors.plans or asked.possible(p)) for p, _ in row.parts):
-            return False
-        return all(plan.leaves_state for plan in plans) or not asked.program.read_from_outside
+        others = [part for part in row.parts if part[0] not in self._factors.plans]
+        if any(not asked.possible(p) and not p.sparse for p, _ in others):
+            return ()
+        if not asked.planned:
+            plans = []
+        elif asked.program.read_from_outside and not all(plan.leaves_state for plan in plans):
+            return ()
+        return tuple(
+            p for p in row.parts if (p[0] in self._factors.plans and plans) or (p in others and asked.possible(p[0]))
+        )
 
     def _lacking(self, asked: Asked, changes: list[Perturbation], met: Counter[Goal]) -> Iterator[Case]:
         """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test."""

@@ -68,7 +68,7 @@ class PlanTwin:
         """Whether the plan has a twin of a case with this schedule, which may have other plans."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
         again = self.one_query and any(map(_begins_a_query, schedule.steps))
-        return not (late or again) and not (self.scrambles and _crowded(schedule))
+        return not (late or again) and not (self.scrambles and crowded(schedule))
 
     def meets(self, other: PlanTwin) -> bool:
         """Whether the two plans can stand in one query."""
@@ -94,7 +94,7 @@ def _begins_a_query(step: Step) -> bool:
     return isinstance(step, Restart) or (isinstance(step, FailOnce) and step.resume)
 
 
-def _crowded(schedule: Schedule) -> bool:
+def crowded(schedule: Schedule) -> bool:
     """Whether a bundle has several elements of a key."""
     return any(len({event.key for event in b.events}) < len(b.events) for b in schedule.bundles)
 

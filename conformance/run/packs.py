@@ -22,26 +22,9 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 
 
-def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, Program]) -> list[Pack]:
+def packs_for(cases: Iterable[Case], can: Capabilities) -> list[Pack]:
     """The packs that an engine runs of these cases."""
-    return [
-        pack
-        for group in _by_kind(cases, programs)
-        for pack in packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-    ]
-
-
-KINDS = ("plain", "typed")
-"""Kinds of programs that share no pack: those without types, and those with some. The query of the first is as it was before there were
-types."""
-
-
-def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[list[Case]]:
-    """Cases of each of KINDS."""
-    found: dict[str, list[Case]] = {kind: [] for kind in KINDS}
-    for case in cases:
-        found["typed" if _risk(programs[program_ref(case.scenario, case.program)]) else "plain"].append(case)
-    return list(found.values())
+    return packs_of(cases, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
 
 
 def _risk(program: Program) -> str:

@@ -220,7 +220,7 @@ class Turn:
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases. Returns the cases that the engine received, and the results."""
         info, on_event = self.info, self._run.on_event
-        every = packs_for(self.suite(batch).cases, info.capabilities, self._programs)
+        every = packs_for(self.suite(batch).cases, info.capabilities)
         packs = self._part.taken(every)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs)))
         given = run_packs(
@@ -293,7 +293,7 @@ class Turn:
                 known[place] = known.get(place, frozenset()) | (names if len(names) == 1 else frozenset())
 
         def run(cases: list[Case]) -> Runs:
-            packs = tuple(packs_for(cases, can, self._programs))
+            packs = tuple(packs_for(cases, can))
             given = run_packs(self._processes(engine), packs, can.parallel, lambda: None, lambda: not self._run.spent())
             self.outcome.effort["isolation"] = self.outcome.effort.get("isolation", 0) + len(packs)
             self._packs += packs
