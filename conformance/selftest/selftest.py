@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from conformance.execution.packing import packs_of
 from conformance.judgement.batches import Checked, Judgement, evidences, name_of
@@ -20,7 +21,6 @@ from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.reading import text_of
 from conformance.model.scenario import Scenario, programs_of
-from conformance.model.values import digest
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.processes import answers, workers
 from conformance.selftest.power import Row
@@ -118,6 +118,7 @@ def selftest(
     whole: bool = True,
     in_sight: bool = False,
     others: int = OTHERS,
+    teeth: bool = True,
     processes: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
@@ -133,6 +134,8 @@ def selftest(
             one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
             one.
         others: number of other mutants that each mutant is paired with, at most.
+        teeth: without ``whole``, look for a mutant that breaks each guarantee. Otherwise guarantees that the mutants were not asked
+            for count as toothless.
         processes: number of processes that work side by side. The result is the same.
     """
     # Imported here: reports read self-tests, and run none.
@@ -162,14 +165,15 @@ def selftest(
     for seed in range(seeds):
         left = [mutant for mutant in mutants if not broken[mutant]]
         if seed:
-            if not left and None not in pairs.values() and asked <= frozenset().union(*broken.values()):
+            toothless = teeth and asked.difference(*broken.values())
+            if not (left or toothless or None in pairs.values()):
                 break
             bench = bench_of(seed)
         for mutant, more in zip(left, answers(partial(bench.found, whole=whole), left, processes), strict=True):
             found[mutant] = replace(more, seen=more.seen or found[mutant].seen)
             broken[mutant] = more.broken
             progress(f"mutant {mutant}: {len(more.broken)} guarantees broken")
-        if not whole:
+        if teeth and not whole:
             _look_for_teeth(bench, broken, asked, processes)
         paired = pairs_of((m for m in mutants if broken[m] or not in_sight), others)
         pairs |= {pair: pairs.get(pair) for pair in paired}
@@ -215,7 +219,9 @@ def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
     names = sorted(mutants)
     found: dict[str, None] = {}
     for name in names:
-        others = sorted((other for other in names if other != name), key=lambda other: digest([name, other]))
+        others = sorted(
+            (other for other in names if other != name), key=lambda other: crc32(f"{name}+{other}".encode())
+        )
         pairs = ("+".join(sorted((name, other))) for other in others)
         found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), number))
     return list(found)
