@@ -9,11 +9,14 @@ import time
 from functools import cache
 from pathlib import Path
 
-from conformance.generation.cases import draw_cases
+from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.plugins.registry import load_scenarios
+from conformance.generation.suite import Suite
+from conformance.judgement.reference import reference_traces
+from conformance.model.scenario import programs_of
+from conformance.plugins.registry import load_engine, load_scenarios
 
-WANTED, SEED = 4, 7
+WANTED, SEED = 2, 7
 
 FOLDER = "CONFORMANCE_TESTS_SHARE"
 """The environment variable with the folder that the processes of a test run share."""
@@ -25,8 +28,8 @@ PATIENCE = 120
 
 @cache
 def all_cases():
-    """WANTED cases a guarantee, from SEED, with their twins. Processes that need them at the same time share the drawing: each takes the
-    next scenario that no other one has taken."""
+    """The reference's suite of WANTED cases of each program on each timeline, from SEED. Processes that need it at the same time share
+    the drawing: each takes the next scenario that no other one has taken."""
     scenarios = load_scenarios()
     for scenario in scenarios:
         if _is_mine(scenario):
@@ -42,9 +45,16 @@ def cases_of(scenario):
         time.sleep(0.05)
     if not file.exists():
         mine = file.with_suffix(f".{os.getpid()}")
-        mine.write_bytes(pickle.dumps(draw_cases([scenario], WANTED, SEED, exercised_by_any_reading([scenario]))))
+        mine.write_bytes(pickle.dumps(_suite(scenario).cases))
         mine.replace(file)
     return pickle.loads(file.read_bytes())
+
+
+def _suite(scenario):
+    """With the cases of one bundle, too."""
+    bases = draw_cases([scenario], WANTED, SEED, exercised_by_any_reading([scenario]))
+    can, reference = load_engine("reference").capabilities, reference_traces(programs_of([scenario]))
+    return Suite([scenario], can, bases, SEED, reference, every=True)
 
 
 def _file(scenario):
