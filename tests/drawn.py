@@ -45,16 +45,17 @@ def cases_of(scenario):
         time.sleep(0.05)
     if not file.exists():
         mine = file.with_suffix(f".{os.getpid()}")
-        mine.write_bytes(pickle.dumps(_suite(scenario).cases))
+        mine.write_bytes(pickle.dumps(suite_of([scenario]).cases))
         mine.replace(file)
     return pickle.loads(file.read_bytes())
 
 
-def _suite(scenario):
-    """With the cases of one bundle, too."""
-    bases = draw_cases([scenario], WANTED, SEED, exercised_by_any_reading([scenario]))
-    can, reference = load_engine("reference").capabilities, reference_traces(programs_of([scenario]))
-    return Suite([scenario], can, bases, SEED, reference, every=True)
+def suite_of(scenarios, wanted=WANTED, seed=SEED, can=None, every=True):
+    """What an engine, the reference if none is named, is asked of freshly drawn cases: of one bundle, too, if ``every``."""
+    scenarios = tuple(scenarios)
+    bases = draw_cases(scenarios, wanted, seed, exercised_by_any_reading(scenarios))
+    can = can or load_engine("reference").capabilities
+    return Suite(scenarios, can, bases, seed, reference_traces(programs_of(scenarios), can.lateness), every=every)
 
 
 def _file(scenario):
