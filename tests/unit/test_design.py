@@ -20,6 +20,7 @@ from conformance.model.perturbation import (
     together,
 )
 from conformance.model.plan import PlanTwin
+from conformance.model.schedule import Advance, Deliver, Schedule
 from conformance.plugins.registry import load_engine
 
 REFERENCE = load_engine("reference").capabilities
@@ -171,3 +172,10 @@ def test_what_an_engine_lacks_is_in_no_row(feature):
 
 def test_fewer_rows_where_each_level_is_wanted_once():
     assert len(designed(each=1)) < len(designed(each=2)) <= 30
+
+
+def test_a_timeline_that_has_no_room_for_some_changes_gets_the_others():
+    """Cases of a user's own may be on such a one: no advance can be left out, so what should meet that change never does."""
+    narrow = Schedule((Advance(0, 10), Deliver(1), Advance(2, 99)))
+    made = {p for row in changing(designed(timelines=[narrow])) for p, _ in row.parts}
+    assert {p for p in made if not p.id.startswith("plan:")} == {p for p in OF_THE_TIMELINE if p.twin(Case("", "", narrow), 1)}

@@ -9,7 +9,7 @@ from isolated import judged
 
 from conformance.confirmation.isolation import smallest
 from conformance.judgement.cell import AS_DRAWN, Verdict
-from conformance.model.perturbation import NO_DATA, RESTART, RETRY, factors_of
+from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, factors_of
 from conformance.plugins.registry import load_engine, load_scenarios
 
 FIVE = ("finer", "shift", "no-data", "restart.2", "retry.1")
@@ -92,19 +92,23 @@ def violated(judgement):
 
 
 @pytest.mark.parametrize(
-    ("mutant", "cause"),
-    [("state-lost-on-restart", RESTART), ("retry-loses-its-writes", RETRY), ("state-lost-without-data", NO_DATA)],
+    ("mutant", "causes"),
+    [
+        ("state-lost-on-restart", {RESTART}),
+        ("retry-loses-its-writes", {RETRY, RESUME}),
+        ("state-lost-without-data", {NO_DATA}),
+    ],
 )
-def test_a_bug_under_one_change_is_taken_apart_to_that_change(mutant, cause, cases):
+def test_a_bug_under_one_change_is_taken_apart_to_that_change(mutant, causes, cases):
     """Though each of its cases has others beside it."""
     engine = load_engine(f"mutant:{mutant}")
     judgement, isolated = judged(SCENARIOS, engine, cases, 1)
-    assert violated(judgement) == {cause.id}
+    assert violated(judgement) == {cause.id for cause in causes}
     assert isolated.explained
     assert isolated.smallest == set()
     for cell, _, against in judgement.cells():
         if cell.verdict is Verdict.VIOLATED:
-            assert {factors_of(a.case.perturbation) for a in against} == {(cause.id,)}
+            assert {factors_of(a.case.perturbation) for a in against} == {(cell.perturbation,)}
 
 
 def test_what_the_changes_beside_a_cause_do_is_evidence_too(cases):
