@@ -42,6 +42,9 @@ from conformance.model.schedule import Schedule
 MOST_CHANGES, MOST_MOVING = 3, 5
 """The most changes of a timeline in one row: each makes the row longer. There may be more in a row without plans, see MOVING."""
 
+IN_VAIN = 6
+"""How many rows in a row on each timeline may bring nothing new before the design ends."""
+
 MOVING = frozenset({SINGLES, COARSER, FINER, COALESCE})
 """Changes that decide when something comes out. Few programs put out the same under them, so a row with one of them says little of what else
 it changes, and has no plan."""
@@ -148,16 +151,21 @@ class _Design:
 
     def rows(self) -> list[Row]:
         found: list[Row] = []
-        while +self._owed or self._pairs:
+        in_vain = 0
+        while self._left() and in_vain < IN_VAIN * len(self._timelines):  # what is left then fits on no timeline
             # The timeline that fewest rows have; of those, the shortest.
             timeline = min(self._timelines, key=lambda one: (self._used[one], len(one.steps)))
             self._used[timeline] += 1
+            left = self._left()
             parts = self._row(timeline)
-            if parts:
+            if self._left() < left:
                 found.append(Row(timeline, parts))
-            elif min(self._used.values()) > 1:
-                break  # what is left fits on no timeline
+            in_vain = 0 if self._left() < left else in_vain + 1
         return found
+
+    def _left(self) -> int:
+        """How much is owed."""
+        return sum((+self._owed).values()) + len(self._pairs)
 
     def _row(self, timeline: Schedule) -> tuple[Part, ...]:
         """What is owed most and can meet, as far as a row has room."""

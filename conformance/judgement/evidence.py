@@ -108,7 +108,7 @@ class Tally:
         self.loss = self.loss or next(iter(evidence.lost), "")
         self.timelines |= {case.schedule.timeline for case in distinct}
         self.coverage.update(counters(program, distinct))
-        self.against = sorted([*self.against, *evidence.against], key=lambda a: a.size)
+        self.against = sorted([*self.against, *evidence.against], key=lambda a: (a.size, a.case.id))
 
 
 ReferenceTraces = Callable[[list[Case]], Traces]

@@ -81,7 +81,8 @@ class Stability(Plain):
             added[grade.equivalence] = added[grade.equivalence].plus(grade) if grade.equivalence in added else grade
         graded = tuple(added[how] for how in Equivalence if how in added)
         shown = {case.id: traces[case.id] for g in graded if g.smallest for case in g.smallest}
-        pairs = graded[0].counted + graded[0].inapplicable if graded else 0
+        # A pair under several perturbations counts for the equivalences that it keeps alone.
+        pairs = max((grade.counted + grade.inapplicable for grade in graded), default=0)
         return replace(self, pairs=pairs, grades=graded, traces=shown)
 
     @property

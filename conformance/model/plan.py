@@ -42,7 +42,7 @@ class PlanTwin:
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
-        always: whether each run asks it. A run of an engine with many plans has a choice of the others.
+        always: whether the kit that checks an adapter asks it in any case.
         slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them.
     """
 

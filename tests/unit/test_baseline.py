@@ -49,15 +49,13 @@ class Recorded(RunRecord):
     """A run's record that says how much was asked."""
 
     brief: bool = False
-    share: float = 1.0
-    all_packs: bool = False
 
 
 def test_a_baseline_says_how_much_its_run_asked(tmp_path):
     found = results()
-    found.run = Recorded(brief=True, share=0.25, stored_witnesses="w")
+    found.run = Recorded(brief=True, stored_witnesses="w")
     whole = Baseline.of(found)
-    assert whole.scope == Scope(brief=True, share=0.25)
+    assert whole.scope == Scope(brief=True)
     whole.write(tmp_path / "b")
     read = Baseline.read(tmp_path / "b")
     assert (read.scope, read.stored_witnesses, read.packs["slow"]) == (whole.scope, "w", 1)
@@ -73,7 +71,6 @@ def fit():
     [
         ({"scope": Scope(brief=True)}, "this run was brief"),
         ({"scope": Scope(partial=True)}, "this run was cut short"),
-        ({"scope": Scope(share=0.1)}, "asked slow engines 10% of the packs"),
         ({"failures": {"slow": "no Java"}}, "slow failed, .*: no Java"),
     ],
 )

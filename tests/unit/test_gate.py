@@ -123,7 +123,6 @@ SIDES = {
     "other stored witnesses": {"stored_witnesses": "b"},
     "full": {"scope": Scope()},
     "brief": {"scope": Scope(brief=True)},
-    "a quarter of the packs": {"scope": Scope(share=0.25)},
     "cut short": {"scope": Scope(partial=True)},
     "one file of cases": {},
     "another file of cases": {"cases_digest": "e"},
@@ -151,7 +150,6 @@ def test_a_rule_of_programs_engines_and_runs(of, before, after, listed, outcome)
 RESULTS = {
     "of a full run": {},
     "of a brief run": {"scope": Scope(brief=True)},
-    "of a quarter of the packs": {"scope": Scope(share=0.25)},
     "of a run that was cut short": {"scope": Scope(partial=True)},
     "of an engine that failed": {"failures": {"spark-tws": "no Java"}},
     "of some of the scenarios": {},

@@ -9,14 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from drawn import suite_of
 from inprocess import InProcess
 
 from conformance.execution.cached import ANSWERS, Cached, shelf_of
 from conformance.execution.host import EngineDown
 from conformance.execution.kept import Kept
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.engine import CannotRun
 from conformance.model.plan import PlanTwin
 from conformance.model.runs import Pack, PackRun
@@ -163,7 +162,7 @@ class Asked(InProcess):
 @pytest.fixture(scope="module")
 def packs():
     scenarios = load_scenarios(["per-key-counting"])
-    return packs_of(draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios)), 20)
+    return packs_of(suite_of(scenarios, 1, 1).cases, 20)
 
 
 @pytest.fixture

@@ -234,7 +234,7 @@ def test_forty_engines_are_told_on_a_screen(results):
         console = Console(record=True, width=160, file=io.StringIO(), force_terminal=terminal_)
         with terminal.Live(console, verbose=False) as live:
             for name in names:
-                live(BatchBegun(name, 0, 1, 3, 3))
+                live(BatchBegun(name, 0, 1, 3))
                 live(EngineDone(name, 1.0, "", available=True))
         said = [line for line in console.export_text().splitlines() if "done in" in line]
         assert said == (
@@ -456,7 +456,7 @@ def test_a_badge_counts_and_says_what_is_wrong(results):
 
 def test_a_quick_run_cannot_be_taken_for_a_full_one(results):
     full = replace(results.run, partial=False)
-    results.run = replace(full, brief=True, share=0.1)
+    results.run = replace(full, brief=True)
     console = Console(record=True, width=300, file=io.StringIO())
     terminal.summary(results, console)
     told = "brief: a first look; slow engines ran 10% of their packs"
