@@ -57,8 +57,9 @@ Goal = tuple[str, str]
 
 @dataclass(frozen=True)
 class Asked:
-    """A program with its cases as drawn."""
+    """A program ("scenario/program") with its cases as drawn."""
 
+    ref: str
     program: Program
     guarantees: tuple[Guarantee, ...]
     planned: bool
@@ -76,10 +77,13 @@ class Suite:
         reference: the reference that reads *late* as the engine does.
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
         designed: whether anything changes. If not, the cases run as they are.
+        known: program ("scenario/program") -> changes of a job (ids) that end its query on the engine, as stored witnesses show. The
+            program has no case in rows with one of them: its fault would take the other programs along.
 
     Attributes:
         rows: the design.
         cases: all cases, those as drawn first.
+        left_out: how often a program has no case in a row because of what is known.
     """
 
     def __init__(
@@ -91,6 +95,7 @@ class Suite:
         reference: ReferenceTraces,
         every: bool = False,
         designed: bool = True,
+        known: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
         self._factors = Factors(can)
@@ -103,7 +108,8 @@ class Suite:
             bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or _ref(c) not in several]
         for case in bases:
             self._asked[_ref(case)].bases.append(case)
-        self._every = every
+        self.left_out = 0
+        self._every, self._known = every, known or {}
         self.rows = [*self._rows(bases)] if designed else []
         if designed and not every:
             there = {row.timeline.timeline for row in self.rows}
@@ -152,7 +158,9 @@ class Suite:
         tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
             parts = self._parts(asked, row)
-            if not parts:
+            known = self._known.get(asked.ref, frozenset()).intersection(p.id for p, _ in parts)
+            self.left_out += bool(known)
+            if not parts or known:
                 continue
             sparse = any(perturbation.sparse for perturbation, _ in parts)
             left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
@@ -240,7 +248,7 @@ def _asked(scenarios: Sequence[Scenario]) -> dict[str, Asked]:
             guarantees.setdefault(program_ref(scenario.id, guarantee.program), []).append(guarantee)
     about_plans = planned(scenarios)
     return {
-        ref: Asked(program, tuple(guarantees.get(ref, ())), ref in about_plans)
+        ref: Asked(ref, program, tuple(guarantees.get(ref, ())), ref in about_plans)
         for ref, program in programs_of(scenarios).items()
     }
 

@@ -144,10 +144,10 @@ def run_packs(
 
 
 def run_pack(processes: Processes, pack: Pack) -> Given:
-    """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
-    slow, it runs again in halves. After any other failure, its parts run by themselves. A pack of one part runs again in a fresh query and
-    then in a fresh process. A failure of a plan
-    in a case's call, and its last failure, are the plan's answer, which is kept.
+    """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program, which then run by
+    themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, its parts run by themselves. A
+    pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure, are
+    the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed, asked, made = Given(), 0, pack, False
     engine: Process | None = processes.living()
@@ -187,13 +187,22 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
                 made = True
             else:
                 given.runs.lost[guilty[0].id] = cause
-            left = tuple(case for case in pack.cases if case is not guilty[0])
-            if not left:
+            mine, others = _parted(pack, guilty[0])
+            if mine and others:  # what one case of a program does, another one is likely to do
+                given.add(run_pack(processes, Pack(mine)))
+            if not (left := others or mine):
                 break
             pack = Pack(left)
     if made and isinstance(engine, Cached) and given.runs.traces.keys() == {case.id for case in asked.cases}:
         engine.keep(asked, PackRun(given.runs.traces))
     return given
+
+
+def _parted(pack: Pack, guilty: Case) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
+    """The other cases of a guilty case's program, and those of other programs."""
+    program = guilty.scenario, guilty.program
+    mine = tuple(c for c in pack.cases if c is not guilty and (c.scenario, c.program) == program)
+    return mine, tuple(c for c in pack.cases if (c.scenario, c.program) != program)
 
 
 def _too_slow(pack: Pack, run: PackRun) -> bool:

@@ -34,10 +34,11 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
 from conformance.judgement.verdict import broken
-from conformance.model.case import Case
+from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.perturbation import factors_of
 from conformance.model.perturbation import parts_of as perturbations_of
+from conformance.model.plan import is_plan
 from conformance.model.program import Program
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
@@ -248,7 +249,17 @@ class Turn:
             self._run.checks.reference(can.lateness),
             every=options.cases_from is not None,
             designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
+            known=self._ending_queries(),
         )
+
+    def _ending_queries(self) -> dict[str, frozenset[str]]:
+        """Program -> plans (ids) under which a stored witness that still fails ends with an error."""
+        found: dict[str, frozenset[str]] = {}
+        for witness in (replay.witness for replay in self.outcome.replays if replay.answer in FAILS):
+            if witness.seen.error and is_plan(witness.case.perturbation):
+                ref = program_ref(witness.case.scenario, witness.case.program)
+                found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
+        return found
 
     def _processes(self, engine: Process) -> Processes:
         hosts = self._run.hosts
