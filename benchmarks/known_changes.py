@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
-from conformance.model.plan import PREFIX, is_plan
 from conformance.model.reading import tables_of, text_of
-from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 
 UNASKED = Verdict.UNKNOWN.value
@@ -55,16 +53,10 @@ class Change:
     def engines(self) -> tuple[str, str]:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
-    @property
-    def needs_all_packs(self) -> bool:
-        """Whether the change is under a plan that only some runs of the engine ask."""
-        plans = load_engine(self.engine).capabilities.plans
-        return is_plan(self.under) and self.under not in {f"{PREFIX}{plan.id}" for plan in plans if plan.always}
-
     def command(self, out: str) -> list[str]:
         scenario, _ = (self.guarantee or self.question).split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        run = ["--quick"] if self.question else [f"--cases={self.cases}", *["--all-packs"] * self.needs_all_packs]
+        run = ["--quick"] if self.question else [f"--cases={self.cases}"]
         return ["conformance", "run", *asked, f"--scenario={scenario}", *run, "--seed=1", f"--out={out}"]
 
 
