@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from random import Random
 
 from conformance.generation.timelines import Family
@@ -57,16 +58,26 @@ ALLOWED = {
 """The changes of a timeline that rows of a family make. A program in processing time has one at a time, see ``_waiting``."""
 
 
+class Kind(Enum):
+    """Programs that share rows."""
+
+    PLAIN = "programs whose output no query around them changes"
+    UNPLANNED = "programs that say nothing of the query around them"
+    TYPED = "programs with types"
+
+
 @dataclass(frozen=True)
 class Row:
     """One engine run, but for its cases.
 
     Attributes:
         timeline: the timeline of the cases as drawn.
+        kind: the programs whose cases it has.
         parts: what changes for the whole job, in the order in which it is done. A base row changes nothing.
     """
 
     timeline: Schedule
+    kind: Kind
     parts: tuple[Part, ...] = ()
 
     @property
@@ -87,10 +98,11 @@ class Factors:
         self.plans_together = can.plans_together
         self.expressible = frozenset(p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None)
 
-    def of(self, family: Family) -> tuple[list[Perturbation], list[Perturbation]]:
-        """The changes of the timeline, and the plans, in rows of a family."""
+    def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:
+        """The changes of the timeline, and the plans, in rows of a family for programs of a kind."""
         changes = [p for p in ALLOWED[family] if p in self.expressible]
-        return changes, [p for p in self.plans if p in self.expressible and family is not Family.INITIAL]
+        planned = kind is not Kind.UNPLANNED and family is not Family.INITIAL
+        return changes, [p for p in self.plans if p in self.expressible and planned]
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
         """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such plans alone."""
@@ -112,38 +124,43 @@ class Factors:
         return perturbation in (RESTART, RESUME) or bool(plan and plan.restarts)
 
 
-def rows(timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int) -> list[Row]:
-    """The rows of a family: a base row for each timeline, a covering design, and a row of cases without neighbours.
+def rows(
+    timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
+) -> list[Row]:
+    """The rows of a family for programs of a kind: a base row for each timeline, a covering design, and a row of cases without neighbours.
 
     Args:
         each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
     """
-    base = [Row(timeline) for timeline in timelines]
+    base = [Row(timeline, kind) for timeline in timelines]
     if not timelines:
         return []
     if family is Family.WAITING:
-        return [*base, *_waiting(timelines[0], factors)]
+        return [*base, *_waiting(timelines[0], kind, factors)]
     shortest = min(timelines, key=lambda timeline: len(timeline.steps))
-    apart = [Row(shortest, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
-    return [*base, *_Design(timelines, family, factors, each, seed).rows(), *apart]
+    apart = [Row(shortest, kind, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
+    return [*base, *_Design(timelines, family, kind, factors, each, seed).rows(), *apart]
 
 
-def _waiting(timeline: Schedule, factors: Factors) -> list[Row]:
+def _waiting(timeline: Schedule, kind: Kind, factors: Factors) -> list[Row]:
     """One recovery a row: each takes processing time that no wait counts."""
+    empty: tuple[Part, ...] = ((EMPTY_BUNDLE, 0),)
     found = [
-        Row(timeline, ((EMPTY_BUNDLE, 0),) * (p is RETRY) + ((p, 0),)) for p in RECOVERIES if p in factors.expressible
+        Row(timeline, kind, (*(empty if p is RETRY else ()), (p, 0))) for p in RECOVERIES if p in factors.expressible
     ]
-    return found if RETRY in factors.expressible else [*found, Row(timeline, ((EMPTY_BUNDLE, 0),))]
+    return found if RETRY in factors.expressible else [*found, Row(timeline, kind, empty)]
 
 
 class _Design:
-    def __init__(self, timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int) -> None:
-        self._timelines, self._factors, self._seed = timelines, factors, seed
-        self._random = Random(f"{seed}/design/{family.value}")
-        self._changes, self._plans = factors.of(family)
+    def __init__(
+        self, timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
+    ) -> None:
+        self._timelines, self._kind, self._factors, self._seed = timelines, kind, factors, seed
+        self._random = Random(f"{seed}/design/{family.value}/{kind.name}")
+        self._changes, self._plans = factors.of(family, kind)
         self._order = [*self._changes, *self._plans]
-        often = each if family in (Family.SEVERAL, Family.ONE) else 1
-        self._owed = Counter({(p, level): often for p in self._order for level in range(p.levels)})
+        levels = (lambda p: 1) if family is Family.INITIAL else (lambda p: p.levels)
+        self._owed = Counter({(p, level): each for p in self._order for level in range(levels(p))})
         pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
         self._pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
         self._used: Counter[Schedule] = Counter()
@@ -159,7 +176,7 @@ class _Design:
             left = self._left()
             parts = self._row(timeline)
             if self._left() < left:
-                found.append(Row(timeline, parts))
+                found.append(Row(timeline, self._kind, parts))
             in_vain = 0 if self._left() < left else in_vain + 1
         return found
 

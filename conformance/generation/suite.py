@@ -7,12 +7,13 @@ test, gets a twin on the base row.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from conformance.generation.design import Factors, Row, rows
+from conformance.generation.design import Factors, Kind, Row, rows
 from conformance.generation.timelines import Family
 from conformance.judgement.evidence import ReferenceTraces, puts_to_test
 from conformance.model.case import Case, program_ref
@@ -31,7 +32,7 @@ from conformance.model.perturbation import (
     possible,
     together,
 )
-from conformance.model.program import Program
+from conformance.model.program import Program, has_types
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
 
@@ -112,10 +113,12 @@ class Suite:
         self._every, self._known = every, known or {}
         self.rows = [*self._rows(bases)] if designed else []
         if designed and not every:
-            there = {row.timeline.timeline for row in self.rows}
-            bases = [case for case in bases if case.schedule.timeline in there]
+            there = {(row.timeline.timeline, row.kind) for row in self.rows}
+            bases = [case for case in bases if (case.schedule.timeline, self._kind(_ref(case))) in there]
             for asked in self._asked.values():
-                asked.bases[:] = [case for case in asked.bases if case.schedule.timeline in there]
+                asked.bases[:] = [
+                    case for case in asked.bases if (case.schedule.timeline, self._kind(asked.ref)) in there
+                ]
         found = dict.fromkeys(bases)
         for asked in self._asked.values() if designed else ():
             found |= dict.fromkeys(self._twins(asked))
@@ -139,13 +142,23 @@ class Suite:
         programs: dict[Schedule, set[str]] = {}
         for case in bases:
             programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
-        for family in Family:
-            mine = [timeline for timeline in programs if family_of(timeline) is family]
-            most = sorted(mine, key=lambda timeline: -len(programs[timeline]))
-            most = most[: TIMELINES if self._can.each > 1 else TIMELINES // 2]
-            yield from rows([t for t in mine if t in most], family, self._factors, self._can.each, self._seed)
+        for family, kind in itertools.product(Family, Kind):
+            mine = [
+                t for t, refs in programs.items() if family_of(t) is family and any(self._kind(r) is kind for r in refs)
+            ]
+            # A design for all programs, one for those that are dear or few.
+            each = self._can.each if kind is Kind.PLAIN and family in (Family.SEVERAL, Family.ONE) else 1
+            most = sorted(mine, key=lambda t: -sum(self._kind(ref) is kind for ref in programs[t]))
+            most = most[: TIMELINES if each > 1 else TIMELINES // 2]
+            yield from rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed)
             if self._every:
-                yield from (Row(timeline) for timeline in mine if timeline not in most)
+                yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
+
+    def _kind(self, ref: str) -> Kind:
+        asked = self._asked[ref]
+        if has_types(asked.program):
+            return Kind.TYPED
+        return Kind.PLAIN if asked.planned or asked.program.waits or asked.program.initial else Kind.UNPLANNED
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
         """The twins of a program's cases in all rows, and those that its guarantees lack then."""
@@ -155,9 +168,10 @@ class Suite:
         of_timeline: dict[object, list[Case]] = {}
         for case in asked.bases:
             of_timeline.setdefault(case.schedule.timeline, []).append(case)
+        often = 1 if has_types(asked.program) else TWICE  # such programs are dear, see ``packs_for``
         tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
-            parts = self._parts(asked, row)
+            parts = self._parts(asked, row) if row.kind is self._kind(asked.ref) else ()
             known = self._known.get(asked.ref, frozenset()).intersection(p.id for p, _ in parts)
             self.left_out += bool(known)
             if not parts or known:
@@ -166,7 +180,7 @@ class Suite:
             left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
             while left and number < (1 if sparse else IN_A_ROW):
                 # The case that shows most of what this row promises and few cases have shown.
-                gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met) for b in left}
+                gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met, often) for b in left}
                 left.sort(key=lambda base: -gain[base.id])
                 if number and not gain[left[0].id]:
                     break
@@ -185,19 +199,14 @@ class Suite:
         return puts_to_test(asked.program, asked.guarantees, base, case, self._reference)
 
     def _parts(self, asked: Asked, row: Row) -> tuple[Part, ...]:
-        """What changes for a program in a row; () if the program has no place there. A program whose guarantees say nothing of the query
-        around it has the row without the plans."""
+        """What changes for a program in a row; () if the program has no place there."""
         plans = [self._factors.plans[p] for p, _ in row.parts if p in self._factors.plans]
         others = [part for part in row.parts if part[0] not in self._factors.plans]
         if any(not asked.possible(p) and not p.sparse for p, _ in others):
             return ()
-        if not asked.planned:
-            plans = []
-        elif asked.program.read_from_outside and not all(plan.leaves_state for plan in plans):
+        if asked.program.read_from_outside and not all(plan.leaves_state for plan in plans):
             return ()
-        return tuple(
-            p for p in row.parts if (p[0] in self._factors.plans and plans) or (p in others and asked.possible(p[0]))
-        )
+        return tuple(part for part in row.parts if part not in others or asked.possible(part[0]))
 
     def _lacking(self, asked: Asked, changes: list[Perturbation], met: Counter[Goal]) -> Iterator[Case]:
         """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test."""
@@ -227,13 +236,13 @@ class Suite:
                         yield twin
 
 
-def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int]) -> int:
+def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int], often: int) -> int:
     """How much of what a program's guarantees promise in a row a case would show that few cases have shown. ``tested``: the predicates that
     the case puts to the test by itself."""
     names = [perturbation.id for perturbation, _ in parts]
-    predicates = sum(met.get((goal, name), 0) < TWICE for goal in tested for name in names)
+    predicates = sum(met.get((goal, name), 0) < often for goal in tested for name in names)
     relations = (g for g in asked.guarantees if g.same_under)
-    return predicates + sum(met.get((g.id, n), 0) < TWICE for g in relations for n in names if g.is_about(n))
+    return predicates + sum(met.get((g.id, n), 0) < often for g in relations for n in names if g.is_about(n))
 
 
 def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:

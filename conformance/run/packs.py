@@ -18,13 +18,21 @@ from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven, program_needs
 from conformance.model.feature import Feature
-from conformance.model.program import Program
+from conformance.model.program import Program, has_types
 from conformance.model.runs import Pack, PackRun
 
 
-def packs_for(cases: Iterable[Case], can: Capabilities) -> list[Pack]:
-    """The packs that an engine runs of these cases."""
-    return packs_of(cases, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, Program]) -> list[Pack]:
+    """The packs that an engine runs of these cases. Programs with types share none with those without: on some engines each declared
+    state costs every micro-batch time, and such programs declare many."""
+    kinds: dict[bool, list[Case]] = {False: [], True: []}
+    for case in cases:
+        kinds[has_types(programs[program_ref(case.scenario, case.program)])].append(case)
+    return [
+        pack
+        for mine in kinds.values()
+        for pack in packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+    ]
 
 
 def _risk(program: Program) -> str:

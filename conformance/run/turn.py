@@ -221,7 +221,7 @@ class Turn:
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases. Returns the cases that the engine received, and the results."""
         info, on_event = self.info, self._run.on_event
-        every = packs_for(self.suite(batch).cases, info.capabilities)
+        every = packs_for(self.suite(batch).cases, info.capabilities, self._programs)
         packs = self._part.taken(every)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs)))
         given = run_packs(
@@ -304,7 +304,7 @@ class Turn:
                 known[place] = known.get(place, frozenset()) | (names if len(names) == 1 else frozenset())
 
         def run(cases: list[Case]) -> Runs:
-            packs = tuple(packs_for(cases, can))
+            packs = tuple(packs_for(cases, can, self._programs))
             given = run_packs(self._processes(engine), packs, can.parallel, lambda: None, lambda: not self._run.spent())
             self.outcome.effort["isolation"] = self.outcome.effort.get("isolation", 0) + len(packs)
             self._packs += packs
