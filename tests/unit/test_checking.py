@@ -322,9 +322,11 @@ def test_which_guarantees_a_case_puts_to_the_test():
     cases = [BASE, OTHER, TWIN, late, foreign, stopped]
     traces = {BASE.id: _trace("wrong"), OTHER.id: _trace(), TWIN.id: _trace(), late.id: _trace(1), stopped.id: STOPPED}
     found = exercised(asked_of([scenario]), cases, traces | {foreign.id: traces[BASE.id]})
-    assert found[:4] == [{CHECKED.id}, set(), {RELATED.id, LOOSE.id}, {CHECKED.id, COUNTED.id}]
+    whole = completeness("p", SCENARIO).id
+    assert found[:4] == [{CHECKED.id, whole}, {whole}, {RELATED.id, LOOSE.id, whole}, {CHECKED.id, COUNTED.id}]
     assert found[5] == set()
-    assert exercised(asked_of([scenario]), [foreign], traces | {foreign.id: _trace(1)}) == [{"another"}]
+    of_another = {"another", completeness("q", SCENARIO).id}
+    assert exercised(asked_of([scenario]), [foreign], traces | {foreign.id: _trace(1)}) == [of_another]
 
 
 AGAINST = [Against(_case("e1"), "one"), Against(TWIN, "two")]

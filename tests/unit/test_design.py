@@ -108,7 +108,9 @@ def test_what_cannot_meet_is_told_apart():
 
 def test_an_engine_that_takes_few_plans_together_has_no_more_in_a_row():
     most = [
-        max(sum(p.id.startswith("plan:") for p, _ in row.parts) for row in designed(replace(can, plans_together=number)))
+        max(
+            sum(p.id.startswith("plan:") for p, _ in row.parts) for row in designed(replace(can, plans_together=number))
+        )
         for can, number in ((WITH_PLANS, 1), (WITH_PLANS, 14))
     ]
     assert most[0] == 1
@@ -178,4 +180,6 @@ def test_a_timeline_that_has_no_room_for_some_changes_gets_the_others():
     """Cases of a user's own may be on such a one: no advance can be left out, so what should meet that change never does."""
     narrow = Schedule((Advance(0, 10), Deliver(1), Advance(2, 99)))
     made = {p for row in changing(designed(timelines=[narrow])) for p, _ in row.parts}
-    assert {p for p in made if not p.id.startswith("plan:")} == {p for p in OF_THE_TIMELINE if p.twin(Case("", "", narrow), 1)}
+    assert {p for p in made if not p.id.startswith("plan:")} == {
+        p for p in OF_THE_TIMELINE if p.twin(Case("", "", narrow), 1)
+    }

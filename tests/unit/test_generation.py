@@ -221,7 +221,7 @@ def test_the_base_of_each_twin_is_there_and_no_id_comes_twice(cases, bases, twin
     ids = {case.id for case in cases}
     assert len(ids) == len(cases)
     assert {case.base for case in twins} <= {case.id for case in bases}
-    assert cases[: 0] == []
+    assert cases[:0] == []
     assert all(case.perturbation for case in twins)
 
 
@@ -234,7 +234,10 @@ def test_every_perturbation_makes_twins_at_each_level(twins):
 
 def test_a_twin_is_made_of_its_base_alone(cases, twins):
     """By the same seed, each part in the place that it has by itself: what isolation asks for is part of what failed."""
-    by_id, plans = {case.id: case for case in cases}, {plan.perturbation.id: plan.perturbation for plan in REFERENCE.plans}
+    by_id, plans = (
+        {case.id: case for case in cases},
+        {plan.perturbation.id: plan.perturbation for plan in REFERENCE.plans},
+    )
     for twin in twins[::7]:
         parts = [((BY_ID | plans)[factors_of(part)[0]], level_of(part)) for part in parts_of(twin.perturbation)]
         assert together(by_id[twin.base], parts, SEED) == twin
@@ -277,7 +280,9 @@ def test_each_relation_is_put_to_the_test_under_each_change_it_is_about(cases):
     for case in cases:
         for name in factors_of(case.perturbation):
             tried[case.scenario, case.program, name] += 1
-    relations = [(s.id, g.program, p.id) for s in SCENARIOS for g in s.guarantees for p in g.same_under if p.id in BY_ID]
+    relations = [
+        (s.id, g.program, p.id) for s in SCENARIOS for g in s.guarantees for p in g.same_under if p.id in BY_ID
+    ]
     missed = {place for place in relations if not tried[place]}
     assert len(missed) <= 0.02 * len(set(relations)), missed
 

@@ -54,7 +54,9 @@ def test_a_cause_hides_neither_another_one_nor_a_pair():
 
 def test_three_causes_that_need_each_other_are_one_set():
     assert searched(FIVE, lambda parts: len(parts) >= 5)[0] == [set(FIVE)]
-    assert searched(FIVE, lambda parts: {"finer", "no-data", "retry.1"} <= parts)[0] == [{"finer", "no-data", "retry.1"}]
+    assert searched(FIVE, lambda parts: {"finer", "no-data", "retry.1"} <= parts)[0] == [
+        {"finer", "no-data", "retry.1"}
+    ]
 
 
 def test_what_does_not_fail_again_ends_the_search():
@@ -70,7 +72,7 @@ def test_what_a_stored_witness_shows_to_fail_is_asked_once(known):
     found, rounds = searched(FIVE, lambda parts: "restart.2" in parts, frozenset(known))
     [explained] = found
     assert "restart.2" in explained
-    assert set(map(lambda part: factors_of(part)[0], explained)) <= known
+    assert {factors_of(part)[0] for part in explained} <= known
     assert rounds <= 1
 
 

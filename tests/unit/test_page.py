@@ -312,9 +312,7 @@ def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results
     engine = results.engines[0]
     power = Power(engine, Asked(5, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
     page = html.render([results], None, [power, replace(power, engine="another")])
-    told = (
-        "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 seeded bugs"
-    )
+    told = "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 seeded bugs"
     assert page.count(told) == 1
     assert EVIL not in page
 

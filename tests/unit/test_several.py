@@ -93,7 +93,7 @@ def test_what_a_case_can_be_evidence_for():
 
 
 def test_a_failure_that_did_not_reach_a_case_leaves_what_else_changes():
-    found, cases, runs = checked({FAILED: trace("wrong")}, untouched=[FAILED])
+    found, _, _ = checked({FAILED: trace("wrong")}, untouched=[FAILED])
     assert found.evidence["s", CHECKED.id, "shift"].exercised == [FAILED]
     assert found.evidence["s", CHECKED.id, "retry"].exercised == []
     assert found.evidence["s", RELATED.id, "retry"].exercised == []

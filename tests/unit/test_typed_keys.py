@@ -7,7 +7,6 @@ from decimal import Decimal as Number
 from functools import cache
 
 import pytest
-from drawn import cases_of
 from handmade import judged_by
 
 from conformance.confirmation.reduction import Subject, Target, reduce
