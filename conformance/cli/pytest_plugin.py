@@ -30,8 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance", "guarantees of stateful stream processing")
     group.addoption("--conformance", action="store_true", help="Collect scenarios, an item a guarantee and engine.")
     group.addoption("--conformance-engine", action="append", help="An engine (repeat for several). Default: all.")
-    group.addoption("--conformance-cases", type=int, default=40, help="Cases for each guarantee. Default: 40.")
-    group.addoption("--conformance-seed", type=int, default=0, help="Default: 0.")
+    group.addoption("--conformance-cases", type=int, default=2, help="As run's --cases. Default: 2.")
+    group.addoption("--conformance-seed", type=int, default=1, help="Default: 1.")
     group.addoption("--conformance-expectations", type=Path, help="Default: expectations.toml, where there is one.")
     parser.addini("conformance_files", "patterns of files with scenarios", type="args", default=["scenario_*.py"])
 

@@ -39,7 +39,7 @@ def python(checkout, *arguments):
 
 
 def test_a_new_scenario_runs(checkout):
-    arguments = ["--scenario", "my-first", "--engine", "reference", "--cases", 20, "--seed", 1, "--out", "build/mine"]
+    arguments = ["--scenario", "my-first", "--engine", "reference", "--cases", 2, "--seed", 1, "--out", "build/mine"]
     done = python(checkout, "conformance.cli", "run", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(checkout / "build" / "mine" / "results.json.gz")
@@ -50,7 +50,7 @@ def test_a_new_scenario_runs(checkout):
 
 
 def test_its_guarantees_catch_mutants(checkout):
-    done = python(checkout, "conformance.cli", "selftest", "--scenario", "my-first", "--cases", 10, "--seeds", 2)
+    done = python(checkout, "conformance.cli", "selftest", "--scenario", "my-first", "--cases", 1, "--seeds", 2)
     assert done.returncode == 0, done.stdout + done.stderr
     for guarantee in ("the-maximum-never-falls", "every-element-on-time-is-answered"):
         assert f"my-first/{guarantee}" in done.stdout

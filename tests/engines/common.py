@@ -3,11 +3,12 @@
 from collections import Counter
 from dataclasses import replace
 
-from drawn import all_cases, cases_of
+from drawn import SEED, all_cases, cases_of
 
 from conformance import testing
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import case_needs
+from conformance.model.perturbation import BY_ID
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule, renumbered
 from conformance.plugins.registry import load_scenarios
@@ -81,18 +82,15 @@ def beside(few, cases):
 
 
 def smallest_run(scenario, *perturbations):
-    """Cases of a scenario for a run of few packs: those of one timeline of several bundles, and their twins under these perturbations."""
+    """Cases of a scenario for a run of few packs: those of the shortest timeline of several bundles, and their twins under each of these
+    perturbations by itself."""
     cases = cases_of(*load_scenarios([scenario]))
     plain = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
-    timelines = {case.schedule.timeline: set() for case in plain}
-    for case in plain:
-        timelines[case.schedule.timeline] |= {t.perturbation for t in cases if t.base == case.id} & set(perturbations)
-    number = Counter(case.schedule.timeline for case in plain)
-    most = max(timelines, key=lambda timeline: (len(timelines[timeline]), number[timeline]))
-    assert timelines[most] == set(perturbations), timelines
-    bases = [case for case in plain if case.schedule.timeline == most]
-    ids = {case.id for case in bases}
-    return bases + [case for case in cases if case.base in ids and case.perturbation in perturbations]
+    shortest = min((case.schedule.timeline for case in plain), key=len)
+    bases = [case for case in plain if case.schedule.timeline == shortest]
+    made = {name: [twin for case in bases if (twin := BY_ID[name].twin(case, SEED))] for name in perturbations}
+    assert all(made.values()), made
+    return [*bases, *(twin for twins in made.values() for twin in twins)]
 
 
 def run(engine, cases, programs=PROGRAMS):

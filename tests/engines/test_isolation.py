@@ -28,7 +28,7 @@ def started(tmp_path, scenarios, *options, **environment):
     """A run of few cases and few packs, in a process."""
     write_cases(tmp_path / "few.parquet", [case for name in scenarios for case in smallest_run(name, "restart")])
     asked = [f"--scenario={name}" for name in scenarios]
-    asked += ["--cases-from=few.parquet", "--share=0.1", "--witnesses=none", "--verbose", "--out=out"]
+    asked += ["--cases-from=few.parquet", "--witnesses=none", "--verbose", "--out=out"]
     command = [sys.executable, "-m", "conformance.cli", "run", *asked, *options]
     return subprocess.Popen(
         command,

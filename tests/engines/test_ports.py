@@ -9,7 +9,7 @@ from commands import conformance
 from common import T, run, specified
 
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
+from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import Verdict
 from conformance.model.case import Case
@@ -35,7 +35,7 @@ def idle(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "")
     ask_for([str(HERE / "ports" / "idle_keys.py")])
     scenarios = users_scenarios()
-    return programs_of(scenarios), draw_cases(scenarios, 6, 3, exercised_by_any_reading(scenarios))
+    return programs_of(scenarios), draw_cases(scenarios, 2, 3, exercised_by_any_reading(scenarios))
 
 
 @pytest.fixture
@@ -163,8 +163,8 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     """The bug in the port is found with a witness of two elements, the two ports differ, and the mended one is right."""
     ported, mended = EXAMPLES / "port_index_assignment.py", EXAMPLES / "port_index_assignment_fixed.py"
     scenarios = load_scenarios(["index-assignment"])
-    cases = draw_cases(scenarios, 6, 1, exercised_by_any_reading(scenarios))
-    few = [case for case in cases if case.program == "global" and not case.perturbation]
+    cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))
+    few = [case for case in cases if case.program == "global"]
     by_timeline = Counter(case.schedule.timeline for case in few)
     # Each step costs Spark a micro-batch.
     timeline = min(by_timeline, key=lambda steps: (len(steps), -by_timeline[steps]))

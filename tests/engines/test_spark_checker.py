@@ -1,10 +1,9 @@
 """The check of a large run, as a Spark job, finds what the check in the process finds."""
 
 import pytest
+from drawn import suite_of
 
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import Judgement
 from conformance.judgement.evidence import Runs
 from conformance.model.checker import Batch
@@ -47,7 +46,7 @@ def checker(spark, tmp_path):
 @pytest.mark.parametrize("name", ["mutant:last-of-a-bundle-dropped", "mutant:drops-counted-twice"])
 def test_it_finds_the_same(checker, tmp_path, monkeypatch, name):
     monkeypatch.setattr(checker_module, "AT_A_TIME", 50)  # in several groups
-    cases = draw_cases(SCENARIOS, 6, 1, exercised_by_any_reading(SCENARIOS))
+    cases = suite_of(SCENARIOS, 1, 1).cases
     engine = load_engine(name)
     info = EngineInfo(engine.id, engine.title, engine.capabilities)
     runs = Runs()

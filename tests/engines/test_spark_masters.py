@@ -13,7 +13,6 @@ from common import SCENARIOS, T, drawn, run, with_steps
 
 from conformance.execution.host import Host
 from conformance.execution.packing import packs_of
-from conformance.generation.plans import twins_of
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule, renumbered
@@ -120,7 +119,7 @@ def test_the_plan_connect_gives_the_same_traces(spark, tmp_path):
     failing = replace(failing, schedule=renumbered([*failing.schedule.steps, Advance(0, T + MINUTES)]))
     places = ("index-assignment", "global"), ("late-data", "global"), ("session-timeout", "sessions")
     cases = [failing, *(replace(failing, scenario=scenario, program=program) for scenario, program in places)]
-    twins = twins_of(connect, cases)
+    twins = [connect.perturbation.twin(case, 1) for case in cases]
     plain, through = run(rows, cases), run(rows, twins)
     for case, twin in zip(cases, twins, strict=True):
         mine = [replace(emission, step=emission.step + 1) for emission in plain[case.id].emissions]
