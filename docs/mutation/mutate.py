@@ -27,7 +27,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).parents[2]
-SEEDS, WANTED = 3, 10
+SEEDS, WANTED = 3, 2
 
 IDENTITY = re.compile(r"ReplaceComparisonOperator_(?!Is)\w+_Is(Not)?$")
 """Operators left out: whether equal numbers or texts are one object is up to the interpreter."""
@@ -131,26 +131,40 @@ def predicate_lines(path: Path) -> set[int]:
 def by_selftest(path: Path) -> Callable[[str], bool]:
     """A test of a mutant's source: the selftest's demands on its scenario hold, and every mutant engine is caught by the
     guarantees that caught it before. What the engines do does not depend on predicates, so it is computed once."""
-    from conformance.generation.cases import draw_cases
+    from conformance.execution.packing import packs_of
+    from conformance.generation.pool import draw_cases
     from conformance.generation.readings import exercised_by_any_reading
-    from conformance.model.scenario import Observation
-    from conformance.plugins.registry import load_engine, load_scenarios, mutant_ids
-    from conformance.selftest.bench import Bench
+    from conformance.generation.suite import Suite
+    from conformance.judgement.evidence import Runs
+    from conformance.judgement.reference import reference_traces
+    from conformance.model.scenario import Observation, programs_of
+    from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine, mutant_ids
 
     module = importlib.import_module(f"scenarios.{path.stem}")
     (scenario,) = [s for s in load_scenarios() if s.id == module.SCENARIO.id]
     exercised = exercised_by_any_reading([scenario])
+    specified, programs = reference_traces(programs_of([scenario])), programs_of([scenario])
+    can = load_engine("reference").capabilities
     checked = [g for g in scenario.guarantees if g.predicate or g.accounting]
     names = {g.id: (g.predicate or g.accounting).__name__ for g in checked}
     reference, engines = [], {}
+
+    def run(engine: str, cases: list) -> Runs:
+        runs = Runs()
+        for pack in packs_of(cases, can.largest_pack):
+            runs.add(pack, load_engine(engine).run(pack, programs))
+        return runs
+
     for seed in range(SEEDS):
-        bench = Bench([scenario], draw_cases([scenario], WANTED, seed, exercised))
+        drawn = draw_cases([scenario], WANTED, seed, exercised)
+        suite = Suite([scenario], can, drawn, seed, specified).cases
         for program in scenario.programs:
-            ref = f"{scenario.id}/{program}"
-            reference.append((program, bench._cases[ref], bench._run(load_engine("reference"), bench._cases[ref])))
+            cases = [case for case in suite if case.program == program]
+            reference.append((program, cases, run("reference", cases)))
             for mutant in mutant_ids() if seed == 0 else ():
-                runs = bench._run(load_engine(f"mutant:{mutant}"), bench._cases[ref])
-                engines[mutant, program] = (bench._suspects(bench._cases[ref], runs.traces), runs)
+                runs = run(mutant_engine(mutant), cases)
+                unlike = [case for case in cases if runs.traces[case.id] != specified([case])[case.id]]
+                engines[mutant, program] = (unlike, runs)
 
     def against(space: dict[str, object], guarantee: object, cases: list, runs: object) -> tuple[int, bool]:
         """(how often it was put to the test, whether anything speaks against it)."""
