@@ -18,15 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
-from conformance.model.plan import PREFIX, is_plan
-from conformance.plugins.registry import load_engine
+from conformance.model.reading import tables_of, text_of
 from conformance.results.results import Results
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 UNASKED = Verdict.UNKNOWN.value
 
@@ -60,21 +53,15 @@ class Change:
     def engines(self) -> tuple[str, str]:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
-    @property
-    def needs_all_packs(self) -> bool:
-        """Whether the change is under a plan that only some runs of the engine ask."""
-        plans = load_engine(self.engine).capabilities.plans
-        return is_plan(self.under) and self.under not in {f"{PREFIX}{plan.id}" for plan in plans if plan.always}
-
     def command(self, out: str) -> list[str]:
         scenario, _ = (self.guarantee or self.question).split("/")
         asked = [f"--engine={engine}" for engine in self.engines]
-        run = ["--quick"] if self.question else [f"--cases={self.cases}", *["--all-packs"] * self.needs_all_packs]
+        run = ["--quick"] if self.question else [f"--cases={self.cases}"]
         return ["conformance", "run", *asked, f"--scenario={scenario}", *run, "--seed=1", f"--out={out}"]
 
 
 def changes() -> list[Change]:
-    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    listed = tables_of(text_of(Path(__file__).with_suffix(".toml"), ValueError), "the known changes", ValueError)
     return [Change(**change) for change in listed["change"]]
 
 
@@ -127,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "conformance.cli", *change.command(folder)[1:]], check=True)
-            bad, good, shown = told(change, Results.read(Path(folder) / "results.json"))
+            bad, good, shown = told(change, Results.read(Path(folder) / "results.json.gz"))
         missed += not shown
         print(f"{change.id}: {bad} in {change.bad}, {good} in {change.good}: {'shown' if shown else 'NOT SHOWN'}")
     return 1 if missed else 0

@@ -51,7 +51,7 @@ def memory(runner: int) -> dict[str, int]:
 
 def measure(engine: str, wanted: int, scenarios: list[str], checker: str) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        given = f"run --engine {engine} --cases {wanted} --seed 1 --all-packs --checker {checker} --out {folder}/out"
+        given = f"run --engine {engine} --cases {wanted} --seed 1 --checker {checker} --out {folder}/out"
         only = [f"--scenario={scenario}" for scenario in scenarios]
         started = time.monotonic()
         process = subprocess.Popen(

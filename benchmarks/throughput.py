@@ -26,7 +26,7 @@ from pathlib import Path
 from conformance.execution.packing import packs_of
 from conformance.generation.examples import examples
 from conformance.generation.schedules import schedules
-from conformance.generation.timelines import draw_timelines
+from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Engine
 from conformance.model.program import Program
@@ -53,8 +53,8 @@ def draw(engine: Engine, number: int) -> list[Case]:
         for name, program in s.programs.items()
         if can.runs(program_ref(s.id, name)) and not program.waits
     ]
-    for several_bundles in (True, False):
-        timeline = next(c for c in draw_timelines(1) if (len(c.bundles) > 1) is several_bundles)
+    for family in (Family.SEVERAL, Family.ONE):
+        timeline = draw_timelines(1)[family][0]
         share = 2 * -(-number // len(sources))  # some cases lie too far ahead of the watermark for a native operator
         drawn = [
             [

@@ -55,7 +55,7 @@ else
     say conformance run "${asked[@]}" "${options[@]}" || code=$?
 fi
 if [ -n "$baseline" ] && [ "$code" = 0 ]; then
-    say conformance gate "$out/results.json" --baseline "$baseline" "${accepted[@]}" \
+    say conformance gate "$out/results.json.gz" --baseline "$baseline" "${accepted[@]}" \
         --junit "$out/gate.xml" --markdown "$out/gate.md" || code=$?
 fi
 conformance cache --prune --days 30 --megabytes 2000 >/dev/null || true

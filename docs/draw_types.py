@@ -1,6 +1,6 @@
 """Write the tables of types from the results of a run: python docs/draw_types.py RESULTS [PAGE]
 
-RESULTS is a results.json of a run of the scenarios about typed state and typed keys, PAGE docs/types.md if nothing is said.
+RESULTS is a results.json.gz of a run of the scenarios about typed state and typed keys, PAGE docs/types.md if nothing is said.
 """
 
 import sys

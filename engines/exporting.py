@@ -200,7 +200,7 @@ def _around(plans: Sequence[str]) -> str:
     """What the head of a file says of the plans of its query."""
     if not plans:
         return ""
-    several, named = "s" * (len(plans) > 1), " and ".join(map(repr, plans))
+    several, named = "s" * (len(plans) > 1), ", ".join(map(repr, plans))
     return f" The claim is about two queries; this is the one with the plan{several} {named} around its operator."
 
 

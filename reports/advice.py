@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from conformance.model.engine import bare
-from conformance.model.reading import text_of
+from conformance.model.reading import tables_of, text_of
 from reports.grid import Row
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class UnusableAdvice(ValueError):
@@ -42,12 +36,12 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
 def read_advice(path: Path) -> list[Advice]:
     """The advice of a file. Raises UnusableAdvice."""
     try:
-        found = tomllib.loads(text_of(path, UnusableAdvice)).get("advice", [])
+        found = tables_of(text_of(path, UnusableAdvice), path, UnusableAdvice).get("advice", [])
         return [
             Advice(entry["cause"], tuple(entry["engines"]), tuple(entry["guarantees"]), entry["text"].strip())
             for entry in found
         ]
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise UnusableAdvice(f"{path} is no file of advice: {error!r}") from None
 
 

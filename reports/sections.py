@@ -123,7 +123,7 @@ def engines(grid: Grid, powers: Sequence[Power] = ()) -> list[EngineLine]:
         of_run = powers or powers_of_run(run.run, known_powers())
         for engine in run.engines:
             record, rows = run.environment[engine], grid.rows_of(number, engine)
-            anchor, features = grid.engine_anchor(number, engine), canonical(record.to_json()["features"])
+            anchor, features = grid.engine_anchor(number, engine), canonical(record.to_json().get("features", {}))
             found.append(
                 EngineLine(
                     engine,

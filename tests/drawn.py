@@ -28,8 +28,8 @@ PATIENCE = 120
 
 @cache
 def all_cases():
-    """The reference's suites of single scenarios, with SEED. Processes that need them at the same time share the drawing: each takes the
-    next scenario that no other one has taken."""
+    """The reference's suite of WANTED cases of each program on each timeline, from SEED. Processes that need it at the same time share
+    the drawing: each takes the next scenario that no other one has taken."""
     scenarios = load_scenarios()
     for scenario in scenarios:
         if _is_mine(scenario):
@@ -45,18 +45,17 @@ def cases_of(scenario):
         time.sleep(0.05)
     if not file.exists():
         mine = file.with_suffix(f".{os.getpid()}")
-        mine.write_bytes(pickle.dumps(suite_of([scenario], WANTED, SEED)))
+        mine.write_bytes(pickle.dumps(suite_of([scenario]).cases))
         mine.replace(file)
     return pickle.loads(file.read_bytes())
 
 
-def suite_of(scenarios, wanted, seed, name="reference"):
-    """The suite of an engine."""
-    can, drawn = (
-        load_engine(name).capabilities,
-        draw_cases(scenarios, wanted, seed, exercised_by_any_reading(scenarios)),
-    )
-    return Suite(scenarios, can, drawn, seed, reference_traces(programs_of(scenarios), can.lateness)).cases
+def suite_of(scenarios, wanted=WANTED, seed=SEED, can=None, every=True):
+    """What an engine, the reference if none is named, is asked of freshly drawn cases: of one bundle, too, if ``every``."""
+    scenarios = tuple(scenarios)
+    bases = draw_cases(scenarios, wanted, seed, exercised_by_any_reading(scenarios))
+    can = can or load_engine("reference").capabilities
+    return Suite(scenarios, can, bases, seed, reference_traces(programs_of(scenarios), can.lateness), every=every)
 
 
 def _file(scenario):

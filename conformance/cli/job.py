@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from conformance.comparison.history import RESULTS
 from conformance.model.engine import CannotRun
 from conformance.model.reading import text_of
 from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
 from conformance.results.report import Report, run_reports
-from conformance.results.results import Results
+from conformance.results.results import RESULTS, Results
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     else:
         ending(results, console, told)
     console.print(
-        f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, results.json, witnesses/",
+        f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, {RESULTS}, witnesses/",
         highlight=False,
         soft_wrap=True,
     )
@@ -156,7 +155,7 @@ def prepare(out: Path) -> None:
     """Makes the folder, and removes the files of an earlier run, so that no stale file is read as new. Other files
     stay."""
     (out / "witnesses").mkdir(parents=True, exist_ok=True)
-    stale = [out / name for name in ("results.json", *(report.file for report in run_reports()))]
+    stale = [out / name for name in (RESULTS, *(report.file for report in run_reports()))]
     stale += [out / "witnesses" / CONFIRMATIONS]
     stale += [path for path in (out / "witnesses").rglob("*.json") if re.fullmatch(r"[0-9a-f]{12}", path.stem)]
     for path in stale:

@@ -17,6 +17,7 @@ from conformance.cli.hints import Group, in_one_line
 
 COMMANDS = {
     "run": ("run", "merge", "check"),
+    "plan": ("plan",),
     "files": ("check-files",),
     "kept": ("cache",),
     "inspect": ("list", "claims", "doctor", "explain"),
@@ -82,9 +83,9 @@ def bad_input() -> tuple[type[Exception], ...]:
     from conformance.results.results import UnreadableResults
     from conformance.results.store import UnusableCases, UnusableTraces
     from conformance.results.witness import UnreadableWitness
+    from conformance.run.shards import UnusableShards
     from conformance.selftest.power import UnreadablePower
     from conformance.selftest.selftest import UnreadableSelfTest
-    from conformance.run.shards import UnusableShards
 
     return (
         UnknownName,

@@ -100,6 +100,7 @@ class ScenarioFile(pytest.File):
         """The results of the file's run. The first call runs the file."""
         if self._ran is None:
             from conformance.results.baseline import Baseline
+            from conformance.results.results import RESULTS
             from conformance.results.witness import write_witnesses
             from conformance.run.run import Options, Run
 
@@ -111,7 +112,7 @@ class ScenarioFile(pytest.File):
                 seed=self.config.getoption("--conformance-seed"),
             )
             results = Run(options).execute()
-            results.write(self.out / "results.json")
+            results.write(self.out / RESULTS)
             write_witnesses(self.out / "witnesses", results.witnesses.values())
             self._ran = results, Baseline.of(results)
         return self._ran

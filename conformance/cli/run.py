@@ -110,7 +110,7 @@ def run_(
     quick: bool,
     verbose: bool,
 ) -> None:
-    """Run scenarios on engines; write results.json, matrix.html, summary.md, junit.xml, ctrf.json, cells.csv, badge.svg
+    """Run scenarios on engines; write results.json.gz, matrix.html, summary.md, junit.xml, ctrf.json, cells.csv, badge.svg
     and the witnesses."""
     console = open_console()
     if shard and budget is not None:

@@ -38,11 +38,8 @@ from conformance.results.report import load_report
 from conformance.results.results import Results
 from conformance.run.run import Options
 
-UPGRADE = 15
-"""Number of cases that test each guarantee in a comparison of two releases."""
-
-SHARE = 0.25
-"""Fraction of the selected packs that slow engines run in each of the two releases, and between the releases."""
+UPGRADE = 1
+"""The least number of cases of each program on each timeline in a comparison of two releases."""
 
 BLOCKED, CUT_SHORT = 1, 3
 """Exit codes."""
@@ -105,7 +102,6 @@ def upgrade_(
         cases_from=cases_from,
         witnesses=(witnesses,),
         timeout=timeout,
-        share=SHARE,
         brief=True,  # each release is asked again about the differences between the releases
         sampled=not fresh,
         traces=traces_folder(),

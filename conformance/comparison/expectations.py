@@ -17,7 +17,6 @@ expires = 2027-06-30                # the last day on which it is accepted
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,13 +29,8 @@ from conformance.model.engine import bare
 from conformance.model.naming import instead, unknown
 from conformance.model.perturbation import BY_ID
 from conformance.model.plan import is_plan
-from conformance.model.reading import text_of
+from conformance.model.reading import tables_of, text_of
 from conformance.results.baseline import Place
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 KINDS = ("ours", "engine", "never")
 NEEDED = ("engine", "guarantee", "kind", "reason", "signature")
@@ -87,10 +81,7 @@ def read(path: Path) -> list[Divergence]:
     Raises:
         UnusableExpectations: it cannot be used.
     """
-    try:
-        data = tomllib.loads(text_of(path, UnusableExpectations))
-    except tomllib.TOMLDecodeError as error:
-        raise UnusableExpectations(f"{path} is not TOML: {error}") from None
+    data = tables_of(text_of(path, UnusableExpectations), path, UnusableExpectations)
     if extra := set(data) - {"divergence"}:
         raise UnusableExpectations(f"{path}: unknown table {min(extra)!r}; there is [[divergence]]")
     entries = data.get("divergence", [])
@@ -127,19 +118,8 @@ def _divergence(entry: Any, where: str) -> Divergence:
         versions = SpecifierSet(entry.get("versions", ""))
     except InvalidSpecifier as error:
         raise UnusableExpectations(f"{where}: versions: {error}") from None
-    return Divergence(
-        engine=entry["engine"],
-        scenario=scenario,
-        guarantee=guarantee,
-        kind=entry["kind"],
-        reason=entry["reason"],
-        signature=entry["signature"],
-        perturbation=under,
-        versions=versions,
-        witness=entry.get("witness", ""),
-        issue=entry.get("issue", ""),
-        expires=expires,
-    )
+    given = entry | {"scenario": scenario, "guarantee": guarantee, "versions": versions}
+    return Divergence(**given)
 
 
 def unmatched(

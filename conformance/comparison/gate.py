@@ -15,7 +15,6 @@ from conformance.comparison.expectations import Divergence, unmatched
 from conformance.judgement.cell import Verdict
 from conformance.results.baseline import Baseline, Place, Standing
 from conformance.results.changes import implied
-from conformance.results.signature import same_way
 
 
 class Refused(ValueError):
@@ -153,17 +152,18 @@ def _of_engines(candidate: Baseline, baseline: Baseline) -> Iterator[Ruled]:
     for engine in dict.fromkeys([*baseline.engines, *baseline.failures, *candidate.engines, *candidate.failures]):
         for side, name in ((candidate, "the candidate"), (baseline, "the baseline")):
             if engine in side.failures:
-                yield _of_engine(engine, Outcome.BLOCKS, f"failed in {name}: {side.failures[engine]}")
+                yield of_engine(engine, Outcome.BLOCKS, f"failed in {name}: {side.failures[engine]}")
         if engine not in {*candidate.engines, *candidate.failures}:
-            yield _of_engine(engine, Outcome.BLOCKS, "runs in the baseline only: was not asked of the candidate")
+            yield of_engine(engine, Outcome.BLOCKS, "runs in the baseline only: was not asked of the candidate")
         elif engine not in {*baseline.engines, *baseline.failures}:
-            yield _of_engine(engine, Outcome.TOLD, "runs in the candidate only")
+            yield of_engine(engine, Outcome.TOLD, "runs in the candidate only")
         before, after = baseline.packs.get(engine, 0), candidate.packs.get(engine)
         if after is not None and engine not in candidate.failures and shrank(before, after):
-            yield _of_engine(engine, Outcome.BLOCKS, f"evidence shrank: {after} packs, the baseline had {before}")
+            yield of_engine(engine, Outcome.BLOCKS, f"evidence shrank: {after} packs, the baseline had {before}")
 
 
-def _of_engine(engine: str, outcome: Outcome, why: str) -> Ruled:
+def of_engine(engine: str, outcome: Outcome, why: str) -> Ruled:
+    """A ruling on a whole engine, or on the run where ``engine`` is ""."""
     return Ruled(Ruling(outcome, why), engine, "", "", ())
 
 
@@ -176,10 +176,10 @@ def _of_versions(candidate: Baseline, baseline: Baseline) -> Iterator[Ruled]:
             if (old := before.get(name, "none")) != (new := after.get(name, "none")):
                 changed.setdefault(f"another {name}: {old} → {new}", []).append(engine)
     for why, engines in changed.items():
-        yield _of_engine("", Outcome.TOLD, f"{why} ({', '.join(engines)})")
+        yield of_engine("", Outcome.TOLD, f"{why} ({', '.join(engines)})")
     known = candidate.stored_witnesses and baseline.stored_witnesses
     if known and candidate.stored_witnesses != baseline.stored_witnesses:
-        yield _of_engine("", Outcome.TOLD, "other stored witnesses were replayed")
+        yield of_engine("", Outcome.TOLD, "other stored witnesses were replayed")
 
 
 FEW = 10
@@ -206,7 +206,7 @@ def unless_accepted(why: str, signature: str, listed: Divergence | None, today: 
         return Ruling(Outcome.BLOCKS, why)
     if listed.expired(today):
         return Ruling(Outcome.BLOCKS, f"{why}: accepted until {listed.expires}")
-    if not same_way(listed.signature, signature):
+    if listed.signature != signature:
         return Ruling(Outcome.BLOCKS, f"{why}: in another way than was accepted")
     return Ruling(Outcome.PASSES, "accepted")
 
@@ -219,7 +219,7 @@ def listing(
     found = [d for d in divergences if d.covers(place) and d.of_version(version)]
     return min(
         found,
-        key=lambda d: (bool(signature) and not same_way(d.signature, signature), d.expired(today), not d.perturbation),
+        key=lambda d: (signature not in ("", d.signature), d.expired(today), not d.perturbation),
         default=None,
     )
 
@@ -258,11 +258,11 @@ def _violated(before: Standing | None, after: Standing, listed: Divergence | Non
     if listed:
         if listed.expired(today):
             return Ruling(Outcome.BLOCKS, f"accepted until {listed.expires}")
-        if not same_way(listed.signature, after.signature):
+        if listed.signature != after.signature:
             return Ruling(Outcome.BLOCKS, "fails in another way than was accepted")
         return _as_often(before, after) or Ruling(Outcome.PASSES, "accepted")
     if before is not None and before.verdict is Verdict.VIOLATED:
-        if same_way(before.signature, after.signature):
+        if before.signature == after.signature:
             return _as_often(before, after) or Ruling(Outcome.PASSES, "as in the baseline")
         return Ruling(Outcome.BLOCKS, "fails in another way than in the baseline")
     if before is not None and before.verdict is Verdict.HOLDS:

@@ -19,13 +19,11 @@ from conformance.judgement.verdict import as_recorded, fold
 from conformance.model.engine import bare
 from conformance.results.baseline import Baseline, Standing, UnreadableBaseline
 from conformance.results.changes import DECIDED
-from conformance.results.signature import same_way
+from conformance.results.results import RESULTS
 from conformance.results.witness import CONFIRMATIONS
 
 Row = tuple[str, str, str]
 """(engine, scenario, guarantee), by their ids, the engine without a version."""
-
-RESULTS = "results.json"
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,7 @@ class Point:
 
     def alike(self, other: Point) -> bool:
         """Whether verdict and ways to fail are the same."""
-        mine = all(any(same_way(way, theirs) for theirs in other.ways) for way in self.ways)
-        return self.verdict is other.verdict and mine and len(self.ways) == len(other.ways)
+        return (self.verdict, self.ways) == (other.verdict, other.ways)
 
 
 @dataclass(frozen=True)
@@ -188,7 +185,7 @@ class History:
 
 
 def sources(places: Iterable[Path]) -> dict[Path, Baseline]:
-    """The baselines and results in some files and folders: FOLDER/*.jsonl, FOLDER/results.json and FOLDER/*/results.json.
+    """The baselines and results in some files and folders: FOLDER/*.jsonl, FOLDER/results.json.gz and FOLDER/*/results.json.gz.
 
     Raises:
         UnreadableBaseline: a file is neither, or a folder has none.

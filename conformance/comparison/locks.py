@@ -7,7 +7,6 @@ releases of a package, each for other machines, the one for this Python counts.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from conformance.model.reading import text_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from conformance.model.reading import tables_of, text_of
 
 TOML = (".lock", ".toml")
 """The endings of lock files. A file with any other ending is read as requirements."""
@@ -95,10 +89,7 @@ def _pinned(path: Path, packages: Iterable[str]) -> dict[str, str]:
 
 def _locked(path: Path, text: str) -> Iterator[tuple[str, str]]:
     """(name, release) of the packages in a lock file that this machine would get."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UnusableLock(f"{path} is not TOML: {error}") from None
+    data = tables_of(text, path, UnusableLock)
     entries = data.get("package", data.get("packages"))
     if not isinstance(entries, list) or not all(
         isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries

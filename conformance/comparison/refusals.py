@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.comparison.gate import Outcome, Ruled, Ruling
+from conformance.comparison.gate import Outcome, Ruled, of_engine
 from conformance.model.engine import bare, is_accepted, same_answer
 from conformance.results.results import Results
 
@@ -17,4 +17,4 @@ def refusals_changed(old: Results, new: Results) -> Iterator[Ruled]:
             now = after.get(bare(engine), {}).get(question, answer)
             if not same_answer(now, answer):
                 outcome = Outcome.BLOCKS if is_accepted(answer) and not is_accepted(now) else Outcome.TOLD
-                yield Ruled(Ruling(outcome, f"{question}: {answer} → {now}"), bare(engine), "", "", ())
+                yield of_engine(bare(engine), outcome, f"{question}: {answer} → {now}")

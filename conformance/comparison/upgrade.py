@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conformance.comparison.gate import Outcome, Ruled, Ruling
+from conformance.comparison.gate import Outcome, Ruled, of_engine
 from conformance.confirmation.confirmer import RUNS_ALONE
 from conformance.confirmation.replay import NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay, with_replays
 from conformance.execution.carried import opened
@@ -42,10 +42,10 @@ class Lacking:
     def ruled(self, old: str, new: str) -> Ruled:
         """The ruling of the gate: an API that the new release lacks blocks. ``old`` and ``new`` are the releases."""
         if not self.new:
-            return Ruled(Ruling(Outcome.TOLD, f"runs in {new} only: {self.old}"), self.engine, "", "", ())
+            return of_engine(self.engine, Outcome.TOLD, f"runs in {new} only: {self.old}")
         if not self.old:
-            return Ruled(Ruling(Outcome.BLOCKS, f"runs in {old} only: {self.new}"), self.engine, "", "", ())
-        return Ruled(Ruling(Outcome.TOLD, f"runs in neither release: {self.new}"), self.engine, "", "", ())
+            return of_engine(self.engine, Outcome.BLOCKS, f"runs in {old} only: {self.new}")
+        return of_engine(self.engine, Outcome.TOLD, f"runs in neither release: {self.new}")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Upgrade:
         for name in (silent := silent_in_one(names, old, new)):
             say(f"{name}: its checkpoints are not carried over, since it answered nothing in one of the releases")
         names = [name for name in names if name not in silent]
-        cases = list(restarted(out / "both", options.scenarios))
+        cases = list(restarted(out / "both", options.scenarios, options.seed))
         if names and cases:
             say(f"checkpoints of {self.old} on {self.new}")
             write_cases(out / "restarts.parquet", cases)
@@ -118,7 +118,6 @@ class Upgrade:
                     options,
                     engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),
                     scenarios=to_survive,
-                    share=options.share / 2,  # all of these cases have the same perturbation
                     out=out / "carried",
                     cases_from=out / "restarts.parquet",
                     witnesses=(),
@@ -238,13 +237,17 @@ def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
     return surviving(scenario) if witness.guarantee == slug(_claim(witness.case.program)) else scenario
 
 
-def restarted(folder: Path, scenarios: Sequence[Scenario]) -> Iterator[Case]:
-    """The cases of a run whose only perturbation is a restart, and the bases of these cases."""
+def restarted(folder: Path, scenarios: Sequence[Scenario], seed: int) -> Iterator[Case]:
+    """The cases as drawn of a run, each with a twin that is restarted, of the programs that promise to survive it. Each timeline has one
+    level of the restart."""
     wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
+    level: dict[object, int] = {}
     for batch in read_cases(folder, scenarios):
-        cases = [case for case in batch if (case.scenario, case.program) in wanted]
-        bases = {case.base for case in cases if case.perturbation == RESTART.id}
-        yield from (case for case in cases if case.id in bases or case.perturbation == RESTART.id)
+        for case in batch:
+            if (case.scenario, case.program) in wanted and not case.base:
+                at = level.setdefault(case.schedule.timeline, len(level) % RESTART.levels)
+                if twin := RESTART.twin(case, seed, at):
+                    yield from (case, twin)
 
 
 def to_ask(side: Results, other: Results) -> list[Witness]:

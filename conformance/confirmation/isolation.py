@@ -111,13 +111,16 @@ class Isolation:
         self._plans = {plan.perturbation.id: plan.perturbation for plan in can.plans}
         self.runs, self.cases = runs, dict[str, Case]()
 
-    def isolate(self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]) -> Isolated:
+    def isolate(
+        self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]
+    ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
         isolated, asked, alike = Isolated(), list[_Asked](), Counter[tuple[str, ...]]()
         for failure, against in sorted(entangled.items(), key=lambda found: (found[1].size, found[0])):
             case = against.case
-            alike[*failure[:2], case.perturbation] += 1
-            if alike[*failure[:2], case.perturbation] > ALIKE:
+            kind = (*failure[:2], case.perturbation)
+            alike[kind] += 1
+            if alike[kind] > ALIKE:
                 isolated.explained.add(failure)
                 continue
             guarantee, known = self._guarantees[failure[:2]], self._known.get(failure[:2], frozenset())

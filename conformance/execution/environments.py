@@ -20,15 +20,11 @@ from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, d
 from importlib.util import find_spec
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from conformance.model.engine import CannotRun
+from conformance.model.reading import tables_of, text_of
 from conformance.model.release import Release
 from conformance.model.values import digest
 from conformance.plugins.points import PACKAGE, checkout, checkout_points
@@ -149,7 +145,7 @@ def _day_after(release: Release, place: Path, folder: Path) -> str:
         encoding="utf-8",
     )
     _uv(release, place, "lock", "--quiet", "--python", sys.executable, "--project", str(project))
-    locked = tomllib.loads((project / "uv.lock").read_text(encoding="utf-8"))
+    locked = tables_of(text_of(project / "uv.lock", ValueError), "uv.lock", ValueError)
     mine = next(p for p in locked["package"] if canonicalize_name(p["name"]) == canonicalize_name(release.package))
     files = [*mine.get("wheels", []), *([mine["sdist"]] if "sdist" in mine else [])]
     uploaded = min((file["upload-time"] for file in files if "upload-time" in file), default="")

@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from random import Random
 
 from conformance.generation.timelines import Family
@@ -20,11 +21,17 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import (
     ALONE,
     APART,
+    COALESCE,
+    COARSER,
+    EMPTY_BUNDLE,
+    FINER,
     OF_THE_TIMELINE,
     PERTURBATIONS,
     RECOVERIES,
     RESTART,
     RESUME,
+    RETRY,
+    SINGLES,
     UNRELATED_KEY,
     Part,
     Perturbation,
@@ -33,11 +40,15 @@ from conformance.model.perturbation import (
 from conformance.model.plan import PlanTwin
 from conformance.model.schedule import Schedule
 
-MOST_CHANGES = 3
-"""The most changes of a timeline in one row: each makes the row longer."""
+MOST_CHANGES, MOST_MOVING = 3, 5
+"""The most changes of a timeline in one row: each makes the row longer. There may be more in a row without plans, see MOVING."""
 
-MOST_PLANS = 14
-"""The most plans in one row."""
+IN_VAIN = 6
+"""How many rows in a row on each timeline may bring nothing new before the design ends."""
+
+MOVING = frozenset({SINGLES, COARSER, FINER, COALESCE})
+"""Changes that decide when something comes out. Few programs put out the same under them, so a row with one of them says little of what else
+it changes, and has no plan."""
 
 ALLOWED = {
     Family.SEVERAL: OF_THE_TIMELINE,
@@ -47,16 +58,26 @@ ALLOWED = {
 """The changes of a timeline that rows of a family make. A program in processing time has one at a time, see ``_waiting``."""
 
 
+class Kind(Enum):
+    """Programs that share rows."""
+
+    PLAIN = "programs whose output no query around them changes"
+    UNPLANNED = "programs that say nothing of the query around them"
+    TYPED = "programs with types"
+
+
 @dataclass(frozen=True)
 class Row:
     """One engine run, but for its cases.
 
     Attributes:
         timeline: the timeline of the cases as drawn.
+        kind: the programs whose cases it has.
         parts: what changes for the whole job, in the order in which it is done. A base row changes nothing.
     """
 
     timeline: Schedule
+    kind: Kind
     parts: tuple[Part, ...] = ()
 
     @property
@@ -74,74 +95,94 @@ class Factors:
     def __init__(self, can: Capabilities) -> None:
         self._can = can
         self.plans = {plan.perturbation: plan for plan in can.plans}
+        self.plans_together = can.plans_together
         self.expressible = frozenset(p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None)
 
-    def of(self, family: Family) -> tuple[list[Perturbation], list[Perturbation]]:
-        """The changes of the timeline, and the plans, in rows of a family."""
+    def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:
+        """The changes of the timeline, and the plans, in rows of a family for programs of a kind."""
         changes = [p for p in ALLOWED[family] if p in self.expressible]
-        return changes, [p for p in self.plans if p in self.expressible and family is not Family.INITIAL]
+        planned = kind is not Kind.UNPLANNED and family is not Family.INITIAL
+        return changes, [p for p in self.plans if p in self.expressible and planned]
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
-        """Whether two of them can be in one row."""
+        """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such plans alone."""
         if frozenset({one, other}) in APART:
             return False
         plans = [self.plans[p] for p in (one, other) if p in self.plans]
         if len(plans) == 2 and not plans[0].meets(plans[1]):
             return False
+        if plans and ({one, other} & MOVING or self._for_some(one) != self._for_some(other)):
+            return False
         return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))
+
+    def _for_some(self, perturbation: Perturbation) -> bool:
+        plan: PlanTwin | None = self.plans.get(perturbation)
+        return bool(plan and (plan.on_time or plan.scrambles or not plan.leaves_state))
 
     def _begins_a_query(self, perturbation: Perturbation) -> bool:
         plan: PlanTwin | None = self.plans.get(perturbation)
         return perturbation in (RESTART, RESUME) or bool(plan and plan.restarts)
 
 
-def rows(timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int) -> list[Row]:
-    """The rows of a family: a base row for each timeline, a covering design, and a row of cases without neighbours.
+def rows(
+    timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
+) -> list[Row]:
+    """The rows of a family for programs of a kind: a base row for each timeline, a covering design, and a row of cases without neighbours.
 
     Args:
         each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
     """
-    base = [Row(timeline) for timeline in timelines]
+    base = [Row(timeline, kind) for timeline in timelines]
     if not timelines:
         return []
     if family is Family.WAITING:
-        return [*base, *_waiting(timelines[0], factors)]
+        return [*base, *_waiting(timelines[0], kind, factors)]
     shortest = min(timelines, key=lambda timeline: len(timeline.steps))
-    apart = [Row(shortest, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
-    return [*base, *_Design(timelines, family, factors, each, seed).rows(), *apart]
+    apart = [Row(shortest, kind, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
+    return [*base, *_Design(timelines, family, kind, factors, each, seed).rows(), *apart]
 
 
-def _waiting(timeline: Schedule, factors: Factors) -> list[Row]:
+def _waiting(timeline: Schedule, kind: Kind, factors: Factors) -> list[Row]:
     """One recovery a row: each takes processing time that no wait counts."""
-    return [Row(timeline, ((p, 0),)) for p in RECOVERIES if p in factors.expressible]
+    empty: tuple[Part, ...] = ((EMPTY_BUNDLE, 0),)
+    found = [
+        Row(timeline, kind, (*(empty if p is RETRY else ()), (p, 0))) for p in RECOVERIES if p in factors.expressible
+    ]
+    return found if RETRY in factors.expressible else [*found, Row(timeline, kind, empty)]
 
 
 class _Design:
     def __init__(
-        self, timelines: Sequence[Schedule], family: Family, factors: Factors, each: int, seed: int
+        self, timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
     ) -> None:
-        self._timelines, self._factors, self._seed = timelines, factors, seed
-        self._random = Random(f"{seed}/design/{family.value}")
-        self._changes, self._plans = factors.of(family)
+        self._timelines, self._kind, self._factors, self._seed = timelines, kind, factors, seed
+        self._random = Random(f"{seed}/design/{family.value}/{kind.name}")
+        self._changes, self._plans = factors.of(family, kind)
         self._order = [*self._changes, *self._plans]
-        often = each if family in (Family.SEVERAL, Family.ONE) else 1
-        self._owed = Counter({(p, level): often for p in self._order for level in range(p.levels)})
+        levels = (lambda p: 1) if family is Family.INITIAL else (lambda p: p.levels)
+        self._owed = Counter({(p, level): each for p in self._order for level in range(levels(p))})
         pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
         self._pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
         self._used: Counter[Schedule] = Counter()
+        self._scarce = {p: sum(not factors.meet(p, q) for q in self._plans if q is not p) for p in self._plans}
 
     def rows(self) -> list[Row]:
         found: list[Row] = []
-        while +self._owed or self._pairs:
+        in_vain = 0
+        while self._left() and in_vain < IN_VAIN * len(self._timelines):  # what is left then fits on no timeline
             # The timeline that fewest rows have; of those, the shortest.
             timeline = min(self._timelines, key=lambda one: (self._used[one], len(one.steps)))
             self._used[timeline] += 1
+            left = self._left()
             parts = self._row(timeline)
-            if parts:
-                found.append(Row(timeline, parts))
-            elif min(self._used.values()) > 1:
-                break  # what is left fits on no timeline
+            if self._left() < left:
+                found.append(Row(timeline, self._kind, parts))
+            in_vain = 0 if self._left() < left else in_vain + 1
         return found
+
+    def _left(self) -> int:
+        """How much is owed."""
+        return sum((+self._owed).values()) + len(self._pairs)
 
     def _row(self, timeline: Schedule) -> tuple[Part, ...]:
         """What is owed most and can meet, as far as a row has room."""
@@ -166,19 +207,26 @@ class _Design:
         return list(levels.items())
 
     def _gain(self, part: Part, chosen: Iterable[Part]) -> int:
-        """What a part brings. What is owed in most levels comes first."""
+        """What a part brings. A row begins with a change of the timeline that plans can be beside; of plans, those that meet fewest others
+        come first."""
         perturbation = part[0]
-        owed = sum(max(self._owed[perturbation, level], 0) for level in range(perturbation.levels))
         met = sum(frozenset({perturbation, other}) in self._pairs for other, _ in chosen)
-        first = not chosen and any(perturbation in pair for pair in self._pairs)
-        return 2 * owed * (self._owed[part] > 0) + met + first
+        if self._owed[part] <= 0:
+            return met + (not chosen and any(perturbation in pair for pair in self._pairs))
+        if perturbation in self._scarce:
+            return 100 + self._scarce[perturbation]
+        owed = sum(max(self._owed[perturbation, level], 0) for level in range(perturbation.levels))
+        return (300 if not chosen and perturbation not in MOVING else 2 * owed) + met
 
     def _fits(self, part: Part, chosen: list[Part], blank: Case) -> bool:
         perturbation = part[0]
         if any(perturbation is other or not self._factors.meet(perturbation, other) for other, _ in chosen):
             return False
-        alike = sum((other in self._factors.plans) == (perturbation in self._factors.plans) for other, _ in chosen)
-        if alike >= (MOST_PLANS if perturbation in self._factors.plans else MOST_CHANGES):
+        plans = [other for other, _ in chosen if other in self._factors.plans]
+        most = MOST_MOVING if any(p in MOVING for p, _ in [*chosen, part]) else MOST_CHANGES
+        if perturbation in self._factors.plans and len(plans) >= self._factors.plans_together:
+            return False
+        if perturbation not in self._factors.plans and len(chosen) - len(plans) >= most:
             return False
         return together(blank, self._ordered([*chosen, part]), self._seed) is not None
 

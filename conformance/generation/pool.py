@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from conformance.generation.examples import examples, seeded
-from conformance.generation.schedules import schedules
+from conformance.generation.schedules import schedules, watermarks
 from conformance.generation.small import PAIRS, small_schedules
 from conformance.generation.timelines import draw_timelines, families_of
 from conformance.judgement.coverage import coverage
 from conformance.model.case import Case
+from conformance.model.plan import crowded
 from conformance.model.program import Program
 from conformance.model.scenario import Domain, Scenario
 from conformance.model.schedule import Schedule
+from conformance.model.steps import Event
 
 Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) that it puts to the test, by the reference's behaviour."""
@@ -27,11 +30,8 @@ Tested = Callable[[list[Case]], list[frozenset[str]]]
 DRAWN = 3
 """How many schedules Hypothesis draws for each case that is wanted."""
 
-MOST = 2
-"""The most cases for each case that is wanted of a program on a timeline, where fewer leave something out."""
-
 TIMELINES = 4
-"""On so many timelines together, the chosen cases have keys of each family of names."""
+"""On so many timelines together, or with so many times as many cases on one, the chosen cases have keys of each family of names."""
 
 Trait = tuple[object, ...]
 """One thing about a case that the pool has and the chosen cases should have, too."""
@@ -45,11 +45,16 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
         for name, program in scenario.programs.items():
             for family in families_of(program):
                 had: Counter[Trait] = Counter()
+                there: list[Case] = []
+                each = wanted * max(1, TIMELINES // len(timelines[family]))
                 for number, timeline in enumerate(timelines[family]):
                     one = seeded(seed, scenario.id, name, family.value, number)
-                    small = islice(small_schedules(timeline, scenario.domain[name]), number, None, len(timelines[family]))
-                    pool = _pool(scenario, name, timeline, [*small], wanted, one)
-                    cases += _chosen(pool, tested(pool), program, scenario.domain[name], wanted, had)
+                    small = islice(
+                        small_schedules(timeline, scenario.domain[name]), number, None, len(timelines[family])
+                    )
+                    pool = _pool(scenario, name, timeline, [*small], each, one)
+                    there += _chosen(pool, tested(pool), program, scenario.domain[name], each, had)
+                cases += [*there, *_carried(there, timelines[family], scenario.domain[name], tested)]
     return cases
 
 
@@ -79,7 +84,7 @@ def _chosen(
     def gain(case: Case) -> float:
         return sum(_worth(trait, had[trait], timeline) for trait in traits[case])
 
-    most = max(wanted * MOST, wanted + -(-len(domain.names) // TIMELINES))
+    most = wanted + (-(-len(domain.names) // TIMELINES) if len(domain.names) > 1 else 0)
     while left and len(chosen) < most:
         gains = {case: gain(case) for case in left}
         best = max(left, key=gains.__getitem__)  # of equals, the first
@@ -89,6 +94,42 @@ def _chosen(
         had.update(traits[best])
         del left[best]
     return chosen
+
+
+def _carried(there: list[Case], timelines: list[Schedule], domain: Domain, tested: Tested) -> list[Case]:
+    """Cases for the guarantees that no case on a timeline puts to the test: those on another timeline that do, carried over."""
+    known = dict(zip(there, tested(there), strict=True))
+    found: list[Case] = []
+    for timeline in timelines:
+        mine = [case for case in known if case.schedule.timeline == timeline.timeline]
+        lacking = frozenset[str]().union(*known.values()) - frozenset().union(*(known[case] for case in mine))
+        others = [case for case in known if case not in mine and known[case] & lacking]
+        tried = {
+            Case(case.scenario, case.program, schedule): None
+            for case in sorted(others, key=lambda case: -len(known[case] & lacking))
+            for schedule in carried(case.schedule, timeline)
+        }
+        new = [case for case in tried if case not in known and case in domain]
+        for case, names in zip(new, tested(new), strict=True):
+            if names & lacking:
+                found.append(case)
+                lacking -= names
+    return found
+
+
+def carried(schedule: Schedule, timeline: Schedule) -> Iterator[Schedule]:
+    """The schedule's elements on another timeline: each as far from the watermark that it meets as before, and all as far from each other as
+    before."""
+    slots, marks, before = [slot.id for slot in timeline.bundles], watermarks(timeline), watermarks(schedule)
+    others = [slot.id for slot in schedule.bundles]
+    place = {slot: slots[n * len(slots) // len(others)] for n, slot in enumerate(others)}
+    for together in (False, True):
+        bundles: dict[int, list[Event]] = {slot: [] for slot in slots}
+        for slot in schedule.bundles:
+            there = place[slot.id]
+            by = marks[slots[0]] - before[others[0]] if together else marks[there] - before[slot.id]
+            bundles[there] += [replace(event, event_time=max(event.event_time + by, 0)) for event in slot.events]
+        yield timeline.with_bundles(bundles)
 
 
 def _worth(trait: Trait, had: int, timeline: object) -> float:
@@ -103,6 +144,11 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
     for guarantee in tested:
         yield "guarantee", guarantee, timeline
     yield from (("circumstance", name) for name in coverage(program, case))
+    # Some queries may be asked of such cases alone.
+    if all(arrival.on_time for arrival in case.schedule.arrivals):
+        yield "on time", timeline
+    if not crowded(case.schedule):
+        yield "one element of a key in a bundle", timeline
     values = {repr(value): number for number, value in enumerate(domain.values)}
     followed: dict[str, int] = {}
     for arrival in case.schedule.arrivals:

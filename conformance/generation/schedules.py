@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 from hypothesis import strategies as st
 
 from conformance.model.scenario import Domain
@@ -30,28 +28,26 @@ def schedules(timeline: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]
     whose watermark cannot be driven. Timelines of several bundles cover the rest."""
     slots = timeline.bundles
     on_time = domain.on_time or len(slots) == 1
-    watermark_of = watermarks(timeline)
-    # One draw per event, from all combinations, because every draw costs Hypothesis time.
+    watermark_of, ids = watermarks(timeline), [slot.id for slot in slots]
     anchors = ("watermark", "watermark", "event before", "event before", "first event")
-    choices = product([slot.id for slot in slots], range(domain.keys), anchors, domain.offsets, domain.values)
-    placements = st.sampled_from(list(choices))
 
     @st.composite
     def build(draw: st.DrawFn) -> Schedule:
-        names = draw(st.sampled_from(domain.names))
-        keys = draw(st.integers(1, domain.keys))
-        least = draw(st.sampled_from([1, 4, 6]))
-        drawn = draw(st.lists(placements, min_size=least, max_size=domain.events))
-        drawn.sort(key=lambda placement: placement[0])
-        bundles: dict[int, list[Event]] = {slot.id: [] for slot in slots}
+        # One draw a schedule: Hypothesis takes longer for each than everything else here.
+        random = draw(st.randoms(use_true_random=True))
+        names, keys = random.choice(domain.names), random.randint(1, domain.keys)
+        least = random.choice([1, 4, 6])
+        number = random.randint(min(least, domain.events), domain.events)
+        bundles: dict[int, list[Event]] = {slot: [] for slot in ids}
         times: list[int] = []
-        for number, (slot, key, anchor, offset, value) in enumerate(drawn, 1):
-            watermark = watermark_of[slot]
+        for nth, slot in enumerate(sorted(random.choice(ids) for _ in range(number)), 1):
+            watermark, anchor = watermark_of[slot], random.choice(anchors)
             origin = watermark if anchor == "watermark" or not times else times[-1 if anchor == "event before" else 0]
             lowest = watermark + 1 if on_time else 0
-            time = min(max(origin + offset, lowest), watermark + REACH)
+            time = min(max(origin + random.choice(domain.offsets), lowest), watermark + REACH)
             times.append(time)
-            bundles[slot].append(Event(f"e{number}", names[key % keys], value, time))
+            key = names[random.randrange(domain.keys) % keys]
+            bundles[slot].append(Event(f"e{nth}", key, random.choice(domain.values), time))
         return timeline.with_bundles(bundles)
 
     return build()

@@ -87,7 +87,9 @@ def _schedule(
             slot, origin, offset, value = history[turn]
             number += 1
             lowest = marks[slot] + 1 if on_time else 0
-            time = min(max((before.get(key, marks[slot]) if origin else marks[slot]) + offset, lowest), marks[slot] + REACH)
+            time = min(
+                max((before.get(key, marks[slot]) if origin else marks[slot]) + offset, lowest), marks[slot] + REACH
+            )
             before[key] = time
             bundles[slot].append(Event(f"e{number}", key, value, time))
     return timeline.with_bundles(bundles)

@@ -7,19 +7,32 @@ test, gets a twin on the base row.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from conformance.generation.design import Factors, Row, rows
+from conformance.generation.design import Factors, Kind, Row, rows
 from conformance.generation.timelines import Family
 from conformance.judgement.evidence import ReferenceTraces, puts_to_test
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
 from conformance.model.feature import Feature
-from conformance.model.perturbation import PERTURBATIONS, Perturbation, possible, together
-from conformance.model.program import Program
+from conformance.model.perturbation import (
+    MERGE,
+    PERTURBATIONS,
+    REDELIVER,
+    RENAME,
+    REORDERINGS,
+    SPLIT,
+    Part,
+    Perturbation,
+    factors_of,
+    possible,
+    together,
+)
+from conformance.model.program import Program, has_types
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
 
@@ -30,14 +43,14 @@ TIMELINES = 4
 """The most timelines of a family that rows change something on, on an engine that is asked everything twice; half of them on another one.
 Cases of a user's own may have many more."""
 
-AT_ONCE = 3
-"""The most changes of a case at once."""
+KINDS = (REORDERINGS, (SPLIT, MERGE), (RENAME, REDELIVER))
+"""A twin on a base row has at most one change of each kind at once: two of a kind would undo each other."""
 
 TWICE = 2
 """How many cases put a guarantee to the test under each change of a case, if so many can."""
 
-ALONE_EACH = 1
-"""How many cases of a program run without neighbours of their program."""
+IN_A_ROW = 3
+"""The most cases of a program in one row that changes something."""
 
 Goal = tuple[str, str]
 """(guarantee, perturbation) of a program, by id."""
@@ -45,8 +58,9 @@ Goal = tuple[str, str]
 
 @dataclass(frozen=True)
 class Asked:
-    """A program with its cases as drawn."""
+    """A program ("scenario/program") with its cases as drawn."""
 
+    ref: str
     program: Program
     guarantees: tuple[Guarantee, ...]
     planned: bool
@@ -63,10 +77,14 @@ class Suite:
         cases: cases as drawn, which decide on the timelines. Twins among them run as they are.
         reference: the reference that reads *late* as the engine does.
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
+        designed: whether anything changes. If not, the cases run as they are.
+        known: program ("scenario/program") -> changes of a job (ids) that end its query on the engine, as stored witnesses show. The
+            program has no case in rows with one of them: its fault would take the other programs along.
 
     Attributes:
         rows: the design.
         cases: all cases, those as drawn first.
+        left_out: how often a program has no case in a row because of what is known.
     """
 
     def __init__(
@@ -77,6 +95,8 @@ class Suite:
         seed: int,
         reference: ReferenceTraces,
         every: bool = False,
+        designed: bool = True,
+        known: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
         self._factors = Factors(can)
@@ -89,22 +109,56 @@ class Suite:
             bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or _ref(c) not in several]
         for case in bases:
             self._asked[_ref(case)].bases.append(case)
-        self.rows = [*self._rows(bases)]
+        self.left_out = 0
+        self._every, self._known = every, known or {}
+        self.rows = [*self._rows(bases)] if designed else []
+        if designed and not every:
+            there = {(row.timeline.timeline, row.kind) for row in self.rows}
+            bases = [case for case in bases if (case.schedule.timeline, self._kind(_ref(case))) in there]
+            for asked in self._asked.values():
+                asked.bases[:] = [
+                    case for case in asked.bases if (case.schedule.timeline, self._kind(asked.ref)) in there
+                ]
         found = dict.fromkeys(bases)
-        for asked in self._asked.values():
+        for asked in self._asked.values() if designed else ():
             found |= dict.fromkeys(self._twins(asked))
         self.cases = [*found, *(case for case in mine if case.base)]
+
+    def of(self, row: Row) -> list[Case]:
+        """The cases of a row: those that have all of its changes and no other of a job."""
+        of_case = {p.id for p in OF_A_CASE}
+        wanted = set(row.factors)
+        bases = {case.id: case for case in self.cases if not case.base}
+        return [
+            case
+            for case in self.cases
+            if bases.get(case.base, case).schedule.timeline == row.timeline.timeline
+            and {name for name in factors_of(case.perturbation) if name not in of_case} <= wanted
+            and (bool(case.base) or not wanted)
+            and (not wanted or wanted & set(factors_of(case.perturbation)))
+        ]
 
     def _rows(self, bases: Iterable[Case]) -> Iterator[Row]:
         programs: dict[Schedule, set[str]] = {}
         for case in bases:
             programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
-        for family in Family:
-            mine = [timeline for timeline in programs if family_of(timeline) is family]
-            most = sorted(mine, key=lambda timeline: -len(programs[timeline]))
-            most = most[: TIMELINES if self._can.each > 1 else TIMELINES // 2]
-            yield from rows([t for t in mine if t in most], family, self._factors, self._can.each, self._seed)
-            yield from (Row(timeline) for timeline in mine if timeline not in most)
+        for family, kind in itertools.product(Family, Kind):
+            mine = [
+                t for t, refs in programs.items() if family_of(t) is family and any(self._kind(r) is kind for r in refs)
+            ]
+            # A design for all programs, one for those that are dear or few.
+            each = self._can.each if kind is Kind.PLAIN and family in (Family.SEVERAL, Family.ONE) else 1
+            most = sorted(mine, key=lambda t: -sum(self._kind(ref) is kind for ref in programs[t]))
+            most = most[: TIMELINES if each > 1 else TIMELINES // 2]
+            yield from rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed)
+            if self._every:
+                yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
+
+    def _kind(self, ref: str) -> Kind:
+        asked = self._asked[ref]
+        if has_types(asked.program):
+            return Kind.TYPED
+        return Kind.PLAIN if asked.planned or asked.program.waits or asked.program.initial else Kind.UNPLANNED
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
         """The twins of a program's cases in all rows, and those that its guarantees lack then."""
@@ -114,30 +168,45 @@ class Suite:
         of_timeline: dict[object, list[Case]] = {}
         for case in asked.bases:
             of_timeline.setdefault(case.schedule.timeline, []).append(case)
+        often = 1 if has_types(asked.program) else TWICE  # such programs are dear, see ``packs_for``
+        tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
-            mine = of_timeline.get(row.timeline.timeline, [])
-            parts = tuple(part for part in row.parts if part[0] in self._factors.plans or asked.possible(part[0]))
-            if not parts or not self._takes(asked, row):
+            parts = self._parts(asked, row) if row.kind is self._kind(asked.ref) else ()
+            known = self._known.get(asked.ref, frozenset()).intersection(p.id for p, _ in parts)
+            self.left_out += bool(known)
+            if not parts or known:
                 continue
             sparse = any(perturbation.sparse for perturbation, _ in parts)
-            for number, base in enumerate(mine[: ALONE_EACH if sparse else None]):
+            left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
+            while left and number < (1 if sparse else IN_A_ROW):
+                # The case that shows most of what this row promises and few cases have shown.
+                gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met, often) for b in left}
+                left.sort(key=lambda base: -gain[base.id])
+                if number and not gain[left[0].id]:
+                    break
+                base = left.pop(0)
                 change = None if number % 2 == 0 or sparse else next(turn)
                 twin = (change and together(base, ((change, 0), *parts), self._seed)) or together(
                     base, parts, self._seed
                 )
                 if twin and self._can.takes(twin, asked.program):
-                    met.update(puts_to_test(asked.program, asked.guarantees, base, twin, self._reference))
+                    number += 1
+                    met.update(self._tested(asked, base, twin))
                     yield twin
         yield from self._lacking(asked, changes, met)
 
-    def _takes(self, asked: Asked, row: Row) -> bool:
-        """Whether the program is asked in a row. A change of the timeline that the program cannot have would part it from the others."""
+    def _tested(self, asked: Asked, base: Case, case: Case) -> frozenset[Goal]:
+        return puts_to_test(asked.program, asked.guarantees, base, case, self._reference)
+
+    def _parts(self, asked: Asked, row: Row) -> tuple[Part, ...]:
+        """What changes for a program in a row; () if the program has no place there."""
         plans = [self._factors.plans[p] for p, _ in row.parts if p in self._factors.plans]
-        if plans and not asked.planned:
-            return False
-        if any(not (p.keeps_timeline or p in self._factors.plans or asked.possible(p)) for p, _ in row.parts):
-            return False
-        return all(plan.leaves_state for plan in plans) or not asked.program.read_from_outside
+        others = [part for part in row.parts if part[0] not in self._factors.plans]
+        if any(not asked.possible(p) and not p.sparse for p, _ in others):
+            return ()
+        if asked.program.read_from_outside and not all(plan.leaves_state for plan in plans):
+            return ()
+        return tuple(part for part in row.parts if part not in others or asked.possible(part[0]))
 
     def _lacking(self, asked: Asked, changes: list[Perturbation], met: Counter[Goal]) -> Iterator[Case]:
         """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test."""
@@ -146,17 +215,34 @@ class Suite:
         # Changes that a relation is about go together; a predicate is about all.
         groups = dict.fromkeys(tuple(p for p in changes if _promises(g, p)) for g in asked.guarantees)
         for base in asked.bases:
-            alone = {goal for goal, _ in puts_to_test(asked.program, asked.guarantees, base, base, self._reference)} | relations
+            alone = {goal for goal, _ in self._tested(asked, base, base)} | relations
             for group in groups:
+                tried: set[tuple[Perturbation, ...]] = set()
                 while True:
                     lacking = Counter(name for goal, name in goals if goal in alone and met[goal, name] < TWICE)
-                    wanted = sorted((p for p in group if lacking[p.id]), key=lambda p: -lacking[p.id])[:AT_ONCE]
-                    twin = together(base, [(p, 0) for p in changes if p in wanted], self._seed) if wanted else None
-                    found = puts_to_test(asked.program, asked.guarantees, base, twin, self._reference) if twin else frozenset()
-                    if not twin or not any(met[goal] < TWICE for goal in found & goals):
+                    wanted = sorted((p for p in group if lacking[p.id]), key=lambda p: -lacking[p.id])
+                    chosen = [next((p for p in wanted if p in kind), None) for kind in KINDS]
+                    several = tuple(p for p in changes if p in chosen)
+                    parts = next((ps for ps in (several, *((p,) for p in wanted)) if ps and ps not in tried), None)
+                    if parts is None:
                         break
-                    met.update(found)
-                    yield twin
+                    tried.add(parts)
+                    twin = together(base, [(p, 0) for p in parts], self._seed)
+                    if not twin:
+                        continue
+                    found = self._tested(asked, base, twin)
+                    if any(met[goal] < TWICE for goal in found & goals):
+                        met.update(found)
+                        yield twin
+
+
+def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int], often: int) -> int:
+    """How much of what a program's guarantees promise in a row a case would show that few cases have shown. ``tested``: the predicates that
+    the case puts to the test by itself."""
+    names = [perturbation.id for perturbation, _ in parts]
+    predicates = sum(met.get((goal, name), 0) < often for goal in tested for name in names)
+    relations = (g for g in asked.guarantees if g.same_under)
+    return predicates + sum(met.get((g.id, n), 0) < often for g in relations for n in names if g.is_about(n))
 
 
 def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:
@@ -171,7 +257,7 @@ def _asked(scenarios: Sequence[Scenario]) -> dict[str, Asked]:
             guarantees.setdefault(program_ref(scenario.id, guarantee.program), []).append(guarantee)
     about_plans = planned(scenarios)
     return {
-        ref: Asked(program, tuple(guarantees.get(ref, ())), ref in about_plans)
+        ref: Asked(ref, program, tuple(guarantees.get(ref, ())), ref in about_plans)
         for ref, program in programs_of(scenarios).items()
     }
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from conformance.judgement.evidence import ReferenceTraces, Traces
 from conformance.model.case import Case
 from conformance.model.equivalence import Equivalence, alike, grades, maximal
+from conformance.model.plain import Plain
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario
-from conformance.model.schedule import Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import Json
 
@@ -30,7 +30,7 @@ def specified_for(engine: str) -> str:
 
 
 @dataclass(frozen=True)
-class AgreementGrade:
+class AgreementGrade(Plain):
     """One equivalence, with the number of cases on which the two sides are alike, and the number on which they are
     not."""
 
@@ -40,7 +40,7 @@ class AgreementGrade:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Plain):
     """A case on which the two sides are not alike, with the trace of each side."""
 
     case: Case
@@ -51,22 +51,9 @@ class Difference:
     def rank(self) -> tuple[object, ...]:
         return _rank(self.case)
 
-    def to_json(self) -> Json:
-        return {
-            "schedule": self.case.schedule.to_json(),
-            "left_seen": self.left.to_json(),
-            "right_seen": self.right.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, data: Json, scenario: str, program: str) -> Difference:
-        """Reads a difference that ``to_json`` wrote, of a program of a scenario. Raises InvalidSchedule."""
-        case = Case(scenario, program, Schedule.from_json(data["schedule"]))
-        return cls(case, Trace.from_json(data["left_seen"]), Trace.from_json(data["right_seen"]))
-
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Plain):
     """How far two sides agree on one program.
 
     Attributes:
@@ -131,36 +118,8 @@ class Agreement:
         )
 
     def to_json(self) -> Json:
-        return {
-            "scenario": self.scenario,
-            "program": self.program,
-            "left": self.left,
-            "right": self.right,
-            "cases": self.cases,
-            "agreed": [e.value for e in self.agreed],
-            "not_on_time": self.not_on_time,
-            "grades": [{"equivalence": g.equivalence.value, "agree": g.agree, "differ": g.differ} for g in self.grades],
-            "smallest": self.smallest.to_json() if self.smallest else None,
-        }
-
-    @classmethod
-    def from_json(cls, data: Json) -> Agreement:
-        """Reads an agreement that ``to_json`` wrote, from data that ``results.schema.json`` describes.
-
-        Raises:
-            InvalidSchedule: the schedule of the smallest case breaks a rule of the model.
-        """
-        scenario, program, smallest = data["scenario"], data["program"], data["smallest"]
-        return cls(
-            scenario,
-            program,
-            data["left"],
-            data["right"],
-            data["cases"],
-            tuple(AgreementGrade(Equivalence(g["equivalence"]), g["agree"], g["differ"]) for g in data["grades"]),
-            data["not_on_time"],
-            Difference.from_json(smallest, scenario, program) if smallest else None,
-        )
+        """An object as ``results.schema.json`` describes it, with ``agreed`` for readers who have only the file."""
+        return super().to_json() | {"agreed": [e.value for e in self.agreed]}
 
 
 Pair = tuple[str, str]

@@ -3,10 +3,10 @@ decides cells, and folds the cells of a guarantee into one row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+
+from conformance.model.plain import Plain
 
 
 class Verdict(Enum):
@@ -22,7 +22,7 @@ AS_DRAWN = "as drawn"
 
 
 @dataclass(frozen=True)
-class MatrixCell:
+class MatrixCell(Plain):
     """One guarantee on one engine under one perturbation.
 
     Attributes:
@@ -60,18 +60,6 @@ class MatrixCell:
     @property
     def row(self) -> tuple[str, str]:
         return self.scenario, self.guarantee
-
-    def to_json(self) -> dict[str, Any]:
-        copied = {"verdict": self.verdict.value, "notes": list(self.notes), "coverage": dict(self.coverage)}
-        return vars(self) | copied  # asdict copies each value, which takes seconds for the cells of a full run
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> MatrixCell:
-        given = data if data.keys() <= FIELDS else {name: value for name, value in data.items() if name in FIELDS}
-        return cls(**{**given, "verdict": Verdict(data["verdict"]), "notes": tuple(data["notes"])})
-
-
-FIELDS = frozenset(field.name for field in fields(MatrixCell))
 
 
 class Strength(Enum):

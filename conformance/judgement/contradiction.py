@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from conformance.judgement.cell import MatrixCell, Verdict
-from conformance.judgement.evidence import Against, ReferenceTraces, Runs, gather
+from conformance.judgement.evidence import Against, Evidence, ReferenceTraces, Runs, gather
 from conformance.judgement.verdict import fold, of_opposite
 from conformance.model.case import Case
 from conformance.model.scenario import Guarantee, Scenario
@@ -46,4 +46,5 @@ def _against(
     program = scenario.programs[guarantee.program]
     for cases, runs in batches():
         mine = [case for case in cases if (case.scenario, case.program) == (scenario.id, guarantee.program)]
-        yield from gather(program, guarantee, None, mine, runs, reference).against
+        as_drawn = [case for case in mine if not case.base]
+        yield from gather(program, guarantee, as_drawn, runs, reference).get("", Evidence()).against

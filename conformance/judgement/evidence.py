@@ -108,7 +108,7 @@ class Tally:
         self.loss = self.loss or next(iter(evidence.lost), "")
         self.timelines |= {case.schedule.timeline for case in distinct}
         self.coverage.update(counters(program, distinct))
-        self.against = sorted([*self.against, *evidence.against], key=lambda a: a.size)
+        self.against = sorted([*self.against, *evidence.against], key=lambda a: (a.size, a.case.id))
 
 
 ReferenceTraces = Callable[[list[Case]], Traces]
@@ -245,7 +245,7 @@ def gather(
     pairs: list[tuple[Case, Case, list[Evidence]]] = []
     for case in cases:
         about = [found.setdefault(name, Evidence()) for name in about_of(guarantee, case, runs.untouched)]
-        members = [bases[case.base], case] if guarantee.same_under else [case]
+        members = [bases[case.base], case] if guarantee.same_under and about else [case]
         if not about or not all(_answered(member, runs, about) for member in members):
             continue
         if any(says_nothing(member, runs.untouched) for member in members):

@@ -19,9 +19,9 @@ from conformance.model.engine import EngineInfo, program_needs
 from conformance.model.equivalence import Equivalence, alike, grades, maximal
 from conformance.model.feature import Feature
 from conformance.model.perturbation import PERTURBATIONS, factors_of
+from conformance.model.plain import Plain
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario, programs_of
-from conformance.model.schedule import Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import Json
 
@@ -30,7 +30,7 @@ Pair = tuple[Case, Case]
 
 
 @dataclass(frozen=True)
-class StabilityGrade:
+class StabilityGrade(Plain):
     """One equivalence: how many pairs counted, how many did not count, and how many of the counted pairs were not
     alike."""
 
@@ -52,7 +52,7 @@ class StabilityGrade:
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Plain):
     """The stability of one program under one perturbation on one engine.
 
     If the engine cannot be asked, ``unsupported`` says why there are no pairs. ``traces`` holds the traces of the
@@ -81,7 +81,8 @@ class Stability:
             added[grade.equivalence] = added[grade.equivalence].plus(grade) if grade.equivalence in added else grade
         graded = tuple(added[how] for how in Equivalence if how in added)
         shown = {case.id: traces[case.id] for g in graded if g.smallest for case in g.smallest}
-        pairs = graded[0].counted + graded[0].inapplicable if graded else 0
+        # A pair under several perturbations counts for the equivalences that it keeps alone.
+        pairs = max((grade.counted + grade.inapplicable for grade in graded), default=0)
         return replace(self, pairs=pairs, grades=graded, traces=shown)
 
     @property
@@ -95,77 +96,8 @@ class Stability:
         return sum(grade.refuted for grade in self.grades if grade.equivalence is self.promised)
 
     def to_json(self) -> Json:
-        """An object as ``results.schema.json`` describes it. The object includes ``observed`` for readers who have only
-        the file."""
-        return {
-            "scenario": self.scenario,
-            "program": self.program,
-            "perturbation": self.perturbation,
-            "engine": self.engine,
-            "promised": self.promised.value if self.promised else "",
-            "observed": [e.value for e in self.observed],
-            "pairs": self.pairs,
-            "unsupported": self.unsupported,
-            "grades": [
-                {
-                    "equivalence": g.equivalence.value,
-                    "counted": g.counted,
-                    "inapplicable": g.inapplicable,
-                    "refuted": g.refuted,
-                    "smallest": self._pair_to_json(g.smallest) if g.smallest else None,
-                }
-                for g in self.grades
-            ],
-        }
-
-    def _pair_to_json(self, pair: Pair) -> Json:
-        base, twin = pair
-        return {
-            "base": base.schedule.to_json(),
-            "twin": twin.schedule.to_json(),
-            "base_seen": self.traces[base.id].to_json(),
-            "twin_seen": self.traces[twin.id].to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, data: Json) -> Stability:
-        """Reads a stability that ``to_json`` wrote, from data that ``results.schema.json`` describes.
-
-        Raises:
-            InvalidSchedule: a schedule of a refuting pair breaks a rule of the model.
-        """
-        scenario, program, perturbation = data["scenario"], data["program"], data["perturbation"]
-        traces: dict[str, Trace] = {}
-
-        def pair(found: Json) -> Pair:
-            base = Case(scenario, program, Schedule.from_json(found["base"]))
-            twin = Case(scenario, program, Schedule.from_json(found["twin"]), perturbation, base.id)
-            traces[base.id] = Trace.from_json(found["base_seen"])
-            traces[twin.id] = Trace.from_json(found["twin_seen"])
-            return base, twin
-
-        graded = tuple(
-            StabilityGrade(
-                Equivalence(grade["equivalence"]),
-                grade["counted"],
-                grade["inapplicable"],
-                grade["refuted"],
-                pair(grade["smallest"]) if grade["smallest"] else None,
-            )
-            for grade in data["grades"]
-        )
-        promised = Equivalence(data["promised"]) if data["promised"] else None
-        return cls(
-            scenario,
-            program,
-            perturbation,
-            data["engine"],
-            promised,
-            data["pairs"],
-            graded,
-            data["unsupported"],
-            traces,
-        )
+        """An object as ``results.schema.json`` describes it, with ``observed`` for readers who have only the file."""
+        return super().to_json() | {"observed": [e.value for e in self.observed]}
 
 
 def survey(

@@ -242,7 +242,9 @@ def _promised(asked: list[MatrixCell]) -> list[MatrixCell]:
     for one case of a program: its cases are further evidence for a predicate, but the predicate does not promise the
     perturbation.
     """
-    asked = [cell for cell in asked if AND not in cell.perturbation]  # seen where it failed, and promised for each by itself
+    asked = [
+        cell for cell in asked if AND not in cell.perturbation
+    ]  # seen where it failed, and promised for each by itself
     if all(cell.perturbation != AS_DRAWN for cell in asked):
         return asked
     sparse = {perturbation.id for perturbation in PERTURBATIONS if perturbation.sparse}

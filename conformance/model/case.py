@@ -34,7 +34,11 @@ class Case:
     @cached_property
     def id(self) -> str:
         # A case has many twins under several perturbations: short digests of these would collide.
-        return f"{self.base}~{digest(self.perturbation)[: 8 if '+' in self.perturbation else 4]}" if self.base else self.digest
+        return (
+            f"{self.base}~{digest(self.perturbation)[: 8 if '+' in self.perturbation else 4]}"
+            if self.base
+            else self.digest
+        )
 
     @property
     def size(self) -> tuple[int, int, int, str]:

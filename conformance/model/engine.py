@@ -63,6 +63,7 @@ class Capabilities:
         parallel: how many packs the engine runs at a time.
         heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside them.
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
+        plans_together: the most plans in one query: on some engines each makes the query as long again.
         each: in how many rows of the engine's suite each level of each perturbation is. An engine that shares its implementation with
             another one is asked once.
         quick: whether a quick run includes the engine.
@@ -80,6 +81,7 @@ class Capabilities:
     heavy: bool = False
     host: str = ""
     each: int = 2
+    plans_together: int = 14
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""

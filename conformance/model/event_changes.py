@@ -105,12 +105,16 @@ def _recut(schedule: Schedule, cuts_of: Cuts) -> Schedule | None:
 
 
 def split(schedule: Schedule, random: Random) -> Schedule | None:
-    """Cut bundles further, into empty slots between the same advances."""
+    """Cut bundles further, into empty slots between the same advances; where there are none, cut them elsewhere."""
 
     def cuts_of(before: list[int], events: int, slots: int) -> list[int] | None:
         free = [place for place in range(1, events) if place not in before]
         most = min(slots - 1 - len(before), len(free))
-        return sorted([*before, *random.sample(free, random.randint(1, most))]) if most > 0 else None
+        if most > 0:
+            return sorted([*before, *random.sample(free, random.randint(1, most))])
+        if not (free and before):
+            return None
+        return sorted([*random.sample(before, len(before) - 1), random.choice(free)])
 
     return _recut(schedule, cuts_of)
 
@@ -118,13 +122,6 @@ def split(schedule: Schedule, random: Random) -> Schedule | None:
 def merge(schedule: Schedule, random: Random) -> Schedule | None:
     """Put the bundles between two advances into one."""
     return _recut(schedule, lambda before, events, slots: [])
-
-
-def singles(schedule: Schedule, random: Random) -> Schedule | None:
-    """One element per bundle, if there are enough slots between all advances."""
-    if any(sum(len(slot.events) for slot in slots) > len(slots) for slots in _intervals(schedule)):
-        return None
-    return _recut(schedule, lambda before, events, slots: list(range(1, events)))
 
 
 def _mapped(schedule: Schedule, change: Callable[[Event], Event]) -> Schedule:

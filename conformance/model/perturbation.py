@@ -11,7 +11,7 @@ base (steps, keys, times) follows from the two schedules: see ``equivalence.Corr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -21,7 +21,6 @@ from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
 from conformance.model.values import digest
-
 
 Change = Callable[[Schedule, Random], Schedule | None]
 
@@ -116,7 +115,6 @@ REVERSE = Perturbation("reverse", "reverse each bundle", event_changes.reverse)
 REORDER_ACROSS = Perturbation("reorder-across", "reorder across bundles", event_changes.reorder_across, SEVERAL)
 SPLIT = Perturbation("split", "split bundles", event_changes.split, SEVERAL)
 MERGE = Perturbation("merge", "merge bundles", event_changes.merge, SEVERAL)
-SINGLES = Perturbation("singles", "one element per bundle", event_changes.singles, SEVERAL)
 RENAME = Perturbation("rename", "rename the keys", event_changes.rename)
 REDELIVER = Perturbation("redeliver", "deliver some elements again", event_changes.redeliver)
 
@@ -127,6 +125,7 @@ def _with_own_timeline(
     return Perturbation(id, title, apply, frozenset(needs), keeps_timeline=False, more=tuple(more))
 
 
+SINGLES = _with_own_timeline("singles", "one element per bundle", timeline_changes.singles, Feature.SEVERAL_BUNDLES)
 EMPTY_BUNDLE = _with_own_timeline(
     "empty-bundle", "an empty bundle is added", timeline_changes.empty_bundle, Feature.SEVERAL_BUNDLES
 )
@@ -176,13 +175,14 @@ RECOVERIES = (RESTART, RETRY, RESUME)
 RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 
 OF_THE_TIMELINE = (
-    COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, REPARTITION, COALESCE
+    SINGLES, COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, REPARTITION, COALESCE
 )  # fmt: skip
 """The changes of a timeline in the order in which several of them are made: nothing comes between a failure and its bundle, nor between
 a coalesced advance and its bundle."""
 
-APART = (frozenset({NO_DATA, COALESCE}),)
-"""Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to coalesce."""
+APART = (frozenset({NO_DATA, COALESCE}), frozenset({RETRY, RESUME}), frozenset({SINGLES, COARSER}))
+"""Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to coalesce. Whether a failure
+reached a case is told of one failure. An advance left out leaves more elements in an interval than one each can be delivered."""
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *REORDERINGS,
@@ -218,4 +218,3 @@ RARE = frozenset(
 """Features that only some of the engines with a driven watermark have."""
 
 BY_ID: Mapping[str, Perturbation] = {perturbation.id: perturbation for perturbation in PERTURBATIONS}
-

@@ -42,7 +42,7 @@ class PlanTwin:
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
-        always: whether each run asks it. A run of an engine with many plans has a choice of the others.
+        always: whether the kit that checks an adapter asks it in any case.
         slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them.
     """
 
@@ -64,14 +64,11 @@ class PlanTwin:
         apply = partial(_planned, self)
         return Perturbation(PREFIX + self.id, f"plan: {self.title}", apply, needs, keeps_timeline=False)
 
-    def meets(self, other: PlanTwin) -> bool:
-        return False
-
     def takes(self, schedule: Schedule) -> bool:
         """Whether the plan has a twin of a case with this schedule, which may have other plans."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
         again = self.one_query and any(map(_begins_a_query, schedule.steps))
-        return not (late or again) and not (self.scrambles and _crowded(schedule))
+        return not (late or again) and not (self.scrambles and crowded(schedule))
 
     def meets(self, other: PlanTwin) -> bool:
         """Whether the two plans can stand in one query."""
@@ -97,7 +94,7 @@ def _begins_a_query(step: Step) -> bool:
     return isinstance(step, Restart) or (isinstance(step, FailOnce) and step.resume)
 
 
-def _crowded(schedule: Schedule) -> bool:
+def crowded(schedule: Schedule) -> bool:
     """Whether a bundle has several elements of a key."""
     return any(len({event.key for event in b.events}) < len(b.events) for b in schedule.bundles)
 

@@ -38,6 +38,24 @@ def empty_bundle(schedule: Schedule, random: Random) -> Schedule:
     return schedule
 
 
+IN_A_ROW = 6
+"""How many bundles there are between two advances where each has one element at the most."""
+
+
+def singles(schedule: Schedule, random: Random) -> Schedule | None:
+    """One element per bundle, in IN_A_ROW bundles between all advances that have a bundle between them."""
+    steps: list[Step] = []
+    for _, group in itertools.groupby(schedule.steps, key=lambda step: isinstance(step, Deliver) and not step.initial):
+        found = list(group)
+        if isinstance(found[0], Deliver) and not found[0].initial:
+            events = [event for bundle in found if isinstance(bundle, Deliver) for event in bundle.events]
+            if len(events) > IN_A_ROW:
+                return None
+            found = [Deliver(0, tuple(events[place : place + 1])) for place in range(IN_A_ROW)]
+        steps += found
+    return renumbered(steps)
+
+
 def no_data(schedule: Schedule, random: Random) -> Schedule:
     """Bundles without any element: one right after each advance but the last, which then settles without an element, and one
     anywhere."""

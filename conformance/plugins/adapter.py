@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint
 from importlib.util import find_spec
-from inspect import getsourcefile
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from conformance.model.engine import Engine, Revised, Sourced
 from conformance.model.values import digest
-from conformance.plugins.points import registered
+from conformance.plugins.points import PACKAGE, registered
 
 LEFT_OUT = "ADAPTER"
 """A module that sets this name to False at its top level does not belong to an adapter."""
@@ -41,11 +40,10 @@ def adapter_digest(engine: Engine) -> str:
     parts = {name: source.digest for name, source in sources.items()}
     if isinstance(engine, Revised):
         return digest(parts | {"revision": engine.revision})
-    begun = {kind.__module__: _file_of(kind) for kind in type(engine).__mro__}
-    begun |= {point.module: None for point in _registered() if point.name == re.split("[:@]", engine.id)[0]}
-    packages = frozenset(map(_top, [type(engine).__module__, *(point.module for point in _registered())])) - {
-        "conformance"
-    }
+    points = registered("engines")
+    begun = {kind.__module__ for kind in type(engine).__mro__}
+    begun |= {point.module for name, point in points.items() if name == re.split("[:@]", engine.id)[0]}
+    packages = frozenset(map(_top, [type(engine).__module__, *(point.module for point in points.values())])) - {PACKAGE}
     for module, path in _closure(begun, list(sources.values()), packages).items():
         source = _Source.of(path)
         parts[module] = source.digest
@@ -55,7 +53,7 @@ def adapter_digest(engine: Engine) -> str:
 
 def modules_digest(modules: Iterable[str], packages: frozenset[str]) -> str:
     """Twelve hex digits that identify some modules, and all modules of these packages that they import."""
-    found = _closure(dict.fromkeys(modules), [], packages)
+    found = _closure(modules, [], packages)
     return digest({module: source_digest(path) for module, path in found.items()})
 
 
@@ -85,7 +83,7 @@ class _Source:
         return _parsed(text) if path.suffix == ".py" else cls(digest(text))
 
 
-PARSER = Lock()
+PARSER = RLock()
 """CPython 3.11 fails ("AST constructor recursion depth mismatch") if two threads have syntax trees made at the same time."""
 
 
@@ -93,7 +91,11 @@ PARSER = Lock()
 def _parsed(text: str) -> _Source:
     with PARSER:
         tree = ast.parse(text)
-    nodes = list(_walk(tree))
+        for node in ast.walk(tree):
+            for name, value in ast.iter_fields(node):
+                if isinstance(value, list):
+                    setattr(node, name, [part for part in value if not _is_docstring(part)])
+    nodes = list(ast.walk(tree))
     imports: list[tuple[int, str, str]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -105,15 +107,6 @@ def _parsed(text: str) -> _Source:
     return _Source(digest(_told(tree)), tuple(imports), texts, left_out)
 
 
-def _parts(node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """The non-empty fields of a node, without string constants that are whole statements: these do nothing."""
-    for name, value in ast.iter_fields(node):
-        if isinstance(value, list):
-            value = [part for part in value if not _is_docstring(part)]
-        if value not in (None, []):
-            yield name, value
-
-
 def _is_docstring(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
@@ -121,33 +114,24 @@ def _is_docstring(node: Any) -> bool:
 def _told(node: Any) -> Any:
     """A node of a syntax tree as plain data. ``ast.dump`` would give another text in each version of Python."""
     if isinstance(node, ast.AST):
-        return [type(node).__name__, {name: _told(value) for name, value in _parts(node)}]
+        parts = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
+        return [type(node).__name__, {name: _told(value) for name, value in parts}]
     if isinstance(node, list):
         return [_told(part) for part in node]
     return repr(node)
 
 
-def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for _, value in _parts(node):
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.AST):
-                yield from _walk(part)
-
-
-def _closure(begun: dict[str, Path | None], sources: Iterable[_Source], packages: frozenset[str]) -> dict[str, Path]:
+def _closure(begun: Iterable[str], sources: Iterable[_Source], packages: frozenset[str]) -> dict[str, Path]:
     """Module -> file, for all modules within the packages that imports lead to from some modules and files."""
     found: dict[str, Path] = {}
-    named = (module for source in sources for module in _named(source, "", False, packages))
-    waiting = {module: path for module, path in begun.items() if _top(module) in packages}
-    waiting |= {module: None for module in named if module not in waiting}
+    waiting = {module for module in begun if _top(module) in packages}
+    waiting |= {module for source in sources for module in _named(source, "", False, packages)}
     while waiting:
-        module, path = waiting.popitem()
-        path = path or _file_in(module)
-        if module in found or path is None or (source := _Source.of(path)).left_out:
-            continue
-        found[module] = path
-        waiting |= dict.fromkeys(_named(source, module, path.name == "__init__.py", packages))
+        module = waiting.pop()
+        path = None if module in found else _file_in(module)
+        if path and not (source := _Source.of(path)).left_out:
+            found[module] = path
+            waiting |= {*_named(source, module, path.name == "__init__.py", packages)}
     return dict(sorted(found.items()))
 
 
@@ -165,42 +149,25 @@ def _named(source: _Source, module: str, is_package: bool, packages: frozenset[s
             yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
 
 
-@cache
-def _registered() -> tuple[EntryPoint, ...]:
-    return tuple(registered("engines").values())
-
-
 def _top(module: str) -> str:
     """The top-level package of a module."""
     return module.partition(".")[0]
 
 
-def _file_of(kind: type) -> Path | None:
-    try:
-        source = getsourcefile(kind)
-    except (TypeError, OSError):
-        return None
-    return Path(source) if source else None
-
-
-@cache
 def _file_in(module: str) -> Path | None:
-    """The file of a module, without importing the module; None if there is no such module or it has no source."""
+    """The file of a module, which is not imported for it; None if there is no such module or it has no source."""
+    if loaded := getattr(sys.modules.get(module), "__file__", None):
+        return Path(loaded) if loaded.endswith(".py") else None
     top, *rest = module.split(".")
     try:
         spec = find_spec(top)
     except ValueError:  # a module made by hand has no spec
         return None
-    if spec is None:
-        return None
-    if not rest:
+    if spec and not rest:
         return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
-    for folder in spec.submodule_search_locations or ():
-        path = Path(folder, *rest)
-        for file in (path.with_suffix(".py"), path / "__init__.py"):
-            if file.is_file():
-                return file
-    return None
+    paths = [Path(folder, *rest) for folder in (spec and spec.submodule_search_locations) or ()]
+    files = (file for path in paths for file in (path.with_suffix(".py"), path / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _java_beside(path: Path, source: _Source) -> list[Path]:

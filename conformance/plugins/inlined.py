@@ -6,18 +6,19 @@ What other packages define is imported. Annotations of functions are left out, a
 from __future__ import annotations
 
 import ast
-import builtins
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from conformance.model.export import CannotExport
 from conformance.model.program import Program
+from conformance.model.values import canonical
 
 OWN = "conformance"
 DECLARED = frozenset(Program.__annotations__)
@@ -25,13 +26,22 @@ DECLARED = frozenset(Program.__annotations__)
 
 
 class Inlined:
-    """Collects sources: ``imports`` are lines, ``definitions`` are sources in an order in which they can run."""
+    """Collects sources: ``imports`` are lines, ``definitions`` are sources in an order in which they can run.
 
-    def __init__(self) -> None:
+    Without ``own``, they are to stand in a file of their own: what the wanted things' packages and this one define is inlined, a program
+    loses what it declares, and no two things may have one name. With ``own``, which says of a module whether it is the author's, they are to
+    be told from changed ones: nothing is lost but annotations and comments, ``modules`` are the own modules that are used as a whole, and
+    ``values`` those of the constants that are JSON.
+    """
+
+    def __init__(self, own: Callable[[str], bool] | None = None) -> None:
         self.imports: set[str] = set()
         self.definitions: list[str] = []
-        self._known: dict[str, str] = {}
-        self._own = {OWN}
+        self.modules: set[str] = set()
+        self.values: list[str] = []
+        self._known: dict[tuple[str, str], None] = {}
+        self._packages, self._whole = {OWN}, own is not None
+        self._is_own = own or (lambda name: name.partition(".")[0] in self._packages)
 
     def add(self, wanted: Any) -> None:
         """Add a class or function of a module, with what it needs.
@@ -39,61 +49,99 @@ class Inlined:
         Raises:
             CannotExport: its source cannot be read, or two things that are needed have one name.
         """
-        self._own.add(wanted.__module__.partition(".")[0])
-        self._visit(sys.modules[wanted.__module__], wanted.__name__)
+        module, name = sys.modules.get(wanted.__module__), wanted.__qualname__
+        if module is None or vars(module).get(name) is not wanted:
+            raise CannotExport(f"{wanted.__module__}: {name} is not defined at the top of the module")
+        self._packages.add(module.__name__.partition(".")[0])
+        self._visit(module, name)
 
     @property
     def names(self) -> set[str]:
         """The names that the definitions define."""
-        return set(self._known)
+        return {name for _, name in self._known}
 
     def _visit(self, module: ModuleType, name: str) -> None:
-        node = _defined(module).get(name)
-        if node is None:
+        place = module.__name__, name
+        if place in self._known:
+            return
+        defined = _defined(module, self._whole)
+        statements = defined.get(name)
+        if not statements:
             raise CannotExport(f"{module.__name__}: {name} is not defined at the top of the module")
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            self._imported(module, node, name)
+        if all(isinstance(node, ast.Import | ast.ImportFrom) for node in statements):
+            self._imported(module, statements, name)
             return
-        if name in self._known:
-            if self._known[name] != module.__name__:
-                raise CannotExport(f"{name} is defined in {module.__name__} and in {self._known[name]}")
-            return
-        self._known[name] = module.__name__
-        cleaned = _cleaned(node, getattr(module, name))
-        for used in _names(cleaned):
-            if used != name and used in vars(module) and not hasattr(builtins, used):
-                self._visit(module, used)
-        self.definitions.append(ast.unparse(cleaned))
+        if not self._whole and (other := next((m for m, known in self._known if known == name), "")):
+            raise CannotExport(f"{name} is defined in {module.__name__} and in {other}")
+        self._known[place] = None
+        for node in statements:
+            cleaned = _cleaned(node, None if self._whole else getattr(module, name))
+            for used in _names(cleaned):
+                there = used in vars(module) and (used in defined or not used.startswith("__"))
+                if there and used != name:
+                    self._visit(module, used)
+            if self._whole:
+                within = [part for part in ast.walk(cleaned) if isinstance(part, ast.Import | ast.ImportFrom)]
+                self._imported(module, within)
+            self.definitions.append(ast.unparse(cleaned))
+        if self._whole:
+            with suppress(TypeError, ValueError):
+                self.values.append(canonical(getattr(module, name)))
 
-    def _imported(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
-        if isinstance(node, ast.Import):
-            self.imports.add(ast.unparse(node))
-            return
-        alias = next(alias for alias in node.names if name in (alias.name, alias.asname))
+    def _imported(self, module: ModuleType, statements: Iterable[ast.stmt], name: str = "") -> None:
+        """Imports of a module; those that bind ``name`` if it is given."""
+        for node in statements:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    self._module(alias.name, ast.unparse(node))
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if name in ("", alias.asname or alias.name):
+                        self._from(module, node, alias)
+
+    def _from(self, module: ModuleType, node: ast.ImportFrom, alias: ast.alias) -> None:
         source = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__)
-        if source.partition(".")[0] not in self._own:
+        if not self._is_own(source):
             self.imports.add(ast.unparse(ast.ImportFrom(module=source, names=[alias], level=0)))
-        elif alias.asname:
+            return
+        if alias.asname and not self._whole:
             raise CannotExport(f"{module.__name__} imports {alias.name} under another name")
+        try:
+            found = importlib.import_module(source)
+        except ImportError as error:
+            raise CannotExport(f"{module.__name__} imports {source}: {error}") from None
+        if self._whole and isinstance(getattr(found, alias.name, None), ModuleType):
+            self._module(f"{source}.{alias.name}", "")
         else:
-            self._visit(importlib.import_module(source), name)
+            self._visit(found, alias.name)
+
+    def _module(self, name: str, line: str) -> None:
+        if self._whole and self._is_own(name):
+            self.modules.add(name)
+        else:
+            self.imports.add(line)
 
 
 @cache
-def _defined(module: ModuleType) -> dict[str, ast.stmt]:
-    """Name -> the statement at the top of a module that defines it."""
-    found: dict[str, ast.stmt] = {}
+def _defined(module: ModuleType, whole: bool) -> dict[str, list[ast.stmt]]:
+    """Name -> the statements at the top of a module that define it; with ``whole``, also those that may change it."""
+    found: dict[str, list[ast.stmt]] = {}
     try:
         tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError) as error:
         raise CannotExport(f"the source of {module.__name__} cannot be read: {error}") from None
     for node in tree.body:
-        found |= dict.fromkeys(_bound(node), node)
+        names = set(_bound(node))
+        if whole and not names:
+            names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            names |= {name for part in ast.walk(node) if isinstance(part, ast.stmt) for name in _bound(part)}
+        for name in names:
+            found.setdefault(name, []).append(node)
     return found
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
         yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
@@ -114,7 +162,7 @@ def _cleaned(node: ast.stmt, value: Any) -> ast.stmt:
             for argument in (*of.posonlyargs, *of.args, *of.kwonlyargs, of.vararg, of.kwarg):
                 if argument:
                     argument.annotation = None
-    if isinstance(copy, ast.ClassDef) and issubclass(value, Program):
+    if isinstance(copy, ast.ClassDef) and isinstance(value, type) and issubclass(value, Program):
         copy.bases = [base for base in copy.bases if not (isinstance(base, ast.Name) and base.id == Program.__name__)]
         named = {part.attr for part in ast.walk(copy) if isinstance(part, ast.Attribute)}
         copy.body = [part for part in copy.body if not (set(_bound(part)) & DECLARED) - named] or [ast.Pass()]

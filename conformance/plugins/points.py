@@ -19,10 +19,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from conformance.model.reading import tables_of, text_of
 
 PACKAGE = "conformance"
 SCENARIOS = "scenarios"
@@ -92,10 +89,9 @@ def checkout_points(folder: Path) -> tuple[EntryPoint, ...]:
 @lru_cache(maxsize=4)
 def _declared(file: Path, changed: int) -> tuple[EntryPoint, ...]:
     """The entry points in a file. ``changed`` is the file's time of change, so that the cache holds each version apart."""
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))["project"].get("entry-points", {})
-    except (tomllib.TOMLDecodeError, KeyError) as error:
-        raise InvalidPlugin(f"{shown(file)}: {type(error).__name__}: {error}") from None
+    tables = (
+        tables_of(text_of(file, InvalidPlugin), shown(file), InvalidPlugin).get("project", {}).get("entry-points", {})
+    )
     return tuple(
         EntryPoint(name, value, group)
         for group, points in tables.items()

@@ -251,16 +251,22 @@ def export_names() -> list[str]:
 
 def load_export(name: str) -> Callable[[Exportable], str]:
     """A format of exports. Raises UnknownName."""
-    there = registered("exports")
-    if name not in there:
-        raise UnknownName(unknown("format", name, there))
-    found: Callable[[Exportable], str] = load(there[name])
+    found: Callable[[Exportable], str] = load_named("exports", "format", name)
     return found
 
 
-def _checker(name: str) -> Checker:
-    there = registered("checkers")
+def load_named(group: str, kind: str, name: str, others: Iterable[str] = ()) -> Any:
+    """The plugin of a group and a name. Messages call it ``kind``, and name ``others`` that there are.
+
+    Raises:
+        UnknownName: there is no such plugin.
+    """
+    there = registered(group)
     if name not in there:
-        raise UnknownName(unknown("checker", name, ["local", *there]))
-    found: Checker = load(there[name])()
+        raise UnknownName(unknown(kind, name, [*others, *there]))
+    return load(there[name])
+
+
+def _checker(name: str) -> Checker:
+    found: Checker = load_named("checkers", "checker", name, ["local"])()
     return found

@@ -17,13 +17,11 @@ from typing import Any
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.reading import text_of, value_of
-from conformance.results.earlier import SCHEMAS
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
 
-SCHEMA, SCHEMA_1 = "conformance/baseline/2", "conformance/baseline/1"
-"""The first schema. It recorded nothing about the run: no scope, packs, failures or stored witnesses."""
+SCHEMA = "conformance/baseline/2"
 
 Place = tuple[str, str, str, str]
 """(engine, scenario, guarantee, perturbation), or with a program in place of the guarantee."""
@@ -69,9 +67,8 @@ class Scope:
 
     @classmethod
     def of(cls, run: RunRecord) -> Scope:
-        """The scope of a run's record. A record of an earlier version lacks some fields, and counts as a full run."""
-        found = {name: getattr(run, name, None) for name in ("brief", "partial")}
-        return cls(**{name: value for name, value in found.items() if value is not None})
+        """The scope of a run's record."""
+        return cls(run.brief, run.partial)
 
     @property
     def flaws(self) -> list[str]:
@@ -136,20 +133,22 @@ class Baseline:
 
     def updated(self, newer: Baseline) -> Baseline:
         """A copy in which the engines of ``newer`` replace the engines of the same names."""
+        return self._put_together(newer.engines, newer)
 
-        def kept(mine: Mapping[Place, Any], other: Mapping[Place, Any]) -> dict[Place, Any]:
-            return {place: found for place, found in mine.items() if place[0] not in newer.engines} | dict(other)
+    def _put_together(self, gone: Collection[str], newer: Baseline) -> Baseline:
+        """``newer`` with this one's engines but those that are ``gone``."""
 
-        def beside(mine: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-            return {name: found for name, found in mine.items() if name not in newer.engines} | dict(other)
+        def kept(mine: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
+            named = (((key if isinstance(key, str) else key[0]), key, found) for key, found in mine.items())
+            return {key: found for engine, key, found in named if engine not in gone} | dict(other)
 
         return replace(
             newer,
-            engines={**self.engines, **newer.engines},
+            engines=kept(self.engines, newer.engines),
             cells=kept(self.cells, newer.cells),
             alike=kept(self.alike, newer.alike),
-            packs=beside(self.packs, newer.packs),
-            failures=beside(self.failures, newer.failures),
+            packs=kept(self.packs, newer.packs),
+            failures=kept(self.failures, newer.failures),
         )
 
     def check_fit(self, before: Baseline | None = None) -> None:
@@ -173,30 +172,18 @@ class Baseline:
 
     def without(self, engines: Collection[str]) -> Baseline:
         """A copy without these engines, as if they had taken no part."""
-        return replace(
-            self,
-            engines={name: versions for name, versions in self.engines.items() if name not in engines},
-            cells={place: standing for place, standing in self.cells.items() if place[0] not in engines},
-            alike={place: found for place, found in self.alike.items() if place[0] not in engines},
-            packs={name: found for name, found in self.packs.items() if name not in engines},
-            failures={name: found for name, found in self.failures.items() if name not in engines},
-        )
+        return self._put_together(engines, replace(self, engines={}, cells={}, alike={}, packs={}, failures={}))
 
     def write(self, path: Path) -> None:
-        """Writes the baseline sorted, with one line for each guarantee on an engine. A baseline that was read in the
-        first schema is written unchanged."""
-        of_run = {
-            "run": asdict(self.scope) | {"stored_witnesses": self.stored_witnesses},
-            "packs": dict(sorted(self.packs.items())),
-            "failures": dict(sorted(self.failures.items())),
-        }
-        known = self.stored_witnesses or self.packs or self.failures or self.scope != Scope()
+        """Writes the baseline sorted, with one line for each guarantee on an engine."""
         head = {
-            "schema": SCHEMA if known else SCHEMA_1,
+            "schema": SCHEMA,
             "harness": self.harness,
             "cases": self.cases_digest,
             **({"measured": self.measured} if self.measured else {}),
-            **(of_run if known else {}),
+            "run": asdict(self.scope) | {"stored_witnesses": self.stored_witnesses},
+            "packs": dict(sorted(self.packs.items())),
+            "failures": dict(sorted(self.failures.items())),
             "engines": {name: dict(self.engines[name]) for name in sorted(self.engines)},
         }
         lines = [json.dumps(head, ensure_ascii=False), *_lines("guarantee", self.cells, _to_json)]
@@ -225,7 +212,7 @@ class Baseline:
             return cls.of(results)
         try:
             head, *lines = map(json.loads, text.splitlines())
-            if not isinstance(head, dict) or head.get("schema") not in (SCHEMA, SCHEMA_1):
+            if not isinstance(head, dict) or head.get("schema") != SCHEMA:
                 raise UnreadableBaseline(f"{name} is neither a baseline of this version nor results")
             cells, alike = dict[Place, Standing](), dict[Place, tuple[str, ...]]()
             for line in lines:
@@ -234,7 +221,7 @@ class Baseline:
                         cells[line["engine"], line["scenario"], line["guarantee"], perturbation] = _from_json(found)
                     else:
                         alike[line["engine"], line["scenario"], line["program"], perturbation] = tuple(found)
-            run = dict(head["run"] if head["schema"] == SCHEMA else {})
+            run = dict(head["run"])
             measured = str(head.get("measured", ""))
             if measured:
                 date.fromisoformat(measured)
@@ -246,8 +233,8 @@ class Baseline:
                 alike,
                 stored_witnesses=str(run.pop("stored_witnesses", "")),
                 scope=Scope(**run),
-                packs=dict(head.get("packs", {})),
-                failures=dict(head.get("failures", {})),
+                packs=dict(head["packs"]),
+                failures=dict(head["failures"]),
                 measured=measured,
             )
         except UnreadableBaseline:
@@ -276,12 +263,11 @@ class Baseline:
 
 def is_results(file: Path) -> bool:
     """Whether a file has results, with their evidence, and no baseline."""
-    with file.open(encoding="utf-8", errors="replace") as opened:
-        return _of_results(opened.read(300))
+    return _of_results(text_of(file, UnreadableBaseline))
 
 
 def _of_results(text: str) -> bool:
-    return any(f'"{schema}"' in text[:300] for schema in SCHEMAS)
+    return '"conformance/results/' in text[:300]
 
 
 def _standing(cell: MatrixCell, results: Results) -> Standing:
@@ -299,22 +285,11 @@ def _to_json(standing: Standing) -> list[Any]:
     return [*found, standing.witness, standing.signature, *how_often]
 
 
-VERDICTS = {verdict.value: verdict for verdict in Verdict}
-
-
 def _from_json(found: list[Any]) -> Standing:
-    """A violated cell of the first schema has no number of violations, and does not say whether it was intermittent."""
-    verdict, cases, *rest = found
-    given = [*rest, *("", "", 0, "")[len(rest) :]]
-    witness, told, violations, intermittent = given
-    return Standing(
-        VERDICTS.get(verdict) or Verdict(verdict),
-        int(cases),
-        str(witness),
-        str(told),
-        int(violations),
-        str(intermittent),
-    )
+    kinds = (Verdict, int, str, str, int, str)
+    if not 2 <= len(found) <= len(kinds):
+        raise ValueError(f"{found} is no cell")
+    return Standing(*(kind(value) for kind, value in zip(kinds, found, strict=False)))
 
 
 def _lines(what: str, found: Mapping[Place, Any], told: Any) -> Iterator[str]:

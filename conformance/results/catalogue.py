@@ -19,7 +19,6 @@ perturbation alone.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,11 +27,7 @@ from importlib.resources import files
 from typing import Any
 
 from conformance.model.engine import bare
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from conformance.model.reading import tables_of
 
 WAYS = ("decided_by", "shown_by", "refused", "probe", "not_decidable")
 TEXT = {"id", "quote", "document", "probe", "not_decidable", "note", "finding"}
@@ -123,10 +118,7 @@ def read(text: str) -> tuple[Claim, ...]:
     Raises:
         UnusableClaims: it cannot be used.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UnusableClaims(f"the claims are not TOML: {error}") from None
+    data = tables_of(text, "the catalogue of claims", UnusableClaims)
     try:
         documents = {name: Document(**entry) for name, entry in data["documents"].items()}
         groups: dict[str, list[str]] = data["engines"]
@@ -155,19 +147,11 @@ def _claim(entry: Mapping[str, Any], documents: Mapping[str, Document], groups: 
             f"{where}: a claim that guarantees or refusals decide names the engines it speaks of, and no other does"
         )
     engines = [engine for name in entry.get("engines", ()) for engine in groups.get(name, [name])]
-    return Claim(
-        id=entry["id"],
-        quote=entry["quote"],
-        document=documents[entry["document"]],
-        engines=tuple(dict.fromkeys(engines)),
-        decided_by=tuple(_condition(text, where) for text in entry.get("decided_by", ())),
-        shown_by=tuple(_condition(text, where) for text in entry.get("shown_by", ())),
-        refused=tuple(map(str, entry.get("refused", ()))),
-        probe=entry.get("probe", ""),
-        not_decidable=entry.get("not_decidable", ""),
-        note=entry.get("note", ""),
-        finding=entry.get("finding", ""),
-    )
+    conditions = {
+        way: tuple(_condition(text, where) for text in entry.get(way, ())) for way in ("decided_by", "shown_by")
+    }
+    lists = {"engines": tuple(dict.fromkeys(engines)), "refused": tuple(map(str, entry.get("refused", ())))}
+    return Claim(**{**entry, **lists, **conditions, "document": documents[entry["document"]]})
 
 
 def opposed(engine: str) -> set[tuple[str, str]]:

@@ -9,7 +9,6 @@ from enum import Enum
 from conformance.judgement.cell import Verdict
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.results.baseline import Baseline, Standing
-from conformance.results.signature import same_way
 
 
 class Kind(Enum):
@@ -132,11 +131,7 @@ def _changed(before: Standing | None, after: Standing | None) -> tuple[Kind, str
     if after is None:
         return Kind.REMOVED, before.verdict.value, "not asked"
     if before.verdict is after.verdict:
-        return (
-            None
-            if same_way(before.signature, after.signature)
-            else (Kind.OTHER_WITNESS, before.signature, after.signature)
-        )
+        return None if before.signature == after.signature else (Kind.OTHER_WITNESS, before.signature, after.signature)
     return _way(before.verdict, after.verdict), before.verdict.value, after.verdict.value
 
 

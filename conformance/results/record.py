@@ -1,24 +1,20 @@
-"""The records in results of a run, its engines and scenarios, and the replayed stored witnesses.
-
-``from_json`` takes data that ``results.schema.json`` describes. ``Results.read`` checks the data against the schema
-first.
-"""
+"""The records in results of a run, its engines and scenarios, and the replayed stored witnesses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from conformance.model.engine import EngineInfo
+from conformance.model.plain import Plain
 from conformance.model.scenario import Scenario
-from conformance.model.values import Json
 
 LEFT_OUT = "left out: the budget was spent"
 """The failure of an engine whose turn came after the end of a run's budget."""
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class RunRecord(Plain):
     """What was run.
 
     Attributes:
@@ -51,13 +47,6 @@ class RunRecord:
     scenarios: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
 
-    def to_json(self) -> Json:
-        found = asdict(self)
-        options = {name: list(found.pop(name)) for name in ("scenarios", "engines")}
-        if not self.budget:
-            del found["budget"], found["left_out"]
-        return found | {"options": options}
-
     @property
     def shortened(self) -> list[str]:
         """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
@@ -67,19 +56,9 @@ class RunRecord:
         found += ["brief: a first look"] if self.brief else []
         return found
 
-    @classmethod
-    def from_json(cls, data: Json) -> RunRecord:
-        known = {f.name for f in fields(cls)}
-        options = data["options"]
-        return cls(
-            **{name: value for name, value in data.items() if name in known},
-            scenarios=tuple(options["scenarios"]),
-            engines=tuple(options["engines"]),
-        )
-
 
 @dataclass(frozen=True)
-class FeatureRecord:
+class FeatureRecord(Plain):
     """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` says by what means, or why
     not. ``evidence`` is the engine's answer to a request for the feature."""
 
@@ -89,22 +68,15 @@ class FeatureRecord:
 
 
 @dataclass(frozen=True)
-class LatenessRecord:
+class LatenessRecord(Plain):
     """When an engine's operator refuses a row as late, in words."""
 
     global_window: str = ""
     fixed_windows: str = ""
 
-    def to_json(self) -> Json:
-        return {"global window": self.global_window, "fixed windows": self.fixed_windows}
-
-    @classmethod
-    def from_json(cls, data: Json) -> LatenessRecord:
-        return cls(data["global window"], data["fixed windows"])
-
 
 @dataclass(frozen=True)
-class PacksRecord:
+class PacksRecord(Plain):
     """Number of packs that an engine ran, and number of packs that were drawn. A slow engine runs a selection."""
 
     run: int = 0
@@ -112,7 +84,7 @@ class PacksRecord:
 
 
 @dataclass(frozen=True)
-class KeptRecord:
+class KeptRecord(Plain):
     """How much of an engine's evidence earlier runs had kept.
 
     Attributes:
@@ -125,7 +97,7 @@ class KeptRecord:
 
 
 @dataclass(frozen=True)
-class EngineRecord:
+class EngineRecord(Plain):
     """An engine as the run met it.
 
     Attributes:
@@ -186,42 +158,9 @@ class EngineRecord:
         """A copy with this failure, unless the engine has an earlier failure."""
         return replace(self, failure=self.failure or why)
 
-    def to_json(self) -> Json:
-        kept = {"kept": asdict(self.kept)} if self.kept.answers else {}
-        return {
-            "title": self.title,
-            "shown_as": self.shown_as,
-            "native_operator": self.native_operator,
-            "versions": dict(self.versions),
-            "lateness": self.lateness.to_json(),
-            "features": {name: asdict(feature) for name, feature in self.features.items()},
-            "packs": asdict(self.packs),
-            "failure": self.failure,
-            **kept,
-            "answers": dict(self.answers),
-        }
-
-    @classmethod
-    def from_json(cls, data: Json) -> EngineRecord:
-        return cls(
-            title=data["title"],
-            shown_as=data["shown_as"],
-            native_operator=data["native_operator"],
-            versions=data["versions"],
-            lateness=LatenessRecord.from_json(data["lateness"]),
-            features={
-                name: FeatureRecord(found["how"], found["note"], found["evidence"])
-                for name, found in data["features"].items()
-            },
-            packs=PacksRecord(data["packs"]["run"], data["packs"]["drawn"]),
-            failure=data["failure"],
-            kept=KeptRecord(**data.get("kept", {})),
-            answers=data.get("answers", {}),
-        )
-
 
 @dataclass(frozen=True)
-class GuaranteeRecord:
+class GuaranteeRecord(Plain):
     """A guarantee in words. ``program`` is the one that the guarantee is about; ``source`` is the document that claims it, with its
     ``quote`` and ``url``; both are "" where there is none."""
 
@@ -231,13 +170,9 @@ class GuaranteeRecord:
     quote: str = ""
     url: str = ""
 
-    @classmethod
-    def from_json(cls, data: Json) -> GuaranteeRecord:
-        return cls(data["claim"], data["program"], data["source"], data["quote"], data["url"])
-
 
 @dataclass(frozen=True)
-class ScenarioRecord:
+class ScenarioRecord(Plain):
     """A scenario in words; its guarantees by id."""
 
     name: str
@@ -252,18 +187,9 @@ class ScenarioRecord:
         }
         return cls(scenario.name, scenario.summary, guarantees)
 
-    def to_json(self) -> Json:
-        guarantees = {name: asdict(guarantee) for name, guarantee in self.guarantees.items()}
-        return {"name": self.name, "summary": self.summary, "guarantees": guarantees}
-
-    @classmethod
-    def from_json(cls, data: Json) -> ScenarioRecord:
-        guarantees = {name: GuaranteeRecord.from_json(found) for name, found in data["guarantees"].items()}
-        return cls(data["name"], data["summary"], guarantees)
-
 
 @dataclass(frozen=True)
-class ReplayRecord:
+class ReplayRecord(Plain):
     """The answer of an engine to a stored witness (an id). ``answer`` is one of the answers of
     ``conformance.confirmation.replay``."""
 
@@ -273,11 +199,3 @@ class ReplayRecord:
     guarantee: str
     answer: str
     message: str = ""
-
-    def to_json(self) -> Json:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Json) -> ReplayRecord:
-        names = ("witness", "engine", "scenario", "guarantee", "answer", "message")
-        return cls(*(data[name] for name in names))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from conformance.model.naming import unknown
 from conformance.plugins.points import registered
-from conformance.plugins.registry import UnknownName
+from conformance.plugins.registry import load_named
 from conformance.results.results import Results
 
 GROUP = "reports"
@@ -39,10 +37,7 @@ def load_report(name: str) -> Report:
     Raises:
         UnknownName: there is no such report.
     """
-    points = registered(GROUP)
-    if name not in points:
-        raise UnknownName(unknown("report", name, report_names()))
-    found: Any = points[name].load()
+    found = load_named(GROUP, "report", name)
     return found if isinstance(found, Report) else Report(found)
 
 

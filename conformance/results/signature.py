@@ -43,19 +43,5 @@ def _kept(found: re.Match[str]) -> str:
     return found[0] if found[0] in ("0", "1") else "#"
 
 
-def without_counts(told: str) -> str:
-    """A signature as earlier versions wrote it, without its counts as well."""
-    return _joined(re.sub(r"\((?:several|more)\)|\b[a-z]?\d+\b", "#", told))
-
-
-def same_way(one: str, other: str) -> bool:
-    """Whether two signatures show the same kind of failure. A signature without any count may come from an earlier
-    version, so its ``#`` matches any number."""
-    if one == other:
-        return True
-    coarse = without_counts(one), without_counts(other)
-    return coarse[0] == coarse[1] and (one == coarse[0] or other == coarse[1])
-
-
 def _joined(message: str) -> str:
     return re.sub(r"#(?:, #)+", "#", message)

@@ -137,11 +137,8 @@ def runs_of(table: pa.Table, cases: Mapping[str, Case]) -> Runs:
 
 
 def _count(stored: list[Any]) -> StepCount:
-    """A count as it was stored. Those of harness 0.1.0 are not told by program."""
-    step, delivered, received, late, *parts = stored
-    return StepCount(
-        step, delivered, received, late, tuple(ProgramCount(*part) for part in (parts[0] if parts else ()))
-    )
+    step, delivered, received, late, parts = stored
+    return StepCount(step, delivered, received, late, tuple(ProgramCount(*part) for part in parts))
 
 
 def pack_run_table(pack: Pack, run: PackRun) -> pa.Table:

@@ -1,30 +1,44 @@
 """Witnesses: the smallest case that speaks against a guarantee, as a plain file that replays on any engine.
 
 A folder of witnesses has SCENARIO/ID.json for each, and ``confirmations.jsonl``: where and how often they failed alone, a line for
-each witness, engine and versions, sorted. A witness without a line is confirmed anew where it is replayed. Witnesses of schema 1 are
-read, too: flat files ID.json with the confirmations in them.
+each witness, engine and versions, sorted. A witness without a line is confirmed anew where it is replayed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from conformance.model.case import Case
+from conformance.model.plain import Plain
 from conformance.model.reading import json_of, text_of
 from conformance.model.scenario import Scenario
 from conformance.model.schedule import InvalidSchedule, Schedule
 from conformance.model.trace import DRAIN, Trace
 from conformance.model.values import Json, canonical, digest
 
-SCHEMA, SCHEMA_1 = "conformance/witness/2", "conformance/witness/1"
+SCHEMA = "conformance/witness/2"
 
 CONFIRMATIONS = "confirmations.jsonl"
 """The name of the file that says where the witnesses of a folder failed alone."""
 
+
+SEALED = (
+    "sentence",
+    "engine",
+    "versions",
+    "message",
+    "seen",
+    "specified",
+    "base_seen",
+    "packed_seen",
+    "flip",
+    "reduction",
+)
+"""The parts of a witness beside its id and what that is made of."""
 
 INTERPRETERS = {"python", "java"}
 """Versions that do not affect whether a witness is confirmed on an engine."""
@@ -35,7 +49,7 @@ class UnreadableWitness(ValueError):
 
 
 @dataclass(frozen=True)
-class Confirmation:
+class Confirmation(Plain):
     """The number of runs alone in which a witness failed, on one engine with one configuration and one adapter.
     ``engine`` is an id without the release, which ``versions`` has."""
 
@@ -56,7 +70,7 @@ class Confirmation:
 
 
 @dataclass(frozen=True)
-class Flip:
+class Flip(Plain):
     """The single change after which the claim stands: in words, and as the changed schedule."""
 
     change: str
@@ -64,7 +78,7 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class Witness:
+class Witness(Plain):
     """One case (and the case it is the twin of, for a relation), where it failed and how.
 
     Attributes:
@@ -120,65 +134,35 @@ class Witness:
 
     def to_json(self) -> dict[str, Any]:
         """The witness as results store it, with its confirmations. The checksum covers the rest."""
-        return self._sealed() | {"confirmations": [asdict(confirmation) for confirmation in self.confirmations]}
+        return self._sealed() | {"confirmations": [c.to_json() for c in self.confirmations]}
 
     def _sealed(self) -> dict[str, Any]:
-        flip = {"change": self.flip.change, "schedule": self.flip.schedule.to_json()} if self.flip else None
-        data: dict[str, Any] = {
-            "schema": SCHEMA,
-            "id": self.id,
-            **self._content(),
-            "sentence": self.sentence,
-            "engine": self.engine,
-            "versions": dict(self.versions),
-            "message": self.message,
-            "seen": self.seen.to_json(),
-            "specified": self.specified.to_json(),
-            "base_seen": self.base_seen.to_json() if self.base_seen else None,
-            "packed_seen": self.packed_seen.to_json() if self.packed_seen else None,
-            "flip": flip,
-            "reduction": dict(self.reduction),
-        }
+        told = super().to_json()
+        data = {"schema": SCHEMA, "id": self.id, **self._content(), **{name: told.get(name) for name in SEALED}}
+        data["reduction"] = dict(self.reduction)
         return data | {"checksum": digest(data)}
 
     @classmethod
-    def from_json(cls, data: Any, name: str = "witness") -> Witness:
-        """Raises UnreadableWitness for anything but a whole witness, of this schema or the one before."""
+    def from_json(cls, data: Any, name: str = "") -> Witness:
+        """Raises UnreadableWitness for anything but a whole witness of this schema."""
         found = data.get("schema") if isinstance(data, dict) else None
-        if found not in (SCHEMA, SCHEMA_1):
+        name = name or (f"witness {data.get('id')}" if isinstance(data, dict) else "the witness")
+        if found != SCHEMA:
             raise UnreadableWitness(
                 f"{name} is not a witness of this version (its schema is {found!r}, not {SCHEMA!r})"
             )
-        apart = ("checksum",) if found == SCHEMA_1 else ("checksum", "confirmations")
-        content = {key: value for key, value in data.items() if key not in apart}
+        content = {key: value for key, value in data.items() if key not in ("checksum", "confirmations")}
         if digest(content) != data.get("checksum"):
             raise UnreadableWitness(f"{name} was edited: its checksum does not fit its content; take the original")
         try:
-            base = None
-            if data["base_schedule"] is not None:
-                base = Case.from_json({**data, "schedule": data["base_schedule"], "perturbation": "", "base": ""})
-            case = Case.from_json({**data, "base": base.id if base else ""})
-            flip = data["flip"]
-            found = cls(
-                guarantee=data["guarantee"],
-                sentence=data["claim" if data["schema"] == SCHEMA_1 else "sentence"],
-                case=case,
-                base=base,
-                engine=data["engine"],
-                versions=data["versions"],
-                message=data["message"],
-                seen=Trace.from_json(data["seen"]),
-                specified=Trace.from_json(data["specified"]),
-                base_seen=_trace(data["base_seen"]),
-                packed_seen=_trace(data["packed_seen"]),
-                flip=Flip(flip["change"], Schedule.from_json(flip["schedule"])) if flip else None,
-                reduction=data["reduction"],
-                confirmations=tuple(Confirmation(**confirmation) for confirmation in data.get("confirmations", ())),
-                neighbours=tuple(Case.from_json(neighbour) for neighbour in data.get("neighbours", ())),
-            )
+            begun, schedule = None, data["base_schedule"]
+            if schedule is not None:
+                begun = {**data, "schedule": schedule, "perturbation": "", "base": ""}
+            case = {**data, "base": Case.from_json(begun).id if begun else ""}
+            found = super().from_json({**data, "case": case, "base": begun})
             for trace in (found.seen, found.specified, found.packed_seen):
-                _check_steps(case, trace)
-            _check_steps(base, found.base_seen)
+                _check_steps(found.case, trace)
+            _check_steps(found.base, found.base_seen)
             return found
         except InvalidSchedule as error:
             raise UnreadableWitness(f"{name} holds an invalid schedule: {error}") from None
@@ -214,10 +198,6 @@ def _check_steps(case: Case | None, trace: Trace | None) -> None:
             raise InvalidSchedule(f"an emission in step {stray[0]}, which there is not")
 
 
-def _trace(data: Json) -> Trace | None:
-    return None if data is None else Trace.from_json(data)
-
-
 def file_of(folder: Path, witness: Witness) -> Path:
     """The path of a witness's file in a folder of witnesses."""
     return folder / witness.case.scenario / f"{witness.id}.json"
@@ -230,7 +210,7 @@ def write_witnesses(folder: Path, witnesses: Iterable[Witness]) -> None:
         path = file_of(folder, witness)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(witness.file_text(), encoding="utf-8")
-        lines += [{"witness": witness.id, **asdict(confirmation)} for confirmation in witness.confirmations]
+        lines += [{"witness": witness.id, **found.to_json()} for found in witness.confirmations]
     text = "".join(sorted(json.dumps(line) + "\n" for line in lines))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIRMATIONS).write_text(text, encoding="utf-8")
@@ -290,10 +270,9 @@ def find_witness(named: Path, folders: Iterable[Path]) -> Path:
     folders = list(folders)
     if named.exists():
         return named
-    for folder in (named.parent, *folders):  # earlier versions wrote and printed FOLDER/ID.json
-        for path in (folder / f"{named.stem}.json", *sorted(folder.glob(f"*/{named.stem}.json"))):
-            if path.is_file():
-                return path
+    for folder in (named.parent, *folders):
+        for path in sorted(folder.glob(f"*/{named.stem}.json")):
+            return path
     there = " or ".join(map(str, folders))
     raise UnreadableWitness(
         f"cannot read {named}: it is no file, and no witness in {there} (another folder: --witnesses)"
@@ -307,7 +286,7 @@ def _confirmations_in(folder: Path) -> dict[str, list[Confirmation]]:
         for number, line in enumerate(text_of(path, UnreadableWitness).splitlines(), 1):
             try:
                 data = json.loads(line)
-                found.setdefault(data.pop("witness"), []).append(Confirmation(**data))
+                found.setdefault(data.pop("witness"), []).append(Confirmation.from_json(data))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise UnreadableWitness(f"{path}, line {number} is no confirmation: {error!r}") from None
     return found

@@ -18,30 +18,21 @@ from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Capabilities, NotDriven, program_needs
 from conformance.model.feature import Feature
-from conformance.model.program import Program
+from conformance.model.program import Program, has_types
 from conformance.model.runs import Pack, PackRun
 
 
 def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, Program]) -> list[Pack]:
-    """The packs that an engine runs of these cases."""
+    """The packs that an engine runs of these cases. Programs with types share none with those without: on some engines each declared
+    state costs every micro-batch time, and such programs declare many."""
+    kinds: dict[bool, list[Case]] = {False: [], True: []}
+    for case in cases:
+        kinds[has_types(programs[program_ref(case.scenario, case.program)])].append(case)
     return [
         pack
-        for group in _by_kind(cases, programs)
-        for pack in packs_of(group, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
+        for mine in kinds.values()
+        for pack in packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
     ]
-
-
-KINDS = ("plain", "typed")
-"""Kinds of programs that share no pack: those without types, and those with some. The query of the first is as it was before there were
-types."""
-
-
-def _by_kind(cases: Iterable[Case], programs: Mapping[str, Program]) -> list[list[Case]]:
-    """Cases of each of KINDS."""
-    found: dict[str, list[Case]] = {kind: [] for kind in KINDS}
-    for case in cases:
-        found["typed" if _risk(programs[program_ref(case.scenario, case.program)]) else "plain"].append(case)
-    return list(found.values())
 
 
 def _risk(program: Program) -> str:
@@ -161,10 +152,10 @@ def run_packs(
 
 
 def run_pack(processes: Processes, pack: Pack) -> Given:
-    """Runs a pack. If the engine fails in a case's call, the pack runs again without that case. If the pack was too
-    slow, it runs again in halves. After any other failure, its parts run by themselves. A pack of one part runs again in a fresh query and
-    then in a fresh process. A failure of a plan
-    in a case's call, and its last failure, are the plan's answer, which is kept.
+    """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program, which then run by
+    themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, its parts run by themselves. A
+    pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure, are
+    the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed, asked, made = Given(), 0, pack, False
     engine: Process | None = processes.living()
@@ -204,13 +195,22 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
                 made = True
             else:
                 given.runs.lost[guilty[0].id] = cause
-            left = tuple(case for case in pack.cases if case is not guilty[0])
-            if not left:
+            mine, others = _parted(pack, guilty[0])
+            if mine and others:  # what one case of a program does, another one is likely to do
+                given.add(run_pack(processes, Pack(mine)))
+            if not (left := others or mine):
                 break
             pack = Pack(left)
     if made and isinstance(engine, Cached) and given.runs.traces.keys() == {case.id for case in asked.cases}:
         engine.keep(asked, PackRun(given.runs.traces))
     return given
+
+
+def _parted(pack: Pack, guilty: Case) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
+    """The other cases of a guilty case's program, and those of other programs."""
+    program = guilty.scenario, guilty.program
+    mine = tuple(c for c in pack.cases if c is not guilty and (c.scenario, c.program) == program)
+    return mine, tuple(c for c in pack.cases if (c.scenario, c.program) != program)
 
 
 def _too_slow(pack: Pack, run: PackRun) -> bool:

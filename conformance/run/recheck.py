@@ -24,7 +24,7 @@ from conformance.model.naming import instead, unknown
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
 from conformance.results.record import EngineRecord, ScenarioRecord
-from conformance.results.results import Results
+from conformance.results.results import RESULTS, Results
 from conformance.results.store import Digest, Store, UnusableTraces
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks, agreements_of
@@ -48,7 +48,7 @@ def check_again(
     store = Store(folder)
     if not store.batches or not store.engines:
         raise UnusableTraces(f"{folder} has no stored traces; name the folder of a run (its --out)")
-    before = Results.read(folder / "results.json")
+    before = Results.read(folder / RESULTS)
     asked = list(engines) or store.engines
     if absent := [name for name in asked if name not in store.engines]:
         raise UnusableTraces(f"{folder} has no traces of {absent[0]!r}; {instead(absent[0], store.engines)}")

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from conformance.execution.kept import Kept
 from conformance.judgement.agreement import Agreement
 from conformance.model.values import digest as digest_of
-from conformance.plugins.registry import load_engine, load_scenarios
+from conformance.plugins.registry import load_scenarios
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.store import Store

@@ -34,12 +34,13 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
 from conformance.judgement.verdict import broken
-from conformance.model.case import Case
+from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, EngineInfo, bare
-from conformance.model.program import Program
-from conformance.model.runs import Pack
 from conformance.model.perturbation import factors_of
 from conformance.model.perturbation import parts_of as perturbations_of
+from conformance.model.plan import is_plan
+from conformance.model.program import Program
+from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -247,7 +248,18 @@ class Turn:
             options.seed,
             self._run.checks.reference(can.lateness),
             every=options.cases_from is not None,
+            designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
+            known=self._ending_queries(),
         )
+
+    def _ending_queries(self) -> dict[str, frozenset[str]]:
+        """Program -> plans (ids) under which a stored witness that still fails ends with an error."""
+        found: dict[str, frozenset[str]] = {}
+        for witness in (replay.witness for replay in self.outcome.replays if replay.answer in FAILS):
+            if witness.seen.error and is_plan(witness.case.perturbation):
+                ref = program_ref(witness.case.scenario, witness.case.program)
+                found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
+        return found
 
     def _processes(self, engine: Process) -> Processes:
         hosts = self._run.hosts
@@ -266,7 +278,11 @@ class Turn:
         checked = self._check_batch(batch, [*by_id.values()], runs)
         for _ in range(ISOLATIONS):
             entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
-            lost = [by_id[name] for name in runs.lost if name in by_id and len(perturbations_of(by_id[name].perturbation)) > 1]
+            lost = [
+                by_id[name]
+                for name in runs.lost
+                if name in by_id and len(perturbations_of(by_id[name].perturbation)) > 1
+            ]
             if not (entangled or lost) or self._run.spent() or self._run.hosts.interrupted:
                 break
             isolation = self._isolation(engine, runs)

@@ -39,6 +39,7 @@ CAPABILITIES = Capabilities(
     largest_pack=500,
     each=1,
     plans=twins(plans.OF_AUTO),
+    plans_together=4,
 )
 
 NO_PRISM = "no-binary-of-prism"

@@ -75,6 +75,7 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     plans=twins(plans.PLANS),
+    plans_together=4,
     quick=True,
 )
 

@@ -39,6 +39,7 @@ CAPABILITIES = Capabilities(
     lateness=LatenessProfile(Lateness.NEVER, Lateness.NEVER),
     largest_pack=500,
     plans=twins(plans.OF_FNAPI),
+    plans_together=4,
     quick=True,
 )
 

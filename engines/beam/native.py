@@ -236,6 +236,7 @@ def capabilities_of(variant: str, runner: Capabilities, host: str) -> Capabiliti
         each=1,
         native_operator=transform.native_operator,
         plans=runner.plans,
+        plans_together=runner.plans_together,
     )
 
 

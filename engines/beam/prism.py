@@ -49,6 +49,7 @@ CAPABILITIES = Capabilities(
     largest_pack=500,
     each=1,
     plans=twins(plans.OF_PRISM),
+    plans_together=4,
 )
 
 

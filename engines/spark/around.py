@@ -79,7 +79,8 @@ class SparkPlan:
         the query, or collects its output, is called by ``foreachBatch``, which a sink of Spark's own leaves no place for."""
         taken = {
             QUERY: self.batch or self.connect,
-            "layout": self.layout != PLAIN_LAYOUT,
+            "layout": not self.layout.with_group(0).plain,
+            "row groups": self.layout.group > 0,
             "foreachBatch": self.layout.fed or bool(self.to),
             "sink": self.sink is not same or bool(self.to),
             "reads": self.evaluations > 1,
@@ -130,13 +131,19 @@ def composed(plans: Iterable[SparkPlan]) -> SparkPlan:
         before=_chained(part.before for part in parts),
         behind=_chained(part.behind for part in parts),
         sink=_chained(part.sink for part in parts),
-        layout=next((part.layout for part in parts if part.layout != PLAIN_LAYOUT), PLAIN_LAYOUT),
+        layout=_laid_out([part.layout for part in parts]),
         to="".join(part.to for part in parts),
         evaluations=prod(part.evaluations for part in parts),
         settings=_merged(part.settings for part in parts),
         places=frozenset[str]().union(*(part.places for part in parts)),
         **flags,
     )
+
+
+def _laid_out(layouts: list[Layout]) -> Layout:
+    """The one layout that is not plain, with the row groups of any of them."""
+    found = next((layout for layout in layouts if not layout.with_group(0).plain), PLAIN_LAYOUT)
+    return found.with_group(max(layout.group for layout in layouts))
 
 
 FLAGS = (

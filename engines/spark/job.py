@@ -126,7 +126,7 @@ class Job:
         )
         found = stored.emissions(self.pack, self.programs, self.batches, self.progress, partial(self._read, self))
         traces, counts = traces_of(
-            self.pack, self.batches, told(self.rows, self.batches, self.mode), self.progress, found
+            self.pack, self.batches, told(self._told, self.batches, self.mode), self.progress, found
         )
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
@@ -181,11 +181,19 @@ class Job:
             print(error, flush=True)
             raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
         for number, rows in found.items():
-            for row in rows if self.plan.timed else ():
-                self.rows.setdefault(row["batch"], []).append(typed_keys.named(row, self.typed, self.programs))
-            if not self.plan.timed:
-                self.rows[number] = [typed_keys.named(row, self.typed, self.programs) for row in rows]
+            self.rows[number] = [typed_keys.named(row, self.typed, self.programs) for row in rows]
         self.progress += progress
+
+    @property
+    def _told(self) -> Mapping[int, list[Any]]:
+        """The output rows by the micro-batch that they left the operator in."""
+        if not self.plan.timed:
+            return self.rows
+        found: dict[int, list[Any]] = {}
+        for _, rows in sorted(self.rows.items()):
+            for row in rows:
+                found.setdefault(row["batch"], []).append(row)
+        return found
 
     @property
     def _all(self) -> list[MicroBatch]:

@@ -8,7 +8,7 @@ a micro-batch are written at the end of the one before.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -56,6 +56,10 @@ class Layout:
     def plain(self) -> bool:
         return self == PLAIN
 
+    def with_group(self, group: int) -> Layout:
+        """The layout with so many rows in a row group."""
+        return replace(self, group=group)
+
     def without_data(self, batches: Sequence[MicroBatch], number: int) -> bool:
         """Whether a micro-batch is the engine's own empty one: the one after the micro-batch that moves the watermark."""
         if not self.settles_without_data or not number or batches[number].bundle:
@@ -78,9 +82,9 @@ class Layout:
             # The heartbeat alone is left: it takes turns, so that the first source is empty, too.
             first, mine = [], rows
         if first:
-            driving.write_file(folder / "input", number, first, typed)
+            driving.write_file(folder / "input", number, first, typed, self.group)
         if mine or (second and not self.fed):
-            driving.write_file(folder / "input-2", number, mine, typed)
+            driving.write_file(folder / "input-2", number, mine, typed, self.group)
 
     def read(
         self,

@@ -37,7 +37,7 @@ def ran(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def results(ran):
-    return Results.read(ran / "results.json")
+    return Results.read(ran / "results.json.gz")
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def test_batches_have_cases_of_their_own_and_say_together_what_one_batch_says(ra
     write_cases(tmp_path / "all.parquet", [case for cases in batches for case in cases])
     done = conformance("run", "--engine", LATE, "--cases-from", "all.parquet", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    apart, together = (Results.read(folder / "out" / "results.json") for folder in (ran, tmp_path))
+    apart, together = (Results.read(folder / "out" / "results.json.gz") for folder in (ran, tmp_path))
     assert apart.run.cases == together.run.cases == sum(map(len, digests))
 
     counted = {(s.id, g.id) for s in load_scenarios(list(apart.scenarios)) for g in s.guarantees if g.accounting}
@@ -54,7 +54,7 @@ def test_batches_have_cases_of_their_own_and_say_together_what_one_batch_says(ra
 def test_the_same_guarantees_say_the_same_of_stored_traces(ran, tmp_path):
     done = conformance("check", ran / "out", "--out", "again", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    first, again = Results.read(ran / "out" / "results.json"), Results.read(tmp_path / "again" / "results.json")
+    first, again = Results.read(ran / "out" / "results.json.gz"), Results.read(tmp_path / "again" / "results.json.gz")
     assert any(cell.verdict is Verdict.VIOLATED for cell in first.cells)
     assert (again.cells, again.stability, again.agreements) == (first.cells, first.stability, first.agreements)
     assert again.witnesses == first.witnesses
@@ -63,17 +63,17 @@ def test_the_same_guarantees_say_the_same_of_stored_traces(ran, tmp_path):
 
 def test_a_violation_without_a_run_alone_is_unknown_and_its_witness_replays(ran, tmp_path):
     """Here the confirmed ones are gone."""
-    results = ran / "out" / "results.json"
-    kept = results.read_text()
+    results = ran / "out" / "results.json.gz"
+    kept = results.read_bytes()
     stripped = Results.read(results)
     stripped.cells = []
     stripped.write(results)
     try:
         done = conformance("check", ran / "out", "--engine", LATE, "--out", "again", cwd=tmp_path)
     finally:
-        results.write_text(kept)
+        results.write_bytes(kept)
     assert done.returncode == 0, done.stdout + done.stderr
-    again = Results.read(tmp_path / "again" / "results.json")
+    again = Results.read(tmp_path / "again" / "results.json.gz")
     assert not [cell for cell in again.cells if cell.verdict is Verdict.VIOLATED]
     against = [cell for cell in again.cells if cell.violations]
     assert {cell.verdict for cell in against} == {Verdict.UNKNOWN}

@@ -1,6 +1,7 @@
 """The command line as a user meets it."""
 
 import contextlib
+import gzip
 import json
 import platform
 import shutil
@@ -40,7 +41,7 @@ def ran(tmp_path_factory):
 
 def test_a_run_leaves_all_its_files(ran):
     folder, printed = ran
-    for name in ("results.json", "matrix.html", "summary.md", "junit.xml", "tables/cases/0000.parquet"):
+    for name in ("results.json.gz", "matrix.html", "summary.md", "junit.xml", "tables/cases/0000.parquet"):
         assert (folder / "out" / name).stat().st_size > 0
     assert "seed 5" in printed
     assert "an element exactly at the watermark is processed" in printed
@@ -51,7 +52,7 @@ def test_a_run_leaves_all_its_files(ran):
 def test_a_violated_cell_has_a_witness_that_still_fails(ran):
     """And is fixed on the reference."""
     folder, _ = ran
-    results = Results.read(folder / "out" / "results.json")
+    results = Results.read(folder / "out" / "results.json.gz")
     violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert {cell.engine for cell in violated} == {LATE}
     assert all(cell.witness in results.witnesses for cell in violated)
@@ -69,7 +70,7 @@ def test_a_violated_cell_has_a_witness_that_still_fails(ran):
 def test_the_smallest_failing_case_is_the_witness(ran):
     """One event is enough to be at the watermark."""
     folder, _ = ran
-    results = Results.read(folder / "out" / "results.json")
+    results = Results.read(folder / "out" / "results.json.gz")
     witness = results.witnesses[
         next(c.witness for c in results.cells if c.verdict is Verdict.VIOLATED and c.perturbation == "as drawn")
     ]
@@ -82,7 +83,9 @@ def test_one_seed_gives_one_result(ran, tmp_path):
     conformance_process(
         "run", *SOME, "--engine", "reference", "--engine", LATE, "--cases", 8, "--seed", 5, "--out", "out", cwd=tmp_path
     )
-    first, second = (json.loads((f / "out" / "results.json").read_text()) for f in (folder, tmp_path))
+    first, second = (
+        json.loads(gzip.decompress((f / "out" / "results.json.gz").read_bytes())) for f in (folder, tmp_path)
+    )
     first.pop("timing")
     second.pop("timing")
     assert json.dumps(first) == json.dumps(second)
@@ -93,7 +96,7 @@ def test_cases_of_one_run_serve_another(ran, tmp_path):
     folder, _ = ran
     done = conformance("run", *SOME, "--engine", LATE, "--cases-from", folder / "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    first, second = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
+    first, second = (Results.read(f / "out" / "results.json.gz") for f in (folder, tmp_path))
     assert second.cells == [cell for cell in first.cells if cell.engine == LATE]
     assert second.run.cases_digest == first.run.cases_digest
 
@@ -106,7 +109,7 @@ def test_stored_witnesses_are_replayed_first_and_keep_their_confirmation(ran, tm
     done = conformance(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "STILL FAILS" in done.stdout
-    before, after = (Results.read(f / "out" / "results.json") for f in (folder, tmp_path))
+    before, after = (Results.read(f / "out" / "results.json.gz") for f in (folder, tmp_path))
     assert after.witnesses == before.witnesses
     assert {cell.witness for cell in after.cells if cell.verdict is Verdict.VIOLATED} == set(before.witnesses)
     assert after.timing["engines"][LATE]["runs alone"] == 0
@@ -132,7 +135,7 @@ def test_a_stored_witness_convicts_where_the_cases_do_not(ran, tmp_path):
     ]
     done = conformance(*arguments, "--scenario", "late-data", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     (violated,) = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert violated.witness == witness.stem
     assert "a stored witness still fails" in violated.reason
@@ -166,7 +169,7 @@ def test_an_edited_stored_witness_is_refused(ran, tmp_path):
 
 def test_reports_are_made_again_from_results(ran, tmp_path):
     folder, _ = ran
-    results = folder / "out" / "results.json"
+    results = folder / "out" / "results.json.gz"
     done = conformance("report", results, "--html", "m.html", "--junit", "j.xml", "--markdown", "s.md", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "m.html").read_text() == (folder / "out" / "matrix.html").read_text()
@@ -180,7 +183,7 @@ def test_reports_are_made_again_from_results(ran, tmp_path):
 
 def test_runs_are_reported_side_by_side_with_a_kill_matrix(ran, tmp_path):
     folder, _ = ran
-    results = folder / "out" / "results.json"
+    results = folder / "out" / "results.json.gz"
     # Some mutants say what all would: the command has tests of its own.
     kills = selftest(load_scenarios(["per-key-counting"]), mutant_ids()[::60], wanted=1, seeds=1, others=1)
     kills.write(tmp_path / "kills.json")
@@ -207,7 +210,7 @@ def test_a_replay_is_drawn(ran, tmp_path):
 
 def test_a_cell_is_explained(ran):
     folder, _ = ran
-    results = folder / "out" / "results.json"
+    results = folder / "out" / "results.json.gz"
     row = "late-data/an-element-exactly-at-the-watermark-is-processed"
     done = conformance("explain", f"{LATE}/{row}", results, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -227,7 +230,7 @@ def test_a_cell_is_explained(ran):
 def test_claims_are_told_of_a_run_that_asked_none(ran):
     """A run of the reference and a mutant decides nothing of what documents say of Spark and Beam."""
     folder, _ = ran
-    told = conformance("claims", "out/results.json", cwd=folder)
+    told = conformance("claims", "out/results.json.gz", cwd=folder)
     assert told.returncode == 0
     assert "– not asked in this run: “State is scoped per key and per window”" in told.stdout
     numbers = told.stdout.splitlines()[-1]
@@ -242,23 +245,23 @@ def test_a_run_takes_away_only_what_a_run_wrote(ran, tmp_path):
     (out / "logs" / "mine").mkdir(parents=True)
     (out / "logs" / "app.log").write_text("mine")
     shutil.copytree(folder / "out" / "tables", out / "tables")
-    (out / "results.json").write_text("stale")
+    (out / "results.json.gz").write_text("stale")
     done = conformance("run", "--engine", "reference", "--cases-from", "out", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (out / "logs" / "app.log").read_text() == "mine"
     assert (tmp_path / CASES).read_bytes() == (folder / CASES).read_bytes()
-    assert Results.read(out / "results.json").cells
+    assert Results.read(out / "results.json.gz").cells
 
 
 def test_bad_cases_leave_the_last_run_as_it_was(ran, tmp_path):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "results.json").write_text("precious")
+    (tmp_path / "out" / "results.json.gz").write_text("precious")
     cases = tables.cases_of(tables.read(ran[0] / CASES))
     write_cases(tmp_path / "twice.parquet", [cases[0], *cases])
     done = conformance("run", "--engine", "reference", "--cases-from", "twice.parquet", "--out", "out", cwd=tmp_path)
     assert done.returncode == 2
     assert "holds a case twice" in done.stderr
-    assert (tmp_path / "out" / "results.json").read_text() == "precious"
+    assert (tmp_path / "out" / "results.json.gz").read_text() == "precious"
 
 
 def test_an_interrupt_before_any_engine_ran_is_one_line(tmp_path):
@@ -363,7 +366,7 @@ def test_a_missing_java_is_one_line_and_the_others_run(tmp_path):
     done = conformance_process(*asked, cwd=tmp_path, env=none)
     assert done.returncode == 3
     assert "spark-tws: cannot run: no Java found" in done.stdout
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert results.engines == ["reference"]
     assert "no Java found" in results.environment["spark-tws"].failure
     assert "spark-tws" in (tmp_path / "out" / "matrix.html").read_text()
@@ -401,7 +404,7 @@ def test_an_interrupted_run_keeps_what_it_has(tmp_path):
             break
     printed += process.stdout
     assert process.wait(timeout=60) == 3, "".join(printed)
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert results.run.partial is True
     verdicts = {cell.engine: set() for cell in results.cells}
     for cell in results.cells:

@@ -42,7 +42,7 @@ def test_a_new_scenario_runs(checkout):
     arguments = ["--scenario", "my-first", "--engine", "reference", "--cases", 20, "--seed", 1, "--out", "build/mine"]
     done = python(checkout, "conformance.cli", "run", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(checkout / "build" / "mine" / "results.json")
+    results = Results.read(checkout / "build" / "mine" / "results.json.gz")
     assert list(results.scenarios) == ["my-first"]
     drawn = {cell.guarantee: cell.verdict for cell in results.cells if cell.perturbation == "as drawn"}
     assert len(drawn) >= 2

@@ -5,6 +5,8 @@ import json
 import pytest
 from commands import conformance
 
+from conformance.model.reading import json_of
+
 MUTANT = "mutant:late-at-the-watermark"
 
 
@@ -16,7 +18,7 @@ def runs(tmp_path_factory):
     first = conformance("run", "--engine", "reference", "--cases", 8, "--seed", 5, "--out", "old", *asked, cwd=folder)
     second = conformance("run", "--engine", MUTANT, "--cases-from", "old", "--out", "mutant", *asked, cwd=folder)
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
-    data = json.loads((folder / "mutant" / "results.json").read_text())
+    data = json_of(folder / "mutant" / "results.json.gz", ValueError)
     witnesses = data.pop("witnesses")  # these are sealed
     doctored = json.loads(json.dumps(data).replace(f'"{MUTANT}"', '"reference"'))
     (folder / "new.json").write_text(json.dumps(doctored | {"witnesses": witnesses}))
@@ -25,7 +27,7 @@ def runs(tmp_path_factory):
 
 def test_a_doctored_engine_is_blocked(runs):
     done = conformance(
-        "gate", "new.json", "--baseline", "old/results.json", "--markdown", "g.md", "--junit", "g.xml", cwd=runs
+        "gate", "new.json", "--baseline", "old/results.json.gz", "--markdown", "g.md", "--junit", "g.xml", cwd=runs
     )
     assert done.returncode == 1
     assert done.stdout.startswith("Blocked:\n")
@@ -37,15 +39,15 @@ def test_a_doctored_engine_is_blocked(runs):
 
 
 def test_the_same_run_passes(runs):
-    done = conformance("gate", "old/results.json", "--baseline", "old/results.json", cwd=runs)
+    done = conformance("gate", "old/results.json.gz", "--baseline", "old/results.json.gz", cwd=runs)
     assert (done.returncode, done.stdout.splitlines()[0][:15]) == (0, "0 cells blocked")
 
 
 def test_a_baseline_stands_for_its_results(runs):
-    assert conformance("baseline", "write", "old/results.json", "b.jsonl", cwd=runs).returncode == 0
+    assert conformance("baseline", "write", "old/results.json.gz", "b.jsonl", cwd=runs).returncode == 0
     shown = conformance("baseline", "show", "b.jsonl", cwd=runs)
     assert "reference (python" in shown.stdout
-    assert conformance("gate", "old/results.json", "--baseline", "b.jsonl", cwd=runs).returncode == 0
+    assert conformance("gate", "old/results.json.gz", "--baseline", "b.jsonl", cwd=runs).returncode == 0
     assert conformance("gate", "new.json", "--baseline", "b.jsonl", cwd=runs).returncode == 1
     updated = conformance("baseline", "update", "b.jsonl", "new.json", cwd=runs)
     assert "no longer holds" in updated.stdout
@@ -53,7 +55,7 @@ def test_a_baseline_stands_for_its_results(runs):
 
 
 def test_a_run_that_was_cut_short_updates_no_baseline(runs):
-    assert conformance("baseline", "write", "old/results.json", "kept.jsonl", cwd=runs).returncode == 0
+    assert conformance("baseline", "write", "old/results.json.gz", "kept.jsonl", cwd=runs).returncode == 0
     kept = (runs / "kept.jsonl").read_text()
     data = json.loads((runs / "new.json").read_text())
     data["run"]["partial"] = True
@@ -61,31 +63,31 @@ def test_a_run_that_was_cut_short_updates_no_baseline(runs):
     refused = conformance("baseline", "update", "kept.jsonl", "short.json", cwd=runs)
     assert (refused.returncode, "was cut short" in refused.stderr) == (2, True)
     assert (runs / "kept.jsonl").read_text() == kept
-    told = conformance("diff", "old/results.json", "short.json", "--markdown", "short.md", cwd=runs)
+    told = conformance("diff", "old/results.json.gz", "short.json", "--markdown", "short.md", cwd=runs)
     assert told.stdout.startswith("the new one is of a run that was cut short")
     assert "the new one is of a run that was cut short" in (runs / "short.md").read_text()
-    found = json.loads(conformance("diff", "old/results.json", "short.json", "--json", cwd=runs).stdout)
+    found = json.loads(conformance("diff", "old/results.json.gz", "short.json", "--json", cwd=runs).stdout)
     assert found["flaws"] == {"old": [], "new": ["was cut short"]}
 
 
 def test_an_engine_that_failed_is_blocked(runs):
     """Even where all of its cells are there."""
-    data = json.loads((runs / "old" / "results.json").read_text())
+    data = json_of(runs / "old" / "results.json.gz", ValueError)
     data["environment"]["reference"]["failure"] = "it ended"
     (runs / "failed.json").write_text(json.dumps(data))
-    done = conformance("gate", "failed.json", "--baseline", "old/results.json", cwd=runs)
+    done = conformance("gate", "failed.json", "--baseline", "old/results.json.gz", cwd=runs)
     assert done.returncode == 1
     assert "reference: failed in the candidate: it ended" in done.stdout
-    other = conformance("gate", "old/results.json", "--baseline", "failed.json", cwd=runs)
+    other = conformance("gate", "old/results.json.gz", "--baseline", "failed.json", cwd=runs)
     assert (other.returncode, "failed in the baseline" in other.stdout) == (1, True)
 
 
 def test_an_accepted_divergence_is_not_blocked_and_gets_stale(runs):
-    proposed = conformance("gate", "new.json", "--baseline", "old/results.json", "--propose", cwd=runs).stdout
+    proposed = conformance("gate", "new.json", "--baseline", "old/results.json.gz", "--propose", cwd=runs).stdout
     entries = proposed[proposed.index("[[divergence]]") :].replace('reason = ""', 'reason = "known"')
     (runs / "expectations.toml").write_text(entries)
-    assert conformance("gate", "new.json", "--baseline", "old/results.json", cwd=runs).returncode == 0
-    stale = conformance("gate", "old/results.json", "--baseline", "old/results.json", cwd=runs)
+    assert conformance("gate", "new.json", "--baseline", "old/results.json.gz", cwd=runs).returncode == 0
+    stale = conformance("gate", "old/results.json.gz", "--baseline", "old/results.json.gz", cwd=runs)
     assert (stale.returncode, "stale: holds" in stale.stdout) == (0, True)
     (runs / "expectations.toml").unlink()
 
@@ -94,19 +96,19 @@ def test_runs_of_other_cases_are_refused(runs):
     conformance(
         "run", "--engine", "reference", "--cases", 2, "--seed", 6, "--out", "other", "--scenario", "late-data", cwd=runs
     )
-    done = conformance("gate", "other/results.json", "--baseline", "old/results.json", cwd=runs)
+    done = conformance("gate", "other/results.json.gz", "--baseline", "old/results.json.gz", cwd=runs)
     assert done.returncode == 2
     assert "did not run the same file of cases" in done.stderr
 
 
 def test_a_diff_is_told_and_written(runs):
-    done = conformance("diff", "old/results.json", "new.json", "--markdown", "d.md", "--html", "d.html", cwd=runs)
+    done = conformance("diff", "old/results.json.gz", "new.json", "--markdown", "d.md", "--html", "d.html", cwd=runs)
     assert done.returncode == 0
     assert "no longer holds" in done.stdout
     assert "no longer holds" in (runs / "d.md").read_text()
     assert "What changed" in (runs / "d.html").read_text()
-    data = json.loads(conformance("diff", "old/results.json", "new.json", "--json", cwd=runs).stdout)
+    data = json.loads(conformance("diff", "old/results.json.gz", "new.json", "--json", cwd=runs).stdout)
     assert {change["kind"] for change in data["changes"]} >= {"regression"}
-    conformance("baseline", "write", "old/results.json", "c.jsonl", cwd=runs)
+    conformance("baseline", "write", "old/results.json.gz", "c.jsonl", cwd=runs)
     refused = conformance("diff", "c.jsonl", "new.json", "--html", "x.html", cwd=runs)
     assert (refused.returncode, "needs results of both" in refused.stderr) == (2, True)

@@ -24,7 +24,7 @@ def test_a_scenario_of_the_users_own_runs_alone_and_its_witness_replays(tmp_path
     engines = ("--engine", "reference", "--engine", DROPS)
     done = conformance("run", "--load", "mine.py", *engines, "--cases", 4, "--seed", 1, "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert list(results.scenarios) == ["echo-of-mine"]
     assert {cell.engine for cell in results.cells if cell.verdict is Verdict.VIOLATED} == {DROPS}
     witness = tmp_path / "out" / "witnesses" / "echo-of-mine" / f"{next(iter(results.witnesses))}.json"

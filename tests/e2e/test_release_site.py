@@ -193,7 +193,7 @@ def test_texts_of_others_stay_texts(tmp_path):
     ("name", "text", "says"),
     [
         ("b.jsonl", "not a baseline\n", "b.jsonl is neither a whole baseline nor results"),
-        ("notes.txt", "", "has no baseline (*.jsonl) and no results.json"),
+        ("notes.txt", "", "has no baseline (*.jsonl) and no results.json.gz"),
     ],
 )
 def test_a_folder_without_baselines_is_one_line(tmp_path, name, text, says):

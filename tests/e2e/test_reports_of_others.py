@@ -3,19 +3,25 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hostile import hostile_results
 from rich.console import Console
 
 from conformance.cli import job
 from conformance.cli.report import report_
 from conformance.plugins.registry import UnknownName
 from conformance.results.report import load_report, report_names
-from conformance.results.results import Results
+from conformance.results.results import RESULTS, Results
 
-STORED = Path(__file__).parents[1] / "stored" / "results-1.json"
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / RESULTS
+    hostile_results().write(path)
+    return path
+
 
 MODULE = """
 from conformance.results.report import Report
@@ -63,27 +69,27 @@ def conformance(*arguments, theirs, cwd):
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
 
 
-def test_their_report_has_an_option_of_its_own(theirs, tmp_path):
+def test_their_report_has_an_option_of_its_own(theirs, stored, tmp_path):
     done = conformance(
-        "report", STORED, "--report", "number=n.txt", "--verdict-list", "v.txt", theirs=theirs, cwd=tmp_path
+        "report", stored, "--report", "number=n.txt", "--verdict-list", "v.txt", theirs=theirs, cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "n.txt").read_text() == "1 runs"
-    assert "reference holds\n" in (tmp_path / "v.txt").read_text()
+    assert "beam-direct holds\n" in (tmp_path / "v.txt").read_text()
 
 
 @pytest.mark.usefixtures("on_the_path")
-def test_several_reports_are_written_at_once(tmp_path):
+def test_several_reports_are_written_at_once(stored, tmp_path):
     files = {"number": tmp_path / "n", "verdict-list": tmp_path / "v", "badge": tmp_path / "b"}
     asked = [part for name, path in files.items() for part in ("--report", f"{name}={path}")]
-    done = CliRunner().invoke(report_, [str(STORED), str(STORED), *asked])
+    done = CliRunner().invoke(report_, [str(stored), str(stored), *asked])
     assert done.exit_code == 0, done.output
     assert files["number"].read_text() == "2 runs"
     assert all(path.stat().st_size for path in files.values())
 
 
 @pytest.mark.usefixtures("on_the_path")
-def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(tmp_path):
+def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(stored, tmp_path):
     """A report that names no file is written when it is asked for."""
     out = tmp_path / "out"
     job.prepare(out)
@@ -91,17 +97,17 @@ def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(tmp_
     job.prepare(out)
     assert not (out / "verdicts.txt").exists()
     with (tmp_path / "printed").open("w") as printed:
-        job.write(Results.read(STORED), out, Console(file=printed, width=200))
+        job.write(Results.read(stored), out, Console(file=printed, width=200))
     assert "verdicts.txt" in (tmp_path / "printed").read_text()
     written = {path.name for path in out.iterdir() if path.is_file()}
-    ours = {"results.json", "matrix.html", "summary.md", "junit.xml", "ctrf.json", "cells.csv", "badge.svg"}
+    ours = {"results.json.gz", "matrix.html", "summary.md", "junit.xml", "ctrf.json", "cells.csv", "badge.svg"}
     assert written == {*ours, "verdicts.txt"}
 
 
 @pytest.mark.usefixtures("on_the_path")
 @pytest.mark.parametrize("asked", ["nothing=x", "nothing="])
-def test_an_unknown_report_gives_the_list(asked):
-    done = CliRunner().invoke(report_, [str(STORED), "--report", asked])
+def test_an_unknown_report_gives_the_list(stored, asked):
+    done = CliRunner().invoke(report_, [str(stored), "--report", asked])
     assert done.exit_code == 2
     assert ("unknown report 'nothing'; there are: badge, csv, ctrf, html" in done.output) == (asked == "nothing=x")
     assert ("is not NAME=FILE" in done.output) == (asked == "nothing=")

@@ -101,7 +101,7 @@ def test_the_commands(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["merge", "1", "2", "--out", "both"])
     assert done.exit_code == 0, done.output
     assert CliRunner().invoke(main, [*asked, "--out", "whole"]).exit_code == 0
-    both, whole = (told(Results.read(tmp_path / name / "results.json")) for name in ("both", "whole"))
+    both, whole = (told(Results.read(tmp_path / name / "results.json.gz")) for name in ("both", "whole"))
     assert both == whole
     assert CliRunner().invoke(main, [*asked, "--shard", "3/2"]).exit_code == 2
     assert CliRunner().invoke(main, ["merge", "1"]).exit_code == 2

@@ -62,7 +62,7 @@ def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
     assert "held, is violated" in worse.stdout
     assert "asking the old release for what" in worse.stdout
     assert "late data (global): released@1.0 and released@2.0 differ on" in worse.stdout
-    old, new = (Results.read(home / "1.0-2.0" / side / "results.json") for side in ("old", "new"))
+    old, new = (Results.read(home / "1.0-2.0" / side / "results.json.gz") for side in ("old", "new"))
     assert old.run.cases_digest == new.run.cases_digest
     (asked,) = {replay.witness for replay in old.replays} & {
         cell.witness for cell in new.cells if cell.row == tuple(ROW.split("/")) and cell.perturbation == "as drawn"
@@ -87,11 +87,11 @@ def test_the_summary_begins_with_what_changed_and_what_replays_it(worse, home):
 
 def test_what_was_accepted_passes(worse, home):
     proposed = conformance(
-        "gate", "1.0-2.0/new/results.json", "--baseline", "1.0-2.0/old/results.json", "--propose", home=home
+        "gate", "1.0-2.0/new/results.json.gz", "--baseline", "1.0-2.0/old/results.json.gz", "--propose", home=home
     )
     entries = proposed.stdout[proposed.stdout.index("[[divergence]]") :].replace('reason = ""', 'reason = "known"')
     (home / "accepted.toml").write_text(entries)
-    both = ["1.0-2.0/new/results.json", "--baseline", "1.0-2.0/old/results.json"]
+    both = ["1.0-2.0/new/results.json.gz", "--baseline", "1.0-2.0/old/results.json.gz"]
     done = conformance("gate", *both, "--expectations", "accepted.toml", home=home)
     assert done.returncode == 0, done.stdout
 
@@ -129,7 +129,7 @@ def test_output_that_differs_is_listed_beside_the_guarantees_that_it_breaks(home
     command = re.search(r"conformance (run --cases-from \S+/released-late-data-global.parquet .*)", done.stdout)[1]
     again = conformance(*command.split(), "--out", "again", "--witnesses", "none", home=home)
     assert again.returncode == 0, again.stdout + again.stderr
-    found = Results.read(home / "again" / "results.json")
+    found = Results.read(home / "again" / "results.json.gz")
     (agreement,) = [a for a in found.agreements if (a.left, a.right) == ("released@1.1", "released@3.1") and a.cases]
     assert (agreement.program, agreement.cases, agreement.differing) == ("global", 1, 1)
 
@@ -169,7 +169,7 @@ def test_a_users_own_operator_and_scenario_are_gated(home):
     done = conformance("upgrade", "toy-framework", *asked, "--load", "port.py", "--out", "port", home=home)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "toy-port:mine/echo-of-mine/echo: to look at: output differs on" in done.stdout
-    results = Results.read(home / "port" / "new" / "results.json")
+    results = Results.read(home / "port" / "new" / "results.json.gz")
     assert (results.engines, [*results.scenarios]) == (["toy-port:mine@3.1"], ["echo-of-mine"])
     done = conformance("upgrade", "toy-framework", *asked, "--load", "scenario.py", "--out", "own", home=home)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -180,7 +180,7 @@ def test_a_checkpoint_that_does_not_survive_is_blocked(home):
     """Each release by itself keeps its timers over a restart."""
     done = upgrade("1.1", "3.0", home, scenario="event-time-timers")
     assert done.returncode == 1, done.stdout + done.stderr
-    results = Results.read(home / "1.1-3.0" / "new" / "results.json")
+    results = Results.read(home / "1.1-3.0" / "new" / "results.json.gz")
     violated = {cell.guarantee for cell in results.cells if cell.verdict is Verdict.VIOLATED}
     assert violated
     assert all("survives-the-upgrade" in guarantee for guarantee in violated)
@@ -337,7 +337,7 @@ def test_all_engines_of_a_release_run_by_one_option(home):
         "run", "--release", "toy-framework==2.0", "--scenario", "late-data", "--cases", 4, "--seed", 1, home=home
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(home / "build" / "conformance" / "results.json")
+    results = Results.read(home / "build" / "conformance" / "results.json.gz")
     assert results.engines == ["reference", "released@2.0"]
     assert conformance("run", "--release", "toy-framework", home=home).returncode == 2
     assert conformance("run", "--engine", "released@1.0+2.0", home=home).returncode == 2

@@ -91,7 +91,7 @@ def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_
     (jvm,) = below(process.pid, JVM)
     os.kill(jvm, signal.SIGKILL)
     printed = finished(process, printed)
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert results.environment["spark-tws-jvm"].failure == "", printed
     assert Verdict.HOLDS in verdicts(results, "spark-tws-jvm")
     assert all(cell.lost == 0 for cell in results.cells)
@@ -117,7 +117,7 @@ def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tm
     os.kill(worker, signal.SIGSTOP)
     printed = finished(process, printed)
     assert process.returncode == 3, printed
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert results.environment[first].failure.startswith("no answer within 10 s; the full log is in")
     assert Verdict.UNKNOWN in verdicts(results, first)
     assert results.environment[second].failure == ""

@@ -31,7 +31,7 @@ def test_no_seed_accuses_a_plan_without_a_stored_witness(seed, tmp_path):
     size = ["--seed", seed, "--cases", 3, "--share", 0.1, "--witnesses", "none", "--out", "out"]
     done = conformance("run", *asked, *size, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     about_plans = [cell for cell in results.cells if is_plan(cell.perturbation) and cell.cases]
     assert {cell.engine for cell in about_plans} == engines
     accused = {(c.engine, c.perturbation) for c in about_plans if c.verdict not in (Verdict.HOLDS, Verdict.UNKNOWN)}

@@ -179,7 +179,7 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     ]  # with a budget, a witness runs alone once
     done = conformance("run", "--load", ported, *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert results.engines == ["reference", "beam-port:index", "spark-port:index"]
     violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert {cell.engine for cell in violated} == {"spark-port:index"}

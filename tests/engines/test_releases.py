@@ -52,7 +52,7 @@ def test_two_releases_run_side_by_side(tmp_path):
     """Each in an environment and a process of its own; both say which they are."""
     done = run(tmp_path, f"beam-direct@{OLDEST_BEAM}", "beam-direct")
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     versions = {name: record.versions["beam"] for name, record in results.environment.items()}
     assert versions == {f"beam-direct@{OLDEST_BEAM}": OLDEST_BEAM, "beam-direct": version("apache-beam")}
     assert {cell.engine for cell in results.cells if cell.verdict is Verdict.HOLDS} == set(versions)
@@ -62,7 +62,7 @@ def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
     done = run(tmp_path, "reference", "beam-direct@9.9.9")
     assert done.returncode == 3
     assert "apache-beam 9.9.9 cannot be installed: the package index has no such release" in done.stdout
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     assert {cell.engine for cell in results.cells} == {"reference"}
 
 
@@ -73,7 +73,7 @@ def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
     there = {f"spark-fmgws-pandas@{OLDEST}": Verdict.VIOLATED}
     done = run(tmp_path, *lacking, *there, scenario="null-output")
     assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     complete = {
         cell.engine: cell for cell in results.cells if cell.perturbation == "as drawn" and "lost" in cell.guarantee
     }
@@ -115,7 +115,7 @@ def test_an_upgrade_of_spark(tmp_path):
     assert "blocks: spark-native:count: sink-unread: accepted → refused: StreamingQueryException" in done.stdout
     assert "0 cells blocked" in done.stdout
     assert "besides cells: 1 blocked" in done.stdout
-    old, new = (Results.read(tmp_path / "out" / side / "results.json") for side in ("old", "new"))
+    old, new = (Results.read(tmp_path / "out" / side / "results.json.gz") for side in ("old", "new"))
     assert old.run.cases_digest == new.run.cases_digest
     assert old.engines == [f"spark-native:count@{OLDEST}"]
     carried = {cell.engine: cell for cell in new.cells if cell.guarantee.endswith("survives-the-upgrade")}

@@ -252,7 +252,7 @@ def test_a_third_partys_engine_is_found_and_run(tmp_path):
     _conformance(
         "run", "--engine", "toy", "--scenario", "per-key-counting", "--quick", "--seed", 1, "--out", "out", cwd=tmp_path
     )
-    results = Results.read(tmp_path / "out" / "results.json")
+    results = Results.read(tmp_path / "out" / "results.json.gz")
     verdicts = {cell.verdict.value for cell in results.cells if cell.engine == "toy"}
     assert {cell.scenario for cell in results.cells} == {"per-key-counting"}
     assert "holds" in verdicts

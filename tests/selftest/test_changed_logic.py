@@ -41,7 +41,7 @@ QUICK = ("sliding-windows/windows", "windowed-counting/revised", "windowed-count
 def test_a_change_that_shows_breaks_a_guarantee(ref):
     scenario = next(scenario for scenario in load_scenarios() if ref.startswith(f"{scenario.id}/"))
     name = ref.partition("/")[2]
-    drawn = suite_of([scenario], 2, 1)
+    drawn = suite_of([scenario], 2, 1).cases
     cases = [case for case in drawn if program_ref(case.scenario, case.program) == ref]
     # Two changes of a line may be alike in words.
     found = [

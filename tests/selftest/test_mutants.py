@@ -171,7 +171,7 @@ def test_a_file_that_is_no_selftest_is_refused(text, why, tmp_path):
 
 def test_a_failing_selftest_says_why():
     """A survivor, also a pair, a toothless guarantee and an accusation are each a line."""
-    broken = judged(SCENARIOS[:1], "mutant:output-twice", suite_of(SCENARIOS[:1], 1, 1))
+    broken = judged(SCENARIOS[:1], "mutant:output-twice", suite_of(SCENARIOS[:1], 1, 1).cases)
     accusation = next(cell for cell in broken if cell.verdict is Verdict.VIOLATED)
     found = SelfTest({"harmless": frozenset()}, frozenset({("s", "g")}), (accusation,), {"mild+meek": None})
     console = Console(file=io.StringIO(), record=True, width=200)

@@ -82,10 +82,10 @@ def test_each_grade_counts_who_agrees_and_who_differs():
 
 def test_the_smallest_case_that_differs_is_kept_with_both_traces():
     kept = _pair({SMALL.id: OTHER_STEP, LARGE.id: RELABELLED}).to_json()["smallest"]
-    assert Schedule.from_json(kept["schedule"]) == SMALL.schedule
-    assert Trace.from_json(kept["left_seen"]) == ONE[SMALL.id]
-    assert Trace.from_json(kept["right_seen"]) == OTHER_STEP
-    assert _pair({}).to_json()["smallest"] is None
+    assert Case.from_json(kept["case"]) == SMALL
+    assert Trace.from_json(kept["left"]) == ONE[SMALL.id]
+    assert Trace.from_json(kept["right"]) == OTHER_STEP
+    assert "smallest" not in _pair({}).to_json()
 
 
 def test_it_is_said_how_many_of_those_that_differ_have_elements_that_are_not_on_time():

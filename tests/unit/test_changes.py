@@ -116,10 +116,10 @@ def test_other_cases_are_told():
 
 
 def test_a_side_that_is_partial_or_brief_is_told():
-    full, brief = of({}), replace(of({}), scope=Scope(brief=True, share=0.25))
+    full, brief = of({}), replace(of({}), scope=Scope(brief=True))
     between = changes(brief, replace(full, scope=Scope(partial=True)))
     assert [line.partition(":")[0] for line in comparison.sides_in_part(between)] == [
-        "the old one is of a run that was brief and asked slow engines 25% of the packs",
+        "the old one is of a run that was brief",
         "the new one is of a run that was cut short",
     ]
     assert "the old one is of a run that was brief" in comparison.diff_markdown(between, [], "old", "new")

@@ -96,6 +96,12 @@ def _gives(*values):
     return lambda cases: {case.id: _trace(*values) for case in cases}
 
 
+def _gathered(guarantee, perturbation, cases, runs, reference):
+    """The evidence under one perturbation, None for cases as drawn."""
+    found = gather(PROGRAM, guarantee, cases, runs, reference)
+    return found.get(perturbation.id if perturbation else "", Evidence())
+
+
 BASE = _case("e1")
 TWIN = _case("e1", perturbation="restart", base=BASE.id)
 OTHER = _case("e2")
@@ -166,18 +172,18 @@ def test_twins_differ_up_to_the_equivalence_of_the_guarantee():
 def test_evidence_of_a_predicate_is_that_of_its_perturbation_alone():
     runs = Runs({BASE.id: _trace("wrong"), OTHER.id: _trace(1), TWIN.id: _trace("wrong", 1)})
     cases = [BASE, OTHER, TWIN]
-    drawn = gather(PROGRAM, CHECKED, None, cases, runs, _nobody)
+    drawn = _gathered(CHECKED, None, cases, runs, _nobody)
     assert drawn == Evidence([BASE, OTHER], [Against(BASE, "wrong in e1")])
-    assert gather(PROGRAM, CHECKED, RESTART, cases, runs, _nobody).exercised == [TWIN]
-    assert gather(PROGRAM, CHECKED, REVERSE, cases, runs, _nobody) == Evidence()
-    assert gather(PROGRAM, CHECKED, None, [BASE], Runs({BASE.id: _trace()}), _nobody) == Evidence()
+    assert _gathered(CHECKED, RESTART, cases, runs, _nobody).exercised == [TWIN]
+    assert _gathered(CHECKED, REVERSE, cases, runs, _nobody) == Evidence()
+    assert _gathered(CHECKED, None, [BASE], Runs({BASE.id: _trace()}), _nobody) == Evidence()
 
 
 def test_the_first_that_a_predicate_says_is_kept():
     def numbers(run):
         yield from (f"number {e.value}" for e in run.emissions)
 
-    evidence = gather(PROGRAM, Guarantee("c", "p", numbers), None, [BASE], Runs({BASE.id: _trace(1, 2, 3)}), _nobody)
+    evidence = _gathered(Guarantee("c", "p", numbers), None, [BASE], Runs({BASE.id: _trace(1, 2, 3)}), _nobody)
     assert evidence.against == [Against(BASE, "number 1")]
 
 
@@ -197,7 +203,7 @@ def test_a_case_without_a_trace_to_judge_is_a_fault_or_lost_and_the_next_is_judg
     )
     cases = [faulty, lost, ended, stopped, broken, good]
     same = {case.id: runs.traces[case.id] for case in (stopped, broken)}
-    evidence = gather(PROGRAM, Guarantee("c", "p", check), None, cases, runs, lambda cases: same)
+    evidence = _gathered(Guarantee("c", "p", check), None, cases, runs, lambda cases: same)
     assert evidence.lost == ["it died", "the run ended before this case"]
     assert evidence.faults == [
         "not driven",
@@ -211,14 +217,14 @@ def test_a_case_without_a_trace_to_judge_is_a_fault_or_lost_and_the_next_is_judg
 def test_a_program_that_the_reference_runs_speaks_against_the_engine_where_it_stops(guarantee):
     """And against what the case puts to the test alone."""
     runs = Runs({BASE.id: _trace(1), TWIN.id: STOPPED})
-    evidence = gather(PROGRAM, guarantee, RESTART, [BASE, TWIN], runs, _gives(1))
+    evidence = _gathered(guarantee, RESTART, [BASE, TWIN], runs, _gives(1))
     assert (evidence.exercised, evidence.faults) == ([TWIN], [])
     assert [a.message for a in evidence.against] == ["the program stopped with KeyError: x (the reference runs it)"]
 
     def untested(cases):
         return {case.id: _trace(1) if case is BASE else _trace() for case in cases}
 
-    nothing = gather(PROGRAM, guarantee, RESTART, [BASE, TWIN], runs, untested)
+    nothing = _gathered(guarantee, RESTART, [BASE, TWIN], runs, untested)
     assert (nothing.exercised, nothing.against, nothing.faults) == ([], [], [])
 
 
@@ -227,7 +233,7 @@ def test_output_that_a_predicate_trips_over_speaks_against_the_engine():
         yield from (e.value * 2 == 2 or f"{e.value} came out" for e in run.emissions)
 
     twice = Guarantee("c", "p", doubled)
-    evidence = gather(PROGRAM, twice, None, [BASE], Runs({BASE.id: _trace(None)}), _gives(1))
+    evidence = _gathered(twice, None, [BASE], Runs({BASE.id: _trace(None)}), _gives(1))
     assert (evidence.exercised, evidence.faults) == ([BASE], [])
     assert evidence.against[0].message == (
         "what came out is broken: the predicate failed on this trace: TypeError: "
@@ -240,7 +246,7 @@ def test_a_stop_or_a_broken_output_does_not_speak_against_an_opposite(trace):
     def check(run):
         yield run.emissions[0].value + 1 == 2
 
-    evidence = gather(PROGRAM, Guarantee("c", "p", check).opposite, None, [BASE], Runs({BASE.id: trace}), _gives(1))
+    evidence = _gathered(Guarantee("c", "p", check).opposite, None, [BASE], Runs({BASE.id: trace}), _gives(1))
     assert evidence.against == []
 
 
@@ -249,7 +255,7 @@ def test_a_case_that_a_failure_did_not_reach_is_inapplicable_and_the_next_is_jud
     other = replace(TWIN, schedule=OTHER.schedule, base=OTHER.id)
     runs = Runs({c.id: _trace("wrong") for c in (BASE, TWIN, OTHER, other)}, untouched={TWIN.id})
     cases = [BASE, TWIN, OTHER, other]
-    evidence = gather(PROGRAM, guarantee, RESTART, cases, runs, lambda cases: {c.id: _trace(1) for c in cases})
+    evidence = _gathered(guarantee, RESTART, cases, runs, lambda cases: {c.id: _trace(1) for c in cases})
     assert (evidence.inapplicable, evidence.exercised) == (1, [other])
 
 
@@ -264,7 +270,7 @@ def test_a_pair_counts_only_where_the_reference_keeps_it_alike():
         asked.extend(cases)
         return {c.id: _trace(1) for c in cases} | {TWIN.id: _trace(9)}
 
-    evidence = gather(PROGRAM, RELATED, RESTART, [*bases, *twins], Runs(engine), reference)
+    evidence = _gathered(RELATED, RESTART, [*bases, *twins], Runs(engine), reference)
     assert evidence.inapplicable == 1
     assert evidence.exercised == others
     (against,) = evidence.against
@@ -274,7 +280,7 @@ def test_a_pair_counts_only_where_the_reference_keeps_it_alike():
 
 
 def test_a_pair_needs_an_answer_to_both_of_its_cases():
-    evidence = gather(PROGRAM, RELATED, RESTART, [BASE, TWIN], Runs({TWIN.id: _trace(1)}), _nobody)
+    evidence = _gathered(RELATED, RESTART, [BASE, TWIN], Runs({TWIN.id: _trace(1)}), _nobody)
     assert evidence == Evidence(lost=["the run ended before this case"])
 
 
@@ -287,21 +293,21 @@ def test_row_counts_speak_for_the_cases_of_the_pack_with_a_late_row():
     asked = [late, on_time, _case("e4", 5)]
     pack = Pack((late, on_time, foreign))
     runs = Runs({c.id: _trace() for c in asked}, [_counted(pack, 3)])
-    evidence = gather(PROGRAM, COUNTED, None, asked, runs, _nobody)
+    evidence = _gathered(COUNTED, None, asked, runs, _nobody)
     assert evidence == Evidence([late], [Against(late, "3 dropped")])  # the first that was said
     runs.packs = [_counted(pack, 0)]
-    assert gather(PROGRAM, COUNTED, None, asked, runs, _nobody) == Evidence([late])
+    assert _gathered(COUNTED, None, asked, runs, _nobody) == Evidence([late])
     runs.packs = [_counted(Pack((on_time,)), 3)]
-    assert gather(PROGRAM, COUNTED, None, asked, runs, _nobody) == Evidence()
+    assert _gathered(COUNTED, None, asked, runs, _nobody) == Evidence()
     runs.packs = [(pack, PackRun({}, ()))]
-    assert gather(PROGRAM, COUNTED, None, asked, runs, _nobody) == Evidence()
+    assert _gathered(COUNTED, None, asked, runs, _nobody) == Evidence()
 
 
 def test_row_counts_do_not_hide_cases_without_an_answer():
     """A program that stopped was counted all the same."""
     faulty, lost, stopped = _case("e1", 5), _case("e2", 5), _case("e3", 5)
     runs = Runs({faulty.id: _trace(), stopped.id: STOPPED}, faults={faulty.id: "not driven"})
-    evidence = gather(PROGRAM, COUNTED, None, [faulty, lost, stopped], runs, _nobody)
+    evidence = _gathered(COUNTED, None, [faulty, lost, stopped], runs, _nobody)
     assert evidence == Evidence(faults=["not driven"], lost=["the run ended before this case"])
 
 

@@ -135,7 +135,7 @@ def test_a_run_is_gated_with_a_baseline(folder):
     given = {"INPUT_BASELINE": "b.jsonl", "INPUT_EXPECTATIONS": "expectations.toml", "INPUT_OUT": "o"}
     done = script("run.sh", folder=folder, FAKE_GATE="1", **given)
     assert done.returncode == 1
-    gate = "gate o/results.json --baseline b.jsonl --expectations expectations.toml --junit o/gate.xml --markdown o/gate.md"
+    gate = "gate o/results.json.gz --baseline b.jsonl --expectations expectations.toml --junit o/gate.xml --markdown o/gate.md"
     assert asked(folder) == ["run --seed 1 --out o", gate]
     (folder / "asked").unlink()
     assert script("run.sh", folder=folder, FAKE_RUN="3", **given).returncode == 3

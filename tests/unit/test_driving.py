@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from conformance.generation.timelines import draw_timelines
+from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.perturbation import PERTURBATIONS
@@ -190,7 +190,7 @@ def test_a_bundle_that_fails_once_gets_sentinels(pack, query):
 def test_bundles_and_timers_meet_the_watermarks_of_the_schedule(perturbation):
     """With Spark's rules: a micro-batch runs at the watermark that those before it set, and filters by that of the one
     before it."""
-    for timeline in draw_timelines(0):
+    for timeline in draw_timelines(0)[Family.SEVERAL]:
         events = {bundle.id: (Event(f"e{bundle.id}", "a", None, 1_300_000),) for bundle in timeline.bundles}
         case = Case("s", "p", timeline.with_bundles(events))
         twin = perturbation.twin(case, 0) or case

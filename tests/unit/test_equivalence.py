@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from conformance.generation.schedules import schedules
-from conformance.generation.timelines import draw_timelines
+from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence, alike, correspondences, first_difference, grades
 from conformance.model.perturbation import (
@@ -192,7 +192,8 @@ CASES = st.one_of(
         schedules(timeline, scenario.domain[name]).map(lambda drawn, to=(scenario.id, name): Case(*to, drawn))
         for scenario in SCENARIOS
         for name in scenario.programs
-        for timeline in draw_timelines(0)
+        for family in (Family.SEVERAL, Family.ONE)
+        for timeline in draw_timelines(0)[family]
     ]
 )
 

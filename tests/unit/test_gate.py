@@ -39,7 +39,6 @@ DETAILED = {f"holds on {number}": Standing(Verdict.HOLDS, number) for number in 
     "violated in some runs": Standing(Verdict.VIOLATED, 9, "w1", SAME, 9, "2/3"),
     "violated in seven sessions": Standing(Verdict.VIOLATED, 9, "w1", SESSIONS),
     "in no session": Standing(Verdict.VIOLATED, 9, "w1", "# is in 0 sessions"),
-    "in some sessions": Standing(Verdict.VIOLATED, 9, "w1", "# is in # sessions"),
 }
 """Standings of which the number of cases, of violations or of runs matters, or a count in the message."""
 
@@ -124,7 +123,6 @@ SIDES = {
     "other stored witnesses": {"stored_witnesses": "b"},
     "full": {"scope": Scope()},
     "brief": {"scope": Scope(brief=True)},
-    "a quarter of the packs": {"scope": Scope(share=0.25)},
     "cut short": {"scope": Scope(partial=True)},
     "one file of cases": {},
     "another file of cases": {"cases_digest": "e"},
@@ -152,7 +150,6 @@ def test_a_rule_of_programs_engines_and_runs(of, before, after, listed, outcome)
 RESULTS = {
     "of a full run": {},
     "of a brief run": {"scope": Scope(brief=True)},
-    "of a quarter of the packs": {"scope": Scope(share=0.25)},
     "of a run that was cut short": {"scope": Scope(partial=True)},
     "of an engine that failed": {"failures": {"spark-tws": "no Java"}},
     "of some of the scenarios": {},

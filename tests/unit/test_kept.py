@@ -2,25 +2,26 @@
 
 import importlib.util
 import json
+import linecache
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from drawn import suite_of
 from inprocess import InProcess
 
 from conformance.execution.cached import ANSWERS, Cached, shelf_of
 from conformance.execution.host import EngineDown
 from conformance.execution.kept import Kept
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.engine import CannotRun
 from conformance.model.plan import PlanTwin
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import programs_of
 from conformance.model.trace import Emission, Trace
+from conformance.plugins.adapter import _parsed
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import Untold, program_digest
 from conformance.run.packs import Processes, run_pack
@@ -76,10 +77,59 @@ def test_the_digest_of_a_program_covers_what_it_does_and_no_more(tmp_path, old, 
     assert (program_digest(module(tmp_path, PROGRAM.replace(old, new, 1)).Timeout()) == before) is same
 
 
-def test_a_program_that_holds_what_cannot_be_read_has_no_digest(tmp_path):
-    text = PROGRAM.replace('SINCE = {"a": (1, 2)}', "import threading\nSINCE = {'a': threading.Lock()}")
-    with pytest.raises(Untold, match="lock"):
-        program_digest(module(tmp_path, text).Timeout())
+HELPERS = "def more(ms):\n    return ms + 1\n"
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        ("import own_helpers\n\nGAP = 10", "own_helpers.more(ms)"),
+        ("from own_helpers import more\n\nGAP = 10", "more(ms)"),
+        ("from own_helpers import more as plus\n\nGAP = 10", "plus(ms)"),
+        ("GAP = 10", "__import__('sys') and more(ms)"),
+        ("GAP = 10\nLATER = {}\nfrom own_helpers import more\nLATER['x'] = more", "LATER['x'](ms)"),
+        ("try:\n    from own_helpers import more\nexcept ImportError:\n    more = None\nGAP = 10", "more(ms)"),
+        (
+            "try:\n    from no_such import more\nexcept ImportError:\n    from own_helpers import more\nGAP = 10",
+            "more(ms)",
+        ),
+    ],
+)
+def test_what_a_program_uses_of_other_files_counts(tmp_path, monkeypatch, used):
+    """However it is imported, also within a function."""
+    within = "    from own_helpers import more\n" * used[1].startswith("__import__")
+    text = PROGRAM.replace("GAP = 10", used[0]).replace("    return ms + GAP", f"{within}    return {used[1]} + GAP")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def told(helpers):
+        (tmp_path / "own_helpers.py").write_text(helpers)
+        found = importlib.util.spec_from_file_location("own_helpers", tmp_path / "own_helpers.py")
+        loaded = importlib.util.module_from_spec(found)
+        found.loader.exec_module(loaded)
+        monkeypatch.setitem(sys.modules, "own_helpers", loaded)
+        linecache.checkcache()
+        _parsed.cache_clear()
+        return program_digest(module(tmp_path, text).Timeout())
+
+    assert told(HELPERS) == told("# nothing\n" + HELPERS) != told(HELPERS.replace("+ 1", "+ 22"))
+
+
+def test_what_is_changed_beside_its_definition_counts(tmp_path):
+    changed = PROGRAM.replace("GAP = 10", 'GAP = 10\nif True:\n    SINCE = {"b": 1}\n')
+    for text in (changed, PROGRAM + '\nSINCE["a"] = 4\n', PROGRAM + "\nSINCE.clear()\n"):
+        assert program_digest(module(tmp_path, text).Timeout()) != program_digest(module(tmp_path, PROGRAM).Timeout())
+
+
+def test_parameters_count_and_what_is_not_in_the_source_is_no_digest(tmp_path):
+    found = module(tmp_path, PROGRAM)
+    one, two, three = found.Timeout(), found.Timeout(), found.Timeout()
+    two.gap, three.gap = 3, object()
+    assert program_digest(one) != program_digest(two)
+    with pytest.raises(Untold, match="not JSON serializable"):
+        program_digest(three)
+    inner = module(tmp_path, PROGRAM + "\ndef made():\n    class Inner(Timeout):\n        pass\n    return Inner\n")
+    with pytest.raises(Untold, match="Inner is not defined at the top of the module"):
+        program_digest(inner.made()())
 
 
 def test_the_digests_of_programs_are_the_same_in_every_process():
@@ -112,7 +162,7 @@ class Asked(InProcess):
 @pytest.fixture(scope="module")
 def packs():
     scenarios = load_scenarios(["per-key-counting"])
-    return packs_of(draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios)), 20)
+    return packs_of(suite_of(scenarios, 1, 1).cases, 20)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The equivalence lattice: its order, what programs promise, and what a broken engine loses."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from conformance.model.case import Case
 from conformance.model.engine import Capabilities, EngineInfo
 from conformance.model.equivalence import IMPLIES, Equivalence, alike, maximal
 from conformance.model.feature import NATIVE, Feature, unsupported
-from conformance.model.perturbation import PERTURBATIONS, REORDER_KEY, REORDERINGS, RETRY, REVERSE
+from conformance.model.perturbation import PERTURBATIONS, REORDER_KEY, REORDERINGS, RETRY, REVERSE, factors_of
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario, programs_of, promise
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
@@ -67,9 +68,10 @@ def test_every_promise_is_kept_by_the_reference_on_every_pair(surveyed):
     for stability in surveyed.values():
         for grade in stability.grades:
             assert grade.refuted == 0
+            assert grade.counted + grade.inapplicable <= stability.pairs
             if grade.equivalence is stability.promised:
                 promised += 1
-                assert (grade.counted, grade.inapplicable) == (stability.pairs, 0)
+                assert grade.inapplicable == 0
     assert promised == sum(len(kept) for s in SCENARIOS for kept in s.stable_under.values())
 
 
@@ -82,7 +84,21 @@ def test_a_promise_names_perturbations():
 
 def test_every_program_is_surveyed_under_every_perturbation(cases, surveyed):
     assert surveyed.keys() == {(s.id, name, p.id) for s in SCENARIOS for name in s.programs for p in PERTURBATIONS}
-    assert sum(stability.pairs for stability in surveyed.values()) == sum(bool(case.base) for case in cases)
+    twins = Counter((c.scenario, c.program, name) for c in cases for name in factors_of(c.perturbation))
+    assert {place for place, stability in surveyed.items() if stability.pairs > twins[place]} == set()
+    assert {place for place, stability in surveyed.items() if stability.pairs} <= set(twins)
+
+
+def test_what_is_promised_under_each_of_several_perturbations_is_kept_under_all_of_them(cases, specified):
+    promises = {(s.id, name): kept for s in SCENARIOS for name, kept in s.stable_under.items()}
+    seen, tried = {case.id: (case.schedule, specified.traces[case.id]) for case in cases}, 0
+    for case in cases:
+        names = factors_of(case.perturbation)
+        kept = {promises.get((case.scenario, case.program), {}).get(name) for name in names}
+        if len(names) > 1 and len(kept) == 1 and None not in kept:
+            tried += 1
+            assert kept <= alike(PROGRAMS[f"{case.scenario}/{case.program}"], seen[case.base], seen[case.id]), case.id
+    assert tried > 100
 
 
 def test_a_broken_engine_loses_its_equivalence(cases):
@@ -91,6 +107,7 @@ def test_a_broken_engine_loses_its_equivalence(cases):
     surveyed = _survey("mutant:out-of-order-dropped", cases, runs)
     seen = {case.id: (case.schedule, runs.traces[case.id]) for case in cases}
     counts = [case for case in cases if (case.scenario, case.program) == ("per-key-counting", "count")]
+    # A twin under several perturbations refutes nothing: another of them may be the cause.
     reordered = [case for case in counts if case.perturbation in {p.id for p in REORDERINGS}]
     refuting = [c for c in reordered if Equivalence.IDENTICAL not in alike(program, seen[c.base], seen[c.id])]
     assert refuting
@@ -104,14 +121,15 @@ def test_a_broken_engine_loses_its_equivalence(cases):
         assert all(stability.traces[case.id] == runs.traces[case.id] for case in (base, twin))
 
 
-def test_a_case_that_a_failure_did_not_reach_says_nothing_of_it(cases, specified, surveyed):
-    retried = [case for case in cases if case.perturbation == RETRY.id]
-    before = sum(s.pairs for key, s in surveyed.items() if key[2] == RETRY.id)
-    bases = {case.base for case in retried}
-    those = [case for case in cases if case in retried or case.id in bases]
-    runs = Runs(specified.traces, untouched={retried[0].id})
-    after = sum(s.pairs for key, s in _survey("reference", those, runs).items() if key[2] == RETRY.id)
-    assert (before, after) == (len(retried), len(retried) - 1)
+def test_a_case_that_a_failure_did_not_reach_says_nothing_of_it(cases):
+    bases = [case for case in cases if case.program == "count" and not case.base and len(case.schedule.bundles) > 1][:4]
+    retried = [RETRY.twin(base, 1) for base in bases]
+    runs, pairs = _runs(load_engine("reference"), [*bases, *retried]), []
+    for untouched in (set(), {retried[0].id}):
+        runs.untouched = untouched
+        surveyed = _survey("reference", [*bases, *retried], runs)
+        pairs.append(sum(s.pairs for key, s in surveyed.items() if key[2] == RETRY.id))
+    assert pairs == [len(retried), len(retried) - 1]
 
 
 @pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.id)
@@ -226,19 +244,15 @@ def test_what_is_known_of_a_stability_is_written_down():
     survived = _survive([ORDERED] * 4 + [SWAPPED] * 2, [ORDERED] * 6)[RETRY.id].to_json()
     assert (survived["scenario"], survived["program"], survived["perturbation"]) == ("s", "p", "retry")
     assert (survived["promised"], survived["observed"]) == ("same sequence", ["same multiset"])
-    assert (survived["engine"], survived["pairs"], survived["unsupported"]) == ("e", 3, "")
+    assert (survived["engine"], survived["pairs"], "unsupported" in survived) == ("e", 3, False)
     first, _, kept, _ = survived["grades"]
     assert first == {
         "equivalence": "identical",
         "counted": 3,
         "inapplicable": 0,
         "refuted": 2,
-        "smallest": {
-            "base": BASES[1].schedule.to_json(),
-            "twin": RETRIED[1].schedule.to_json(),
-            "base_seen": ORDERED.to_json(),
-            "twin_seen": SWAPPED.to_json(),
-        },
+        "smallest": [BASES[1].to_json(), RETRIED[1].to_json()],
     }
-    assert (kept["equivalence"], kept["refuted"], kept["smallest"]) == ("same multiset", 0, None)
-    assert _survey_without(Feature.RETRY)[REVERSE.id].to_json()["promised"] == ""
+    assert survived["traces"] == {BASES[1].id: ORDERED.to_json(), RETRIED[1].id: SWAPPED.to_json()}
+    assert (kept["equivalence"], kept["refuted"], "smallest" in kept) == ("same multiset", 0, False)
+    assert _survey_without(Feature.RETRY)[REVERSE.id].to_json()["promised"] is None

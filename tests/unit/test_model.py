@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.generation.schedules import schedules
-from conformance.generation.timelines import timelines
+from conformance.generation.timelines import SLOTS, timelines
 from conformance.model.case import Case
 from conformance.model.runs import Pack
 from conformance.model.scenario import Domain
@@ -31,7 +31,7 @@ EVENT = Event("e1", "a", None, 1_500)
 GOOD = (Advance(0, 1_000), Deliver(1, (EVENT,)), Advance(2, 5_000))
 
 any_schedule = (
-    st.booleans()
+    st.sampled_from([*SLOTS, (1,)])
     .flatmap(timelines)
     .flatmap(lambda timeline: schedules(timeline, Domain(offsets=(0, 1, -1), on_time=False)))
 )

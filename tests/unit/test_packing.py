@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from drawn import suite_of
+
 from conformance.execution.packing import halves, packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case
-from conformance.model.perturbation import BY_ID
+from conformance.model.plan import is_sparse
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Schedule, Wait
 from conformance.plugins.registry import load_scenarios
@@ -44,16 +44,14 @@ def test_cases_of_sparse_perturbations_share_packs_but_no_program_does():
 def test_a_case_is_not_parted_from_its_twins_on_its_timeline():
     """What was handed over can then be judged, whichever packs are chosen."""
     scenarios = load_scenarios(["index-assignment"])
-    cases = draw_cases(scenarios, 20, 1, exercised_by_any_reading(scenarios))
+    cases = suite_of(scenarios, 4, 1).cases
     for largest in (7, 50):
         packs = packs_of(cases, largest)
         assert sorted(case.id for pack in packs for case in pack.cases) == sorted(case.id for case in cases)
         assert max(len(pack.cases) for pack in packs) <= largest
     timelines = {case.id: case.schedule.timeline for case in cases}
     where = {case.id: number for number, pack in enumerate(packs) for case in pack.cases}
-    in_timeline = [
-        c for c in cases if c.base and timelines[c.base] == timelines[c.id] and not BY_ID[c.perturbation].sparse
-    ]
+    in_timeline = [c for c in cases if timelines.get(c.base) == timelines[c.id] and not is_sparse(c.perturbation)]
     assert in_timeline
     assert all(where[case.id] == where[case.base] for case in in_timeline)
 

@@ -310,9 +310,11 @@ def test_the_strength_of_what_holds_is_seen_at_a_glance(results, cases, bar):
 
 def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results):
     engine = results.engines[0]
-    power = Power(engine, Asked(5, share=0.1, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
+    power = Power(engine, Asked(5, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
     page = html.render([results], None, [power, replace(power, engine="another")])
-    told = "a brief run (5 cases a guarantee, share 10%, seed 0, 1 of 7 packs) would catch 1 of 2 seeded bugs"
+    told = (
+        "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 seeded bugs"
+    )
     assert page.count(told) == 1
     assert EVIL not in page
 
@@ -321,7 +323,7 @@ def test_a_whole_run_shows_the_power_that_was_measured_for_runs_like_it(results,
     """For no other: not for some scenarios, and not for a run with other options or to no end."""
     engine = results.engines[0]
     whole = replace(results.run, partial=False, brief=False, seed=7, scenarios=tuple(s.id for s in load_scenarios()))
-    power = Power(engine, Asked(whole.wanted, 1, whole.share, whole.all_packs), 3, 7, {"a": ("s", "g")}, ("missed",))
+    power = Power(engine, Asked(whole.wanted, 1), 3, 7, {"a": ("s", "g")}, ("missed",))
     monkeypatch.setattr("reports.sections.known_powers", lambda: (power,))
 
     def told(run):
@@ -343,9 +345,9 @@ def test_a_quick_run_shows_the_power_of_quick_runs(results, monkeypatch):
     scenarios = load_scenarios()
     shown = tuple(s.id for s in scenarios if not by_processing_time(s.programs.values()))
     assert len(shown) < len(scenarios)
-    asked = Asked(5, 1, 0.1, brief=True)
+    asked = Asked(5, 1, brief=True)
     power = Power(results.engines[0], asked, 3, 7, {"a": ("s", "g")}, ("missed",))
     monkeypatch.setattr("reports.sections.known_powers", lambda: (power,))
-    quick = replace(results.run, partial=False, brief=True, seed=7, wanted=5, share=0.1, scenarios=shown)
+    quick = replace(results.run, partial=False, brief=True, seed=7, wanted=5, scenarios=shown)
     for run, told in (quick, True), (replace(quick, scenarios=shown[1:]), False), (replace(quick, brief=False), False):
         assert ("would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])) is told

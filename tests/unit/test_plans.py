@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pyarrow
 import pytest
+from drawn import suite_of
 from pyarrow import parquet
 
 from conformance.confirmation.reduction import Subject
@@ -18,9 +19,7 @@ from conformance.confirmation.replay import run_of
 from conformance.confirmation.targets import Targets
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.plans import MOST_GIVEN, given_out, plan_bases, plan_twins
-from conformance.generation.readings import exercised_by_any_reading
+from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import Verdict
 from conformance.judgement.evidence import Runs, pair_differs
@@ -44,9 +43,9 @@ from conformance.model.schedule import (
     renumbered,
 )
 from conformance.model.trace import Emission, Trace
-from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.store import Store
-from conformance.run.packs import Processes, choice_of, run_pack
+from conformance.run.packs import Processes, packs_for, run_pack
 from conformance.selftest.selftest import judged
 from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.case_run import CaseRun
@@ -81,6 +80,17 @@ DRAWN = case([FIRST], [LATE])
 CROWDED = case([FIRST, replace(FIRST, id="e3")])
 
 
+def asked(can, scenarios=(DEDUP,), bases=(DRAWN, CROWDED)):
+    """The suite of an engine that has these abilities, of these cases."""
+    reference = reference_traces(programs_of(scenarios), can.lateness)
+    return Suite(scenarios, can, bases, 1, reference, every=True)
+
+
+def planned(can, bases=(DRAWN,)):
+    """The plans that cases have in a suite, one by one."""
+    return {plan for case in asked(can, bases=bases).cases for plan in case.schedule.plans}
+
+
 def test_a_plan_is_the_first_step_of_its_twins():
     twin = PlanTwin("x", "another").perturbation.twin(DRAWN, 0)
     assert twin.schedule.plan == "x"
@@ -111,13 +121,13 @@ def test_a_plan_for_elements_on_time_has_no_twin_of_a_case_with_a_late_one():
 def test_a_plan_that_leaves_no_state_has_no_twin_of_a_program_whose_state_is_read():
     inspected = copy(PROGRAMS[program_ref(DEDUP.id, "dedup")])
     inspected.inspected = True
-    read = {program_ref(DEDUP.id, "dedup"): inspected}
+    read = replace(DEDUP, programs={"dedup": inspected})
     found = []
-    for leaves_state, programs in ((False, PROGRAMS), (False, read), (True, read)):
+    for leaves_state, scenario in ((False, DEDUP), (False, read), (True, read)):
         plan = PlanTwin("x", "another", leaves_state=leaves_state)
         can = replace(load_engine("reference").capabilities, plans=(plan,))
-        found.append(len(plan_twins([Pack((DRAWN,))], can, programs, every=True)))
-    assert found == [1, 0, 1]
+        found.append(any(case.schedule.plans for case in asked(can, (scenario,)).cases))
+    assert found == [True, False, True]
 
 
 def test_a_witness_of_a_plan_is_reduced_within_what_the_plan_takes():
@@ -146,51 +156,25 @@ def test_an_engine_takes_its_own_plans_alone():
     assert can.no_plan(other.schedule) == "it has no plan 'union-empty'"
 
 
-def test_bases_prefer_late_elements_and_are_cases_as_drawn():
-    restarted = Case(DEDUP.id, "dedup", DRAWN.schedule, "restart", DRAWN.id)
-    packs = [Pack((CROWDED,)), Pack((DRAWN, restarted))]
-    assert plan_bases(packs, PROGRAMS) == [DRAWN, CROWDED]
+@pytest.mark.parametrize("name", ["spark-tws", "spark-native:drop-duplicates", "beam-direct"])
+def test_every_plan_of_an_engine_is_asked(name):
+    reference = load_engine("reference").capabilities
+    on_time = case([FIRST], [replace(LATE, event_time=T + 21_000)])
+    can = replace(reference, plans=load_engine(name).capabilities.plans)
+    assert planned(can, [DRAWN, CROWDED, on_time]) == {plan.id for plan in can.plans}
 
 
-def test_every_plan_is_asked_on_some_engine_of_a_run():
-    plans = {name: load_engine(name).capabilities.plans for name in engine_ids()}
-    given = given_out(plans, 0)
-    for name, mine in given.items():
-        assert set(mine) <= {plan.id for plan in plans[name] if not plan.always}
-        assert len(mine) <= MOST_GIVEN
-    everywhere = {plan.id for mine in plans.values() for plan in mine if not plan.always}
-    assert {plan for mine in given.values() for plan in mine} == everywhere
-    assert given_out(plans, 1) != given
-
-
-def test_a_plan_that_an_engine_is_given_is_asked():
-    can = load_engine("spark-native:drop-duplicates-within-watermark").capabilities
-    rare = next(plan.id for plan in can.plans if not plan.always)
-    asked = {twin.schedule.plan for twin in plan_twins([Pack((DRAWN,))], can, PROGRAMS, every=False, given=[rare])}
-    assert rare in asked
-
-
-def test_a_run_has_the_plans_of_each_run_and_a_choice_of_the_others():
-    plans = (PlanTwin("core", "", always=True), *(PlanTwin(f"p{n}", "") for n in range(9)))
-    can = replace(load_engine("reference").capabilities, plans=plans, plans_of_a_run=2)
-    asked = {twin.schedule.plan for twin in plan_twins([Pack((DRAWN,))], can, PROGRAMS, every=False)}
-    assert len(asked) == 3
-    assert "core" in asked
-    assert len({t.schedule.plan for t in plan_twins([Pack((DRAWN,))], can, PROGRAMS, every=True)}) == 10
-
-
-def test_the_twins_of_an_engine_run_in_packs_of_their_own_and_are_stored_with_its_traces(tmp_path):
-    can = load_engine("reference").capabilities
-    choice = choice_of([DRAWN], can, (DEDUP,), 1.0, False)
-    assert [[c.schedule.plan for c in pack.cases] for pack in choice.packs] == [[""], ["another"]]
+def test_the_twins_of_an_engine_are_stored_with_its_traces(tmp_path):
+    cases = asked(load_engine("reference").capabilities).cases
+    assert any(case.schedule.plans for case in cases)
     store = Store(tmp_path)
     assert store.handed("reference", 0) == store.cases(0)
-    store.write_handed("reference", 0, choice.cases)
+    store.write_handed("reference", 0, cases)
     assert store.handed("reference", 0) != store.cases(0)
 
 
 def twins_on(name):
-    cases = choice_of([DRAWN, CROWDED], load_engine(name).capabilities, (DEDUP,), 1.0, False).cases
+    cases = asked(load_engine(name).capabilities).cases
     return [c for c in judged([DEDUP], name, cases) if is_plan(c.perturbation)]
 
 
@@ -216,7 +200,8 @@ def test_a_bug_under_one_plan_of_an_engine_speaks_against_that_plan_alone(name):
     info = EngineInfo(name, "", can)
     on_time = case([FIRST], [replace(LATE, event_time=T + 21_000)])
     bases = [DRAWN, CROWDED, on_time]
-    twins = plan_twins([Pack((base,)) for base in bases], can, PROGRAMS, every=True)
+    made = [plan.perturbation.twin(base, 1) for plan in can.plans for base in bases]
+    twins = [twin for twin in made if twin and can.takes(twin, PROGRAMS[program_ref(DEDUP.id, "dedup")])]
     assert {twin.schedule.plan for twin in twins} == {plan.id for plan in can.plans}
     for plan in can.plans:
 
@@ -387,11 +372,12 @@ class Failing:
 
 
 def test_a_plan_that_fails_while_its_process_lives_has_answered():
-    (planned,) = plan_twins([Pack((DRAWN,))], load_engine("reference").capabilities, PROGRAMS, every=True)
-    given = run_pack(Processes(Failing()), Pack((planned,)))
+    (plan,) = load_engine("reference").capabilities.plans
+    twin = plan.perturbation.twin(DRAWN, 1)
+    given = run_pack(Processes(Failing()), Pack((twin,)))
     assert (given.failure, given.runs.lost) == ("", {})
-    assert given.runs.traces[planned.id].error == "the plan failed: QueryFailed: Broken pipe"
-    assert run_of(Failing(), Pack((planned,))).traces == given.runs.traces
+    assert given.runs.traces[twin.id].error == "the plan failed: QueryFailed: Broken pipe"
+    assert run_of(Failing(), Pack((twin,))).traces == given.runs.traces
 
 
 def test_a_plain_query_that_fails_is_lost():
@@ -403,21 +389,19 @@ def test_a_plain_query_that_fails_is_lost():
 
 
 def test_only_what_is_asked_about_plans_has_twins():
-    """A twin that no guarantee looks at would cost an engine a pack, and show nothing."""
+    """A twin that no guarantee looks at would show nothing."""
     scenarios = tuple(s for s in load_scenarios() if s.id in ("typed-keys", "per-key-counting"))
     can = replace(load_engine("reference").capabilities, plans=(PlanTwin("x", "another"),))
-    cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))
-    choice = choice_of(cases, can, scenarios, 1.0, all_packs=True)
-    assert {case.scenario for case in choice.cases} == {"typed-keys", "per-key-counting"}
-    assert {case.scenario for case in choice.own} == {"per-key-counting"}
+    cases = suite_of(scenarios, 1, 1, can).cases
+    assert {case.scenario for case in cases} == {"typed-keys", "per-key-counting"}
+    assert {case.scenario for case in cases if case.schedule.plans} == {"per-key-counting"}
 
 
 def test_typed_programs_share_no_pack_of_a_plan_with_others():
     scenarios = tuple(s for s in load_scenarios() if s.id in ("typed-state", "per-key-counting"))
     can = replace(load_engine("reference").capabilities, plans=(PlanTwin("x", "another"),))
-    cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))
-    choice = choice_of(cases, can, scenarios, 1.0, all_packs=True)
-    planned = [{case.scenario for case in pack.cases} for pack in choice.packs if pack.cases[0].schedule.plan]
+    packs = packs_for(suite_of(scenarios, 1, 1, can).cases, can, programs_of(scenarios))
+    planned = [{case.scenario for case in pack.cases} for pack in packs if pack.cases[0].schedule.plans]
     assert {frozenset(there) for there in planned} == {frozenset({"typed-state"}), frozenset({"per-key-counting"})}
 
 

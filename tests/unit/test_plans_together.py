@@ -14,6 +14,8 @@ from engines.beam import export_plans
 from engines.beam.plans import OF_FNAPI
 from engines.planned import named
 from engines.spark import around as spark
+from engines.spark.base import SparkEngine
+from engines.spark.job import Job
 from engines.spark.layouts import Layout
 from engines.spark.running import MEMORY, PARQUET
 
@@ -180,9 +182,18 @@ def test_an_engine_builds_what_it_says_that_it_can(name):
         schedule = Schedule((STEPS[0], Deliver(1, (FIRST,)), Advance(2, T + 90)))
         schedule = put(schedule, *together)
         assert can.no_plan(schedule) == ""
-        known = getattr(engine, "plans", None)
-        if known and name.startswith("spark"):
-            spark.composed(named(schedule, known))
+        if isinstance(engine, SparkEngine):
+            assert spark.composed(named(schedule, engine.plans)) != spark.PLAIN
+
+
+def test_a_row_that_comes_out_behind_an_aggregation_is_told_once_whatever_is_read_again():
+    """The log of the file sink has the rows of all queries of a job."""
+    rows = {0: [{"batch": 0, "id": 1}], 2: [{"batch": 0, "id": 2}, {"batch": 1, "id": 3}]}
+    job = object.__new__(Job)
+    job.rows, job.plan = rows, spark.SparkPlan(timed=True)
+    assert {number: [row["id"] for row in mine] for number, mine in job._told.items()} == {0: [1, 2], 1: [3]}
+    job.plan = spark.PLAIN
+    assert job._told is rows
 
 
 def test_an_exported_pipeline_has_several_plans_around_its_transform():

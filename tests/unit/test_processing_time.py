@@ -4,14 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from drawn import suite_of
 from inprocess import InProcess
 
 from conformance.execution.packing import packs_of
 from conformance.execution.watched import FirstRuns, Watched
-from conformance.generation.cases import draw_cases
-from conformance.generation.examples import examples
-from conformance.generation.readings import exercised_by_any_reading
-from conformance.generation.timelines import WAIT, waiting_timelines
+from conformance.generation.timelines import WAIT, waiting_timeline
 from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case
@@ -119,8 +117,7 @@ def test_times_to_live_lie_between_what_waits_are_told_from():
     for program in (*ttl.SCENARIO.programs.values(), *timers.SCENARIO.programs.values()):
         for time in [*program.ttl.values(), *([timers.PAUSE] if program.processing_time else [])]:
             assert WAIT + SLACK <= time < 2 * WAIT
-    for timeline in examples(waiting_timelines(), 2, 1, lambda timeline: timeline.timeline):
-        assert sum(isinstance(step, Wait) for step in timeline.steps) == 3
+    assert sum(isinstance(step, Wait) for step in waiting_timeline().steps) == 3
 
 
 @pytest.mark.parametrize("declared", [{"cell": 0}, {"cell": 1.5}, {"other": 10}, {"sum": 10}])
@@ -370,7 +367,7 @@ def test_where_one_output_a_call_is_to_be_seen_nobody_is_accused():
 def test_a_pack_that_was_too_slow_is_run_in_halves():
     """An engine on which too much processing time passes while it runs more than 60 cases."""
     scenarios = tuple(load_scenarios(["processing-time-timers", "state-ttl"]))
-    cases = draw_cases(scenarios, 40, 1, exercised_by_any_reading(scenarios))
+    cases = suite_of(scenarios, 8, 1).cases
     pack = max(packs_of(cases, 1_000), key=lambda pack: len(pack.cases))
 
     def spoil(pack, run):

@@ -4,24 +4,21 @@ import datetime
 from dataclasses import replace
 
 import pytest
-from drawn import SEED
+from drawn import SEED, suite_of
 from inprocess import PROGRAMS, InProcess
+from isolated import judged
 
 from conformance.comparison.gate import Outcome, gate
 from conformance.confirmation.confirmer import Confirmer
 from conformance.confirmation.targets import Violation
-from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.judgement.batches import judge
 from conformance.judgement.cell import Verdict
-from conformance.judgement.evidence import Runs
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import fold
 from conformance.model.engine import EngineInfo
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.perturbation import BY_ID, INTERLEAVE, RESTART, REVERSE, SPLIT
 from conformance.model.program import Program
-from conformance.model.scenario import Domain, Guarantee, Scenario, asked_by, promise
+from conformance.model.scenario import Domain, Guarantee, Scenario, promise
 from conformance.plugins.loading import narrowed
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.baseline import Baseline, Standing
@@ -67,25 +64,22 @@ def test_promises_stay_as_they_are_when_a_scenario_is_narrowed():
     assert [g.id for g in narrowed(scenario, [name]).guarantees if g.promised] == mine
 
 
-def test_promises_draw_no_cases_and_choose_no_packs(exercised):
-    """So that the same seed gives the same cases, whatever a program promises."""
+def test_promises_draw_no_cases():
+    """So that the same seed gives the same cases as drawn, whatever a program promises."""
     nothing = replace(COUNTING, stable_under={}, guarantees=tuple(g for g in COUNTING.guarantees if not g.promised))
-    assert draw_cases([COUNTING], 5, SEED, exercised) == draw_cases([nothing], 5, SEED, exercised)
-    assert asked_by([COUNTING]) == asked_by([nothing])
+    bases = [[case for case in suite_of([s], 4, SEED).cases if not case.base] for s in (COUNTING, nothing)]
+    assert bases[0] == bases[1]
 
 
 @pytest.fixture(scope="module")
-def drawn(exercised):
-    return draw_cases([COUNTING], 10, SEED, exercised)
+def drawn():
+    return suite_of([COUNTING], 4, SEED).cases
 
 
 def _judged(name, cases):
     engine = load_engine(name)
     info = EngineInfo("engine", engine.title, engine.capabilities, environment={"fake": "1"})
-    runs = Runs()
-    for pack in packs_of(cases, 1_000):
-        runs.add(pack, engine.run(pack, PROGRAMS))
-    return info, judge([COUNTING], cases, runs, info, reference_traces(PROGRAMS, engine.capabilities.lateness))
+    return info, judged([COUNTING], engine, cases, SEED, info)[0]
 
 
 @pytest.fixture(scope="module")

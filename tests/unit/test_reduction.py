@@ -17,7 +17,7 @@ from conformance.confirmation.reduction import (
 )
 from conformance.execution.packing import packs_of
 from conformance.generation.schedules import schedules
-from conformance.generation.timelines import timelines
+from conformance.generation.timelines import SLOTS, Family, draw_timelines, timelines
 from conformance.judgement.evidence import findings_against
 from conformance.model.case import Case
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -70,7 +70,7 @@ def _target(case, guarantee):
 def test_on_mutants_the_witness_has_the_known_minimal_size(mutant, scenario, name, smallest, data):
     """Whatever failing case it begins with; and no single element can then be left out."""
     guarantee, run = _guarantee(scenario, name), Mutant(mutant)
-    timeline = data.draw(timelines(several_bundles=True))
+    timeline = data.draw(st.sampled_from(SLOTS).flatmap(timelines))
     strategy = schedules(timeline, SCENARIOS[scenario].domain[guarantee.program])
     cases = [Case(scenario, guarantee.program, data.draw(strategy)) for _ in range(30)]
     traces = run(list({case.id: case for case in cases}.values()))
@@ -102,9 +102,7 @@ def test_several_targets_share_their_runs():
 
 
 def _one_timeline():
-    from conformance.generation.timelines import draw_timelines
-
-    return draw_timelines(3)
+    return draw_timelines(3)[Family.SEVERAL][1:]
 
 
 def _filled(timeline, scenario, program):
@@ -157,7 +155,7 @@ def test_an_engine_without_an_answer_ends_the_reduction():
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_probes_keep_the_timeline_and_tighter_timelines_the_events(data):
-    timeline = data.draw(timelines(several_bundles=data.draw(st.booleans())))
+    timeline = data.draw(st.sampled_from([*SLOTS, (1,)]).flatmap(timelines))
     schedule = data.draw(schedules(timeline, SCENARIOS["late-data"].domain["global"]))
     case = Case("late-data", "global", schedule)
     for words, changed in single_changes(case):

@@ -217,11 +217,11 @@ def test_a_run_says_what_changed_since_the_last_one(results):
 def test_the_last_run_is_read_from_the_text_of_its_results(results, tmp_path):
     """What cannot be compared with is no reason not to end a run."""
     assert job.last_run(tmp_path) == ""
-    results.write(tmp_path / "results.json")
+    results.write(tmp_path / "results.json.gz")
     assert job.since_the_last(job.last_run(tmp_path), results) == "", "it was cut short"
     whole = replace(results, run=replace(results.run, partial=False))
     whole.cells = [cell for cell in results.cells if cell.verdict in (Verdict.VIOLATED, Verdict.HOLDS)]
-    whole.write(tmp_path / "results.json")
+    whole.write(tmp_path / "results.json.gz")
     text = job.last_run(tmp_path)
     assert job.since_the_last(text, whole) == "Since the last run here: nothing changed"
     assert job.since_the_last(text[:-9], whole) == ""
@@ -234,7 +234,7 @@ def test_forty_engines_are_told_on_a_screen(results):
         console = Console(record=True, width=160, file=io.StringIO(), force_terminal=terminal_)
         with terminal.Live(console, verbose=False) as live:
             for name in names:
-                live(BatchBegun(name, 0, 1, 3, 3))
+                live(BatchBegun(name, 0, 1, 3))
                 live(EngineDone(name, 1.0, "", available=True))
         said = [line for line in console.export_text().splitlines() if "done in" in line]
         assert said == (
@@ -456,7 +456,7 @@ def test_a_badge_counts_and_says_what_is_wrong(results):
 
 def test_a_quick_run_cannot_be_taken_for_a_full_one(results):
     full = replace(results.run, partial=False)
-    results.run = replace(full, brief=True, share=0.1)
+    results.run = replace(full, brief=True)
     console = Console(record=True, width=300, file=io.StringIO())
     terminal.summary(results, console)
     told = "brief: a first look; slow engines ran 10% of their packs"

@@ -1,5 +1,6 @@
 """The results file: its schema, and how cells fold."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -164,102 +165,63 @@ def test_whatever_texts_say_and_whosever_claims_are_named_results_survive_their_
 
 def test_a_run_that_asked_less_says_so(tmp_path):
     assert RunRecord().shortened == []
-    quick = replace(_results(), run=replace(_results().run, brief=True, share=0.1, all_packs=True))
+    quick = replace(_results(), run=replace(_results().run, brief=True))
     quick.write(tmp_path / "r.json")
     run = Results.read(tmp_path / "r.json").run
-    assert (run.brief, run.share, run.all_packs) == (True, 0.1, True)
-    assert run.shortened == ["brief: a first look", "slow engines ran 10% of their packs"]
+    assert run.brief
+    assert run.shortened == ["brief: a first look"]
 
 
-def test_results_of_before_brevity_was_recorded_are_those_of_a_full_run():
-    data = _results().to_json()
-    for name in ("brief", "share", "all_packs"):
-        del data["run"][name]
-    assert Results.from_json(data) == _results()
-
-
-def stable_of(data):
-    return data["stability"][0]
-
-
-def test_a_file_has_a_line_for_a_row_and_evidence_once(tmp_path):
-    """Whatever the order of the cells, and whatever the reason of a cell that holds: what is read is what was written."""
-    under = ["as drawn", "split", "merge", "restart"]
-    told = {
-        "reason": "another reason",
-        "notes": ("it is emulated", "it is emulated"),
-        "coverage": {"restart": 1, "new": 2},
-    }
-    cells = [replace(HOLDS, perturbation=name) for name in under] + [replace(VIOLATED, guarantee="h")]
-    cells += [replace(HOLDS, perturbation="finer", **told), replace(HOLDS, perturbation="merge", engine="f")]
-    cells.append(replace(HOLDS, perturbation="split", engine="f", verdict=Verdict.UNKNOWN, cases=0, reason=""))
+def test_a_file_has_a_line_for_a_cell_without_what_it_need_not_say(tmp_path):
     found = _results()
-    texts = found.scenarios["s"].guarantees
-    found.scenarios = {"s": replace(found.scenarios["s"], guarantees={**texts, "h": texts["g"]})}
-    witness = replace(WITNESS, guarantee="h")
-    found.witnesses = {witness.id: witness, WITNESS.id: WITNESS}
-    cells = [replace(cell, witness=witness.id) if cell.witness else cell for cell in cells]
-    found = replace(found, cells=cells, environment={"e": ENGINE, "f": replace(ENGINE, shown_as="f")})
     found.write(tmp_path / "r.json")
-    read = Results.read(tmp_path / "r.json")
-    assert read == found
-    assert [cell.coverage for cell in read.cells] == [cell.coverage for cell in cells]
-    data = json.loads((tmp_path / "r.json").read_text())
-    lists = data["shared"]["perturbations"]
-    assert [lists[row["under"]] for row in data["rows"]] == [under, ["split"], ["finer"], ["merge", "split"]]
     lines = [line.strip(",") for line in (tmp_path / "r.json").read_text().splitlines()]
-    assert all(_told(row) in lines for row in data["rows"])
-    says = [row["says"] for row in data["rows"]]
-    assert [isinstance(said, list) for said in says] == [False, False, False, True], (
-        "a row says once what its cells say alike"
-    )
-    assert says[0] == says[3][0]
-    assert ["reason" in data["shared"]["sayings"][said] for said in says[:3]] == [True, True, True]
-    assert data["rows"][0]["cases"] == [10, 10, 10, 10]
-    assert not {"lost", "program", "claimed", "subject"} & {*data["rows"][0]}
-    for shared in data["shared"].values():
-        assert len({json.dumps(entry) for entry in shared}) == len(shared)
+    written = {"scenario": "s", "program": "p", "guarantee": "g", "perturbation": "as drawn", "engine": "e"}
+    written |= {"verdict": "holds", "reason": "why", "cases": 10, "coverage": COVERED}
+    assert json.dumps(written, separators=(",", ":")) in lines
+    data = json.loads((tmp_path / "r.json").read_text())
+    assert data["stability"][0]["observed"] == [Equivalence.SAME_SEQUENCE.value]
+    assert data["agreements"][0]["agreed"] == []
 
 
-def _told(row):
-    return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+def test_a_zipped_file_says_the_same_and_is_the_same_for_the_same_results(tmp_path):
+    for name in ("a.json.gz", "b.json.gz", "r.json"):
+        _results().write(tmp_path / name)
+    assert Results.read(tmp_path / "a.json.gz") == _results()
+    content = (tmp_path / "a.json.gz").read_bytes()
+    assert content == (tmp_path / "b.json.gz").read_bytes()
+    assert gzip.decompress(content) == (tmp_path / "r.json").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         (lambda data: data.update(schema="other/1"), "its schema is 'other/1'"),
-        (lambda data: data.pop("rows"), '"rows" is a required property'),
-        (lambda data: data["shared"]["sayings"][0].update(verdict="fine"), "at shared/sayings/0/verdict"),
-        (lambda data: data["shared"]["sayings"][0].pop("verdict"), '"verdict" is a required property'),
-        (lambda data: data["rows"][0].update(cases=[-1]), "at rows/0/cases/0"),
-        (lambda data: data["rows"][0].update(cases=[1, 2, 3]), "it has 3 entries for 2 perturbations"),
-        (lambda data: data["rows"][0].update(coverage=[99]), "it speaks of entry 99 of coverages"),
-        (lambda data: data["shared"]["coverages"][1].append(-1), "at shared/coverages/1/"),
-        (lambda data: data["shared"]["coverages"][1].extend([0] * 99 + [1]), "it speaks of entry .* of circumstances"),
-        (lambda data: data["shared"]["sayings"][0].update(reason=99), "it speaks of entry 99 of texts"),
-        (lambda data: data["rows"][0].update(under=99), "it speaks of entry 99 of perturbations"),
-        (lambda data: data["rows"][0].update(says=[0]), "the row e/s/g has other perturbations"),
-        (lambda data: data["rows"][0].update(witness={"merge": "w"}), "the row e/s/g has other perturbations"),
-        (lambda data: data["shared"]["schedules"].clear(), "it speaks of entry 0 of schedules"),
-        (lambda data: data["agreements"][0]["pairs"][0].update(cases=-1), "at agreements/0/pairs/0/cases"),
+        (lambda data: data.update(schema="conformance/results/4"), "its schema is 'conformance/results/4', not"),
+        (lambda data: data.pop("cells"), '"cells" is a required property'),
+        (lambda data: data["cells"][0].update(verdict="fine"), "at cells/0/verdict"),
+        (lambda data: data["cells"][0].pop("verdict"), '"verdict" is a required property'),
+        (lambda data: data["cells"][0].update(cases=-1), "at cells/0/cases"),
+        (lambda data: data["cells"][0].update(more=1), "at cells/0"),
+        (lambda data: data["cells"][0]["coverage"].update(late=-1), "at cells/0/coverage/late"),
+        (lambda data: data["agreements"][0].update(cases=-1), "at agreements/0/cases"),
+        (lambda data: data["agreements"][0].update(agreed=["alike"]), "at agreements/0/agreed/0"),
         (lambda data: data["run"].update(seed="x"), "at run/seed"),
-        (lambda data: data["shared"]["equivalences"].append(["alike"]), "at shared/equivalences/"),
         (lambda data: data["stability"][0].update(scenario="x"), "it speaks of the scenario x"),
-        (lambda data: stable_of(data)["grades"][0].extend([[1], [2]]), "it has 4 grades for 2 equivalences"),
-        (lambda data: stable_of(data)["grades"][0][0][3].update(twin=[]), "at stability/0/grades/0/0/3/twin"),
-        (lambda data: data["shared"]["schedules"].__setitem__(0, []), "is not a valid results file: "),
-        (lambda data: data["shared"]["traces"].append([["a"]]), "at shared/traces"),
+        (lambda data: data["stability"][0]["grades"][0].update(equivalence="alike"), "at stability/0/grades/0/equi"),
+        (lambda data: data["stability"][0]["grades"][0]["smallest"].pop(), "at stability/0/grades/0/smallest"),
+        (lambda data: data["agreements"][0]["smallest"]["case"].update(schedule=[]), "is not a valid results file: "),
+        (lambda data: data["agreements"][0]["smallest"].update(left=[["a"]]), "at agreements/0/smallest/left/0"),
         (lambda data: data["replays"][0].update(answer="GONE"), "at replays/0/answer"),
         (lambda data: data.update(extra=1), "at the top"),
         (lambda data: data["environment"].clear(), "it speaks of the engine e"),
         (lambda data: data["witnesses"].clear(), f"it speaks of the witness {WITNESS.id}"),
-        (lambda data: data["witnesses"][WITNESS.id].update(sentence="other"), f"witness {WITNESS.id}: it was edited"),
+        (lambda data: data["witnesses"][WITNESS.id].update(sentence="other"), f"witness {WITNESS.id} was edited"),
         (lambda data: data["witnesses"][WITNESS.id].update(guarantee="other"), "is not of the cell"),
-        (lambda data: data["rows"].append(data["rows"][0]), "has the cell e/s/g/as drawn twice"),
-        (lambda data: data["rows"][0]["cases"].__setitem__(0, 0), "holds without a case"),
-        (lambda data: data["environment"]["e"].update(lateness={}), '"global window" is a required property'),
-        (lambda data: data["agreements"][0]["pairs"][0].update(agreed=99), "it speaks of entry 99 of equivalences"),
+        (lambda data: data["witnesses"].update(other=data["witnesses"][WITNESS.id]), "its witness other is another's"),
+        (lambda data: data["cells"].append(data["cells"][0]), "has the cell e/s/g/as drawn twice"),
+        (lambda data: data["cells"][0].pop("cases"), "holds without a case"),
+        (lambda data: data["environment"]["e"].update(lateness=1), "at environment/e/lateness"),
         (lambda data: data["scenarios"]["s"]["guarantees"].clear(), "it speaks of the guarantee s/g"),
         (lambda data: data["agreements"][0].update(scenario="x"), "it speaks of the scenario x"),
     ],
@@ -273,10 +235,14 @@ def test_a_foreign_results_file_is_refused(tmp_path, change, says):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"null", b"[" * 100_000])
-def test_what_is_no_results_file_is_refused(tmp_path, content):
-    path = tmp_path / "r.json"
-    path.write_bytes(content)
+@pytest.mark.parametrize("zipped", [bytes, gzip.compress, lambda content: gzip.compress(content)[:-9]])
+def test_what_is_no_results_file_is_refused(tmp_path, content, zipped):
+    path = tmp_path / ("r.json" if zipped is bytes else "r.json.gz")
+    path.write_bytes(zipped(content))
     with pytest.raises(UnreadableResults):
         Results.read(path)
     with pytest.raises(UnreadableResults, match="cannot read"):
         Results.read(Path("nowhere.json"))
+    (tmp_path / "no.gz").write_text("{}")
+    with pytest.raises(UnreadableResults, match=r"cannot read .*no.gz: it is not a whole zipped file"):
+        Results.read(tmp_path / "no.gz")

@@ -4,10 +4,9 @@ import random
 
 import pyarrow as pa
 import pytest
+from drawn import suite_of
 
 from conformance.execution.packing import packs_of
-from conformance.generation.cases import draw_cases
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.batches import Judgement, check
 from conformance.judgement.evidence import Runs
 from conformance.judgement.reference import reference_traces
@@ -71,7 +70,7 @@ def test_runs_come_back_as_they_were_or_a_part_of_them():
 
 @pytest.fixture(scope="module")
 def drawn():
-    return draw_cases(SCENARIOS, 6, 1, exercised_by_any_reading(SCENARIOS))
+    return suite_of(SCENARIOS, 2, 1).cases
 
 
 MUTANTS = ["mutant:last-of-a-bundle-dropped", "mutant:late-filter-off-by-one", "mutant:drops-counted-twice"]

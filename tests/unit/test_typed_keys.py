@@ -11,16 +11,14 @@ from drawn import cases_of
 from handmade import judged_by
 
 from conformance.confirmation.reduction import Subject, Target, reduce
-from conformance.execution.choosing import cost_of
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case, Feature, Pack, Program, TypedKey, program_ref
-from conformance.model.engine import Budget, program_needs
+from conformance.model.engine import program_needs
 from conformance.model.perturbation import RENAME, SPLIT, UNRELATED_KEY, possible
 from conformance.model.program import InvalidProgram
 from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Schedule
 from conformance.model.types import Decimal, Double, Int, Long, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.run.packs import selected
 from engines.mutants import MUTANTS
 from engines.typed_keys import types_in_use
 
@@ -153,12 +151,3 @@ def test_a_reduced_case_has_keys_of_its_program():
     reduce([target], run)
     assert len(target.subject.case.schedule.arrivals) == 2
     assert all(program.has_key(arrival.event.key) for case in asked for arrival in case.schedule.arrivals)
-
-
-def test_an_engine_of_typed_keys_alone_has_the_whole_budget():
-    """Other kinds of programs have no cases there. A run of a part, with 0.99 of the budget, has no perturbation beyond it."""
-    can = load_engine("spark-native:count-typed-keys").capabilities
-    budget = Budget(seconds=40, pack=1, step=1)
-    (scenario,) = load_scenarios(["typed-keys-of-operators"])
-    packs, _ = selected(cases_of(scenario), replace(can, packs=budget), (scenario,), 0.99, False)
-    assert 30 < sum(cost_of(pack, budget) for pack in packs) <= 40

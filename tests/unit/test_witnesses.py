@@ -199,29 +199,6 @@ def test_a_line_that_is_no_confirmation_is_named(tmp_path, line):
         read_witnesses(tmp_path)
 
 
-def of_schema_1(witness):
-    """As the first version stored it: a flat file with the confirmations in it, sealed with the rest."""
-    data = witness.to_json() | {"schema": "conformance/witness/1"}
-    data["claim"] = data.pop("sentence")
-    del data["checksum"]
-    return data | {"checksum": digest(data)}
-
-
-def test_witnesses_of_the_first_schema_are_read(tmp_path):
-    """From users' folders and from results of earlier runs."""
-    data = of_schema_1(PAIR)
-    assert Witness.from_json(data) == PAIR
-    (tmp_path / f"{PAIR.id}.json").write_text(json.dumps(data))
-    later = replace(PAIR.confirmations[0], adapter="def", failed=3)
-    write_witnesses(tmp_path / "new", [replace(PAIR, confirmations=(later,))])
-    assert read_witnesses(tmp_path) == [PAIR]
-    (tmp_path / "confirmations.jsonl").write_bytes((tmp_path / "new" / "confirmations.jsonl").read_bytes())
-    assert read_witnesses(tmp_path)[0].confirmations == (later,)
-    data["confirmations"][0]["failed"] = 3
-    with pytest.raises(UnreadableWitness, match="was edited"):
-        Witness.from_json(data)
-
-
 def test_a_witness_is_found_by_its_file_or_its_id(tmp_path):
     write_witnesses(tmp_path / "one", [PAIR])
     file = file_of(tmp_path / "one", PAIR)

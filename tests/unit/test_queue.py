@@ -1,0 +1,132 @@
+"""The order of engines, and which of them run at a time."""
+
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from conformance.model.engine import EngineInfo
+from conformance.plugins.registry import engine_ids, load_engine
+from conformance.run.queue import Deadline, Queue, by_value
+
+
+def info(name):
+    engine = load_engine(name)
+    return EngineInfo(name, engine.title, engine.capabilities)
+
+
+def test_engines_come_in_the_order_of_value():
+    """The reference, engines of programs that a quick run has, the others of programs, and operators last; of a kind, as listed."""
+    listed = [*map(info, engine_ids())]
+    found = by_value(reversed(listed))
+    assert found[0].id == "reference"
+    native = [one.capabilities.native_operator is not None for one in found]
+    assert native == sorted(native)
+    quick = [one.capabilities.quick for one in found[1:] if not one.capabilities.native_operator]
+    assert quick == sorted(quick, reverse=True)
+    assert True in quick
+    assert by_value(by_value(listed)) == by_value(listed)
+    alike = [replace(listed[0], id=name) for name in "cab"]
+    assert [one.id for one in by_value(alike)] == ["c", "a", "b"]
+
+
+class Turns:
+    """Turns that record when they run, and the processes that are closed."""
+
+    def __init__(self):
+        self.events, self.closed, self.lock = [], [], threading.Lock()
+        self.begun, self.go_on = threading.Event(), {}
+
+    def turn(self, name, heavy=False, host=""):
+        def run():
+            with self.lock:
+                self.events.append(("begin", name))
+            if name in self.go_on:
+                self.begun.set()
+                assert self.go_on[name].wait(10)
+            with self.lock:
+                self.events.append(("end", name))
+
+        return SimpleNamespace(
+            info=SimpleNamespace(id=name, capabilities=SimpleNamespace(heavy=heavy, host=host)), run=run
+        )
+
+    def close(self, name):
+        self.closed.append(name)
+
+    def names(self, what):
+        return [name for event, name in self.events if event == what]
+
+
+@pytest.fixture
+def turns():
+    return Turns()
+
+
+def beside(queue):
+    """Another thread that takes turns."""
+    thread = threading.Thread(target=queue.run)
+    thread.start()
+    return thread
+
+
+def test_one_thread_takes_all_turns_in_order_and_closes_each_process_after_its_last(turns):
+    queue = Queue([turns.turn("a", host="x"), turns.turn("b", host="y"), turns.turn("c", host="x")], turns)
+    queue.run()
+    assert turns.events == [(what, name) for name in "abc" for what in ("begin", "end")]
+    assert turns.closed == ["y", "x"]
+
+
+def test_a_light_engine_runs_beside_a_heavy_one_and_no_second_heavy_one_does(turns):
+    turns.go_on["heavy"] = threading.Event()
+    queue = Queue([turns.turn("heavy", heavy=True), turns.turn("other", heavy=True), turns.turn("light")], turns)
+    first = beside(queue)
+    assert turns.begun.wait(10)
+    second = beside(queue)
+    for _ in range(1_000):
+        if "light" in turns.names("end"):
+            break
+        second.join(0.01)
+    assert turns.names("begin") == ["heavy", "light"]
+    turns.go_on["heavy"].set()
+    first.join(10)
+    second.join(10)
+    assert turns.names("begin") == ["heavy", "light", "other"]
+
+
+def test_engines_of_one_process_take_turns_in_it(turns):
+    turns.go_on["a"] = threading.Event()
+    queue = Queue([turns.turn("a", host="x"), turns.turn("b", host="x")], turns)
+    first = beside(queue)
+    assert turns.begun.wait(10)
+    second = beside(queue)
+    second.join(0.1)
+    assert turns.names("begin") == ["a"]
+    assert turns.closed == []
+    turns.go_on["a"].set()
+    first.join(10)
+    second.join(10)
+    assert turns.events == [("begin", "a"), ("end", "a"), ("begin", "b"), ("end", "b")]
+    assert turns.closed == ["x"]
+
+
+def test_a_turn_that_fails_leaves_its_process_to_the_next(turns):
+    def fail():
+        raise KeyError
+
+    failing = turns.turn("a", host="x")
+    failing.run = fail
+    queue = Queue([failing, turns.turn("b", host="x")], turns)
+    with pytest.raises(KeyError):
+        queue.run()
+    queue.run()
+    assert turns.names("end") == ["b"]
+    assert turns.closed == ["x"]
+
+
+def test_a_run_without_a_limit_is_never_spent():
+    assert not Deadline(None).limited
+    assert not Deadline(None).spent
+    assert not Deadline(100).spent
+    assert Deadline(0).spent
