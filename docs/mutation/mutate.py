@@ -138,32 +138,32 @@ def by_selftest(path: Path) -> Callable[[str], bool]:
     from conformance.judgement.evidence import Runs
     from conformance.judgement.reference import reference_traces
     from conformance.model.scenario import Observation, programs_of
-    from conformance.plugins.registry import load_engine, load_scenarios, mutant_ids
+    from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine, mutant_ids
 
     module = importlib.import_module(f"scenarios.{path.stem}")
     (scenario,) = [s for s in load_scenarios() if s.id == module.SCENARIO.id]
     exercised = exercised_by_any_reading([scenario])
+    specified, programs = reference_traces(programs_of([scenario])), programs_of([scenario])
+    can = load_engine("reference").capabilities
     checked = [g for g in scenario.guarantees if g.predicate or g.accounting]
     names = {g.id: (g.predicate or g.accounting).__name__ for g in checked}
-    reference, engines, programs = [], {}, programs_of([scenario])
-    can = load_engine("reference").capabilities
-    specified = reference_traces(programs, can.lateness)
+    reference, engines = [], {}
 
-    def run(name: str, cases: list) -> Runs:
-        engine, runs = load_engine(name), Runs()
-        for pack in packs_of(cases, can.largest_pack, can.largest_waiting_pack):
-            runs.add(pack, engine.run(pack, programs))
+    def run(engine: str, cases: list) -> Runs:
+        runs = Runs()
+        for pack in packs_of(cases, can.largest_pack):
+            runs.add(pack, load_engine(engine).run(pack, programs))
         return runs
 
     for seed in range(SEEDS):
-        suite = Suite([scenario], can, draw_cases([scenario], WANTED, seed, exercised), seed, specified)
+        drawn = draw_cases([scenario], WANTED, seed, exercised)
+        suite = Suite([scenario], can, drawn, seed, specified).cases
         for program in scenario.programs:
-            cases = [case for case in suite.cases if case.program == program]
-            right = run("reference", cases)
-            reference.append((program, cases, right))
+            cases = [case for case in suite if case.program == program]
+            reference.append((program, cases, run("reference", cases)))
             for mutant in mutant_ids() if seed == 0 else ():
-                runs = run(f"mutant:{mutant}", cases)
-                unlike = [case for case in cases if runs.traces[case.id] != right.traces[case.id]]
+                runs = run(mutant_engine(mutant), cases)
+                unlike = [case for case in cases if runs.traces[case.id] != specified([case])[case.id]]
                 engines[mutant, program] = (unlike, runs)
 
     def against(space: dict[str, object], guarantee: object, cases: list, runs: object) -> tuple[int, bool]:

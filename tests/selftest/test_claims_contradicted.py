@@ -110,7 +110,7 @@ def drawn(scenario):
     of_these = tuple(g for g in whole.guarantees if g.program in programs)
     domain = {program: whole.domain[program] for program in programs}
     part = [replace(whole, programs=programs, domain=domain, guarantees=of_these, complete=False, planned=False)]
-    cases = suite_of(part, 2, 0).cases
+    cases = suite_of(part, 8, 0).cases
     return [replace(part[0], guarantees=asked)], cases, reference_traces(programs_of(part))
 
 

@@ -11,7 +11,7 @@ from conformance.cli import selftest
 from conformance.cli.main import main
 from conformance.cli.run import QUICK
 from conformance.cli.upgrade import UPGRADE
-from conformance.plugins.registry import load_scenarios
+from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
 
 VALUE_STATE = load_scenarios(["value-state"])
@@ -44,7 +44,7 @@ def test_what_an_engine_cannot_express_is_not_visible_to_it():
 
 def test_a_mutant_answers_the_very_cases_that_the_engine_is_given():
     power = power_of("spark-tws", VALUE_STATE, ["clear-does-nothing"], Asked(1, 3))
-    suite = suite_of(VALUE_STATE, 1, 3, "spark-tws")
+    suite = suite_of(VALUE_STATE, 1, 3, load_engine("spark-tws").capabilities, every=False).cases
     assert power.cases == len(suite)
     assert 0 < power.packs < power.cases
     assert power_of("beam-fnapi", VALUE_STATE, ["clear-does-nothing"], Asked(1, 3)).packs < power.packs
