@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 import pytest
+from conformance.generation.cases import draw_cases
 
 from conformance.cli.run import QUICK
-from conformance.generation.cases import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import Strength, Verdict
 from conformance.judgement.verdict import fold
