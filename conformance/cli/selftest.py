@@ -15,7 +15,8 @@ from conformance.cli.upgrade import UPGRADE
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.options import of_a_quick_run
 from conformance.run.processes import available
-from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
+from conformance.selftest.measured import powers_of
+from conformance.selftest.power import Asked, Power, UnreadablePower, read_powers, with_others, write_powers
 from conformance.selftest.selftest import selftest
 
 ALL = "all"
@@ -55,7 +56,7 @@ ALL = "all"
 )
 @click.option("--quick", is_flag=True, help="With --as: the suite of `run --quick`.")
 @click.option("--upgrade", is_flag=True, help="With --as: the suite of either release in `upgrade`.")
-@click.option("--seed", type=int, help="With --as: the seed of the run. Default: 0.")
+@click.option("--seed", type=int, help="With --as: the seed of the run. Default: 1.")
 def selftest_(
     scenarios: tuple[str, ...],
     wanted: int | None,
@@ -95,7 +96,7 @@ def selftest_(
             about = tuple(of_a_quick_run(about))
         if quick or upgrade:
             wanted = QUICK if quick else UPGRADE
-        asked = Asked(wanted or RUN_CASES, seed or 0, brief=quick or upgrade)
+        asked = Asked(wanted or RUN_CASES, 1 if seed is None else seed, brief=quick or upgrade)
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
             names = engine_ids() if ALL in engines else engines

@@ -27,7 +27,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from conformance.judgement.cell import AS_DRAWN
 from conformance.model.engine import bare
 from conformance.model.naming import instead, unknown
-from conformance.model.perturbation import BY_ID
+from conformance.model.perturbation import AND, BY_ID
 from conformance.model.plan import is_plan
 from conformance.model.reading import tables_of, text_of
 from conformance.results.baseline import Place
@@ -109,8 +109,9 @@ def _divergence(entry: Any, where: str) -> Divergence:
             f"{where}: kind is {entry['kind']!r}; {instead(entry['kind'], KINDS, 'it is one of')}"
         )
     under = entry.get("perturbation", "")
-    if under and not is_plan(under) and under not in (known := [AS_DRAWN, *BY_ID]):
-        raise UnusableExpectations(f"{where}: {unknown('perturbation', under, known)}")
+    strange = [name for name in under.split(AND) if name and not is_plan(name) and name not in (AS_DRAWN, *BY_ID)]
+    if strange:
+        raise UnusableExpectations(f"{where}: {unknown('perturbation', strange[0], [AS_DRAWN, *BY_ID])}")
     expires = entry.get("expires")
     if expires is not None and type(expires) is not datetime.date:
         raise UnusableExpectations(f"{where}: expires is no date; write 2027-06-30, without quotes")

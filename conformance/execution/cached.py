@@ -20,8 +20,8 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.values import digest
 from conformance.plugins.source import DRIVING, Untold, harness_digest, program_digest
 
-ENGINES, ANSWERS, TURNS = "engines", "answers", "turns"
-"""Kinds of kept files: engines as they were met, their answers to packs, and what runs found on them."""
+ENGINES, ANSWERS = "engines", "answers"
+"""Kinds of kept files: engines as they were met, and their answers to packs."""
 
 
 @dataclass
@@ -45,7 +45,6 @@ class Shelf:
         used: number of answers that were given in the engine's place.
         asked: number of answers that the engine gave.
         oldest: when the oldest of the answers in the engine's place was made, "" for none.
-        unsettled: the names of answers that the engine would be asked for again.
     """
 
     kept: Kept
@@ -57,7 +56,6 @@ class Shelf:
     used: int = 0
     asked: int = 0
     oldest: str = ""
-    unsettled: set[str] = field(default_factory=set)
     _met: Met | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _digests: dict[str, str] = field(default_factory=dict)
@@ -66,11 +64,6 @@ class Shelf:
     def age(self) -> tuple[int, str]:
         """Number of answers in the engine's place, and the day of the oldest (YYYY-MM-DD, UTC)."""
         return self.used, self.oldest[:10]
-
-    @property
-    def age_in_the_next_run(self) -> tuple[int, str]:
-        """The age of the same answers in the next run, if that asks for them all."""
-        return self.used + self.asked, min(self.oldest or now(), now())[:10]
 
     def met(self) -> Met | None:
         """The engine as this run met it, or an earlier one."""
@@ -121,22 +114,11 @@ class Shelf:
             self.asked += 1
         if not place or _says_nothing(pack, run):
             return
-        if self.kept.keep(place, pack, run).differed:
-            self.kept.forget(f"{TURNS}/{self.name}")
-            return
-        with self._lock:
-            self.unsettled.discard(place)
-
-    def ask(self, place: str) -> None:
-        """Says that the engine is asked for an answer."""
-        with self._lock:
-            self.unsettled.add(place)
+        self.kept.keep(place, pack, run)
 
     def doubt(self, place: str, pack: Pack) -> None:
         """Says that another run of a pack may give another answer."""
-        if self.kept.doubt(place, pack):
-            self.ask(place)
-            self.kept.forget(f"{TURNS}/{self.name}")
+        self.kept.doubt(place, pack)
 
     def _digest(self, ref: str) -> str:
         if ref not in self.programs:
@@ -218,7 +200,6 @@ class Cached:
             self._times[place] += 1
         if found := self._shelf.given(place, pack, before):
             return found
-        self._shelf.ask(place)
         run: PackRun = self._living().run(pack)
         self._shelf.keep(place, pack, run)
         return run

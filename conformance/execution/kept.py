@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import tempfile
 import threading
 import time
@@ -150,10 +149,6 @@ class Kept:
 
     def keep_content(self, file: str, content: bytes) -> None:
         self._write(file, content)
-
-    def forget(self, folder: str) -> None:
-        """Removes all kept files in a folder of this folder."""
-        shutil.rmtree(self.folder / folder, ignore_errors=True)
 
     def prune(self, days: float = DAYS, megabytes: float = MEGABYTES) -> int:
         """Removes files that were not used for so many days, then the longest unused ones until the others take no more than

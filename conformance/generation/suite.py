@@ -156,9 +156,9 @@ class Suite:
 
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]
-        if has_types(asked.program):
-            return Kind.TYPED
-        return Kind.PLAIN if asked.planned or asked.program.waits or asked.program.initial else Kind.UNPLANNED
+        if not (asked.planned or asked.program.waits or asked.program.initial):
+            return Kind.UNPLANNED
+        return Kind.TYPED if has_types(asked.program) else Kind.PLAIN
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
         """The twins of a program's cases in all rows, and those that its guarantees lack then."""

@@ -253,10 +253,11 @@ class Turn:
         )
 
     def _ending_queries(self) -> dict[str, frozenset[str]]:
-        """Program -> plans (ids) under which a stored witness that still fails ends with an error."""
+        """Program -> plans (ids) under which a stored witness of this very engine ends with an error."""
         found: dict[str, frozenset[str]] = {}
-        for witness in (replay.witness for replay in self.outcome.replays if replay.answer in FAILS):
-            if witness.seen.error and is_plan(witness.case.perturbation):
+        for witness in self._run.stored:
+            mine = bare(witness.engine) == bare(self.info.id) and known_here(witness, self.info)
+            if mine and witness.seen.error and is_plan(witness.case.perturbation):
                 ref = program_ref(witness.case.scenario, witness.case.program)
                 found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
         return found

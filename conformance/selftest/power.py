@@ -1,18 +1,14 @@
-"""Power: how many of the seeded bugs a run on an engine would catch, on the very suite of that engine.
-
-The mutants run in this process. A mutant counts as caught if a case speaks against a guarantee. Nothing runs alone.
-"""
+"""Power: how many of the seeded bugs a run on an engine would catch, as files record it; ``measured`` measures it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from conformance.model.reading import json_of
-from conformance.model.scenario import Scenario
 
 SCHEMA = "conformance/power/3"
 
@@ -88,37 +84,3 @@ def read_powers(path: Path) -> list[Power]:
         return [Power.from_json(found) for found in data["engines"]]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise UnreadablePower(f"{path} does not say the whole power of a run: {error!r}") from None
-
-
-def powers_of(
-    names: Iterable[str],
-    scenarios: Iterable[Scenario],
-    mutants: Iterable[str],
-    asked: Asked,
-    progress: Callable[[str], None] = lambda text: None,
-    processes: int = 1,
-) -> list[Power]:
-    """The power of a run on each of the engines with these options: every mutant runs on the suite of that engine, in so many processes
-    side by side."""
-    # Imported here: reports read what was measured, and measure nothing.
-    from conformance.run.drawing import batches, drawing_here
-    from conformance.run.processes import answers, workers
-    from conformance.selftest.bench import Bench, Found
-
-    scenarios, mutants, powers = list(scenarios), list(mutants), list[Power]()
-    with workers(drawing_here(scenarios), processes) as draw:
-        drawn = list(batches(scenarios, asked.wanted, asked.seed, draw))
-    for name in names:
-        found, packs, number = dict.fromkeys(mutants, Found()), 0, 0
-        for cases in drawn:
-            bench = Bench(scenarios, name, cases, asked.seed)
-            packs, number = packs + len(bench.packs), number + len(bench.cases)
-            left = [mutant for mutant in mutants if not found[mutant].broken]
-            for mutant, more in zip(left, answers(bench.found, left, processes), strict=True):
-                found[mutant] = replace(more, seen=more.seen or found[mutant].seen)
-                progress(f"{name}: mutant {mutant}: {'caught' if more.broken else 'not caught'}")
-        caught = {mutant: min(said.broken) for mutant, said in found.items() if said.broken}
-        missed = tuple(mutant for mutant, said in found.items() if said.seen and not said.broken)
-        hidden = tuple(mutant for mutant, said in found.items() if not said.seen)
-        powers.append(Power(name, asked, packs, number, caught, missed, hidden))
-    return powers

@@ -12,7 +12,8 @@ from conformance.cli.main import main
 from conformance.cli.run import QUICK
 from conformance.cli.upgrade import UPGRADE
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.selftest.power import Asked, Power, UnreadablePower, powers_of, read_powers, with_others, write_powers
+from conformance.selftest.measured import powers_of
+from conformance.selftest.power import Asked, Power, UnreadablePower, read_powers, with_others, write_powers
 
 VALUE_STATE = load_scenarios(["value-state"])
 
