@@ -97,12 +97,14 @@ def told_apart(checked: Checked, cases: Iterable[Case], scenarios: Iterable[Scen
         parts, guarantee = frozenset(parts_of(against.case.perturbation)), guarantees[failure[:2]]
         kind = (*failure[:2], against.case.perturbation)
         alike[kind] += 1
-        fewer = (t for t in twins[against.case.base] if parts > frozenset(parts_of(t.perturbation)))
+        others = [t for t in twins[against.case.base] if (*failure[:2], t.id) in failing]
+        fewer = any(parts > frozenset(parts_of(twin.perturbation)) for twin in others)
+        more = any(parts < frozenset(parts_of(twin.perturbation)) for twin in others)
         explained = (
             alike[kind] > ALIKE
             or not known.get(failure[:2], frozenset()).isdisjoint(map(factor_of, parts))
-            or any((*failure[:2], twin.id) in failing for twin in fewer)
-            or not _about_all(guarantee, parts)
+            or fewer
+            or not (more or _about_all(guarantee, parts))
         )
         (isolated.explained if explained else isolated.smallest).add(failure)
     return isolated
@@ -225,10 +227,9 @@ class Isolation:
 
     def _conclude(self, one: _Asked, isolated: Isolated) -> None:
         whole = parts_of(one.case.perturbation)
-        if one.sets == [whole]:
-            if one.guarantee and _about_all(one.guarantee, whole):
-                isolated.smallest.add(one.failure)
-                return
+        if one.sets == [whole] and one.guarantee and _about_all(one.guarantee, whole):
+            isolated.smallest.add(one.failure)
+            return
         isolated.explained.add(one.failure)
         left = tuple(part for part in whole if not any(part in found for found in one.sets))
         for parts in (*one.sets, left):
