@@ -37,7 +37,8 @@ def test_a_plan_is_told_in_lines(tmp_path):
     assert [row for row in rows if row.startswith(f"row {len(rows)}: ")] == rows[-1:]
     assert re.search(r"changes .*restart.*, plan:another", done.stdout)
     assert re.fullmatch(
-        rf"reference: {len(rows)} rows, \d+ cases in \d+ engine runs; \d+ guarantees, of which 0 would hold in part", last
+        rf"reference: {len(rows)} rows, \d+ cases in \d+ engine runs; \d+ guarantees, of which 0 would hold in part",
+        last,
     )
     assert conformance("plan", "reference", *ASKED, cwd=tmp_path).stdout == done.stdout
     assert conformance("plan", "reference", *ASKED, "--seed", 2, cwd=tmp_path).stdout != done.stdout
