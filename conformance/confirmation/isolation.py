@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from conformance.judgement.batches import Failure, Isolated
+from conformance.judgement.batches import Checked, Failure, Isolated
 from conformance.judgement.evidence import Against, ReferenceTraces, Runs, Unjudgeable, findings_of, pair_finding
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
@@ -70,6 +70,51 @@ def _one(parts: Parts) -> Generator[list[Parts], frozenset[Parts], Parts]:
     return parts
 
 
+Known = Mapping[tuple[str, str], frozenset[str]]
+"""(scenario, guarantee) -> the perturbations (ids) under which a stored witness of an engine fails."""
+
+
+def by_order(entangled: Mapping[Failure, Against]) -> list[tuple[Failure, Against]]:
+    """Failures in the order in which they are taken apart."""
+    return sorted(entangled.items(), key=lambda found: (found[1].size, found[0]))
+
+
+def told_apart(checked: Checked, cases: Iterable[Case], scenarios: Iterable[Scenario], known: Known) -> Isolated:
+    """What the failures come to by the traces that there are, among them those that an isolation asked for, without another run. A failure
+    is explained where a twin of its base under fewer of its perturbations fails, too."""
+    guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
+    failing = {
+        (scenario, guarantee, against.case.id)
+        for (scenario, guarantee, _), evidence in checked.evidence.items()
+        for against in evidence.against
+    }
+    twins: dict[str, list[Case]] = {}
+    for case in cases:
+        if case.base:
+            twins.setdefault(case.base, []).append(case)
+    isolated, alike = Isolated(), Counter[tuple[str, ...]]()
+    for failure, against in by_order(checked.entangled):
+        parts, guarantee = frozenset(parts_of(against.case.perturbation)), guarantees[failure[:2]]
+        kind = (*failure[:2], against.case.perturbation)
+        alike[kind] += 1
+        others = [t for t in twins[against.case.base] if (*failure[:2], t.id) in failing]
+        fewer = any(parts > frozenset(parts_of(twin.perturbation)) for twin in others)
+        more = any(parts < frozenset(parts_of(twin.perturbation)) for twin in others)
+        explained = (
+            alike[kind] > ALIKE
+            or not known.get(failure[:2], frozenset()).isdisjoint(map(factor_of, parts))
+            or fewer
+            or not (more or _about_all(guarantee, parts))
+        )
+        (isolated.explained if explained else isolated.smallest).add(failure)
+    return isolated
+
+
+def _about_all(guarantee: Guarantee, parts: Iterable[str]) -> bool:
+    """Whether a guarantee speaks of each of some perturbations. A predicate speaks of all."""
+    return not guarantee.same_under or all(map(guarantee.is_about, map(factor_of, parts)))
+
+
 @dataclass
 class _Asked:
     """One failing twin, or a twin without an answer, and the search for what it takes."""
@@ -87,7 +132,7 @@ class Isolation:
 
     Args:
         run: runs cases on the engine.
-        known: (scenario, guarantee) -> the perturbations (ids) under which a stored witness of this engine fails.
+        known: what stored witnesses of this engine show.
         runs: what the engine answered so far. Answers of the isolation are added.
 
     Attributes:
@@ -102,7 +147,7 @@ class Isolation:
         reference: ReferenceTraces,
         run: RunCases,
         runs: Runs,
-        known: Mapping[tuple[str, str], frozenset[str]],
+        known: Known,
     ) -> None:
         scenarios = list(scenarios)
         self._programs: Mapping[str, Program] = programs_of(scenarios)
@@ -116,7 +161,7 @@ class Isolation:
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
         isolated, asked, alike = Isolated(), list[_Asked](), Counter[tuple[str, ...]]()
-        for failure, against in sorted(entangled.items(), key=lambda found: (found[1].size, found[0])):
+        for failure, against in by_order(entangled):
             case = against.case
             kind = (*failure[:2], case.perturbation)
             alike[kind] += 1
@@ -182,11 +227,9 @@ class Isolation:
 
     def _conclude(self, one: _Asked, isolated: Isolated) -> None:
         whole = parts_of(one.case.perturbation)
-        if one.sets == [whole]:
-            about = one.guarantee and one.guarantee.same_under
-            if one.guarantee and (not about or all(map(one.guarantee.is_about, map(factor_of, whole)))):
-                isolated.smallest.add(one.failure)
-                return
+        if one.sets == [whole] and one.guarantee and _about_all(one.guarantee, whole):
+            isolated.smallest.add(one.failure)
+            return
         isolated.explained.add(one.failure)
         left = tuple(part for part in whole if not any(part in found for found in one.sets))
         for parts in (*one.sets, left):

@@ -122,7 +122,9 @@ class Suite:
         found = dict.fromkeys(bases)
         for asked in self._asked.values() if designed else ():
             found |= dict.fromkeys(self._twins(asked))
-        self.cases = [*found, *(case for case in mine if case.base)]
+        # A twin that was given stands for the one that the design would make under the same changes: the two have one id.
+        given = {case.id: case for case in mine if case.base}
+        self.cases = [*(case for case in found if case.id not in given), *given.values()]
 
     def of(self, row: Row) -> list[Case]:
         """The cases of a row: those that have all of its changes and no other of a job."""

@@ -7,8 +7,9 @@ from test_commands import LATE
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
 from conformance.results import tables
-from conformance.results.results import Results
+from conformance.results.results import RESULTS, Results
 from conformance.results.store import write_cases
+from conformance.run.recheck import check_again
 from conformance.run.run import Options, Run
 from conformance.run.turn import Turn
 
@@ -54,6 +55,18 @@ def test_the_same_guarantees_say_the_same_of_stored_traces(ran, tmp_path):
     assert (again.cells, again.stability, again.agreements) == (first.cells, first.stability, first.agreements)
     assert again.witnesses == first.witnesses
     assert (tmp_path / "again" / "matrix.html").exists()
+
+
+@pytest.mark.parametrize("bug", ["state-lost-on-restart", "state-lost-on-restart-after-a-failure"])
+def test_stored_traces_tell_what_a_bug_needs_as_the_run_did(tmp_path, bug):
+    """A restart alone, or a failure beside it. What else changed in a row is not accused, then and now."""
+    scenarios = tuple(load_scenarios(["per-key-counting"]))
+    first = Run(Options((f"mutant:{bug}",), scenarios, tmp_path / "run", wanted=1, seed=1)).execute()
+    first.write(tmp_path / "run" / RESULTS)
+    accused = {cell.perturbation for cell in first.cells if cell.verdict is Verdict.VIOLATED}
+    assert accused
+    assert all("restart" in perturbation for perturbation in accused)
+    assert check_again(tmp_path / "run", tmp_path / "again", (), (), "local").cells == first.cells
 
 
 def test_a_violation_without_a_run_alone_is_unknown_and_its_witness_replays(ran, tmp_path):
