@@ -3,10 +3,9 @@
 from collections import defaultdict
 
 import pytest
-from conformance.generation.cases import draw_cases
+from drawn import suite_of
 
 from conformance.cli.run import QUICK
-from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import Strength, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios
@@ -14,7 +13,7 @@ from conformance.selftest.selftest import judged
 
 SCENARIOS = load_scenarios(["per-key-counting"])
 RARE = ["one-case-of-thirty-loses-output", "one-case-of-a-hundred-doubled"]
-FULL, SEEDS = 100, 10
+FULL, SEEDS = 10, 10
 
 
 def rows(mutant, cases):
@@ -26,18 +25,13 @@ def rows(mutant, cases):
 
 
 @pytest.fixture(scope="module")
-def exercised():
-    return exercised_by_any_reading(SCENARIOS)
+def full():
+    return suite_of(SCENARIOS, FULL, 0).cases
 
 
 @pytest.fixture(scope="module")
-def full(exercised):
-    return draw_cases(SCENARIOS, FULL, 0, exercised)
-
-
-@pytest.fixture(scope="module")
-def quick(exercised):
-    return [draw_cases(SCENARIOS, QUICK, seed, exercised) for seed in range(SEEDS)]
+def quick():
+    return [suite_of(SCENARIOS, QUICK, seed, every=False).cases for seed in range(SEEDS)]
 
 
 @pytest.mark.parametrize("mutant", RARE)
