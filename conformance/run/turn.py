@@ -124,8 +124,9 @@ class Turn:
         if not (engine := self._open()):
             return None
         outcome.seconds["start"] = time.monotonic() - started
-        mine = not info.lacks and 0 in self._part.numbers
-        stored = [w for w in self._run.stored if mine and bare(w.engine) == bare(info.id)]
+        stored = [w for w in self._run.stored if not info.lacks and bare(w.engine) == bare(info.id)]
+        if 0 not in self._part.numbers:  # another shard replays the others; what the engine is asked depends on these
+            stored = [w for w in stored if _ends_a_query(w)]
         rest = resting(stored, info)
         packed = {w.id for w in stored} if self._options.brief else rest
         can = info.capabilities
@@ -256,7 +257,7 @@ class Turn:
         """Program -> plans (ids) under which a stored witness that still fails ends with an error."""
         found: dict[str, frozenset[str]] = {}
         for witness in (replay.witness for replay in self.outcome.replays if replay.answer in FAILS):
-            if witness.seen.error and is_plan(witness.case.perturbation):
+            if _ends_a_query(witness):
                 ref = program_ref(witness.case.scenario, witness.case.program)
                 found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
         return found
@@ -387,6 +388,11 @@ class Turn:
             self._run.checks.reference(info.capabilities.lateness),
         )
         return [Violation(*violation) for violation in found]
+
+
+def _ends_a_query(witness: Witness) -> bool:
+    """Whether a witness shows a plan under which a program ends the query that it runs in."""
+    return bool(witness.seen.error) and is_plan(witness.case.perturbation)
 
 
 def _without(cases: list[Case], packs: list[Pack]) -> list[Case]:
