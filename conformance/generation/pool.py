@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from math import fsum
 
 from conformance.generation.examples import examples, seeded
 from conformance.generation.schedules import schedules, watermarks
@@ -82,7 +83,8 @@ def _chosen(
     left, chosen = dict.fromkeys(pool), list[Case]()
 
     def gain(case: Case) -> float:
-        return sum(_worth(trait, had[trait], timeline) for trait in traits[case])
+        # Exact: the order of a set of texts is another one in another process, and a rounded sum depends on it.
+        return fsum(_worth(trait, had[trait], timeline) for trait in traits[case])
 
     most = wanted + (-(-len(domain.names) // TIMELINES) if len(domain.names) > 1 else 0)
     while left and len(chosen) < most:

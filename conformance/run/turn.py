@@ -257,7 +257,7 @@ class Turn:
         found: dict[str, frozenset[str]] = {}
         for witness in self._run.stored:
             mine = bare(witness.engine) == bare(self.info.id) and known_here(witness, self.info)
-            if mine and witness.seen.error and is_plan(witness.case.perturbation):
+            if mine and _ends_a_query(witness):
                 ref = program_ref(witness.case.scenario, witness.case.program)
                 found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
         return found
@@ -388,6 +388,11 @@ class Turn:
             self._run.checks.reference(info.capabilities.lateness),
         )
         return [Violation(*violation) for violation in found]
+
+
+def _ends_a_query(witness: Witness) -> bool:
+    """Whether a witness shows a plan under which a program ends the query that it runs in."""
+    return bool(witness.seen.error) and is_plan(witness.case.perturbation)
 
 
 def _without(cases: list[Case], packs: list[Pack]) -> list[Case]:
