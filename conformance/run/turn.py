@@ -250,6 +250,7 @@ class Turn:
             every=options.cases_from is not None,
             designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
             known=self._ending_queries(),
+            most=options.rows,
         )
 
     def _ending_queries(self) -> dict[str, frozenset[str]]:
