@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.generation.design import MOST_CHANGES, MOST_MOVING, MOVING, Factors, rows
+from conformance.generation.design import MOST_CHANGES, MOST_MOVING, MOVING, Factors, Kind, rows
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case
 from conformance.model.feature import Feature, unsupported
@@ -36,8 +36,8 @@ PLANS = (
 WITH_PLANS = replace(REFERENCE, plans=PLANS)
 
 
-def designed(can=REFERENCE, each=2, seed=1, family=Family.SEVERAL, timelines=SEVERAL):
-    return rows(timelines, family, Factors(can), each, seed)
+def designed(can=REFERENCE, each=2, seed=1, family=Family.SEVERAL, timelines=SEVERAL, kind=Kind.PLAIN):
+    return rows(timelines, family, kind, Factors(can), each, seed)
 
 
 def changing(found):
@@ -183,3 +183,12 @@ def test_a_timeline_that_has_no_room_for_some_changes_gets_the_others():
     assert {p for p in made if not p.id.startswith("plan:")} == {
         p for p in OF_THE_TIMELINE if p.twin(Case("", "", narrow), 1)
     }
+
+
+def test_programs_that_say_nothing_of_the_query_have_rows_without_plans():
+    made = {kind: {p.id for row in designed(WITH_PLANS, kind=kind) for p, _ in row.parts} for kind in Kind}
+    plans = {plan.perturbation.id for plan in PLANS}
+    assert made[Kind.PLAIN] == made[Kind.TYPED] == made[Kind.UNPLANNED] | plans
+    assert not made[Kind.UNPLANNED] & plans
+    for kind in Kind:
+        assert {row.kind for row in designed(kind=kind)} == {kind}
