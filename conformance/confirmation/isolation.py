@@ -209,7 +209,12 @@ class Isolation:
 
     def _search(self, asked: list[_Asked]) -> None:
         """Goes on with all searches side by side: the twins that they ask for run together."""
-        waiting = {id(one): (one, next(one.search)) for one in asked}
+        waiting: dict[int, tuple[_Asked, list[Parts]]] = {}
+        for one in asked:
+            try:
+                waiting[id(one)] = one, next(one.search)
+            except StopIteration as end:  # all of its perturbations are known to fail
+                one.sets = end.value
         for _ in range(ROUNDS):
             if not waiting:
                 return

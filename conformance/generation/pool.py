@@ -83,7 +83,7 @@ def _chosen(
     left, chosen = dict.fromkeys(pool), list[Case]()
 
     def gain(case: Case) -> float:
-        # Exact: the order of a set of texts is another one in another process, and a rounded sum depends on it.
+        # Exactly: a sum of floats in the order of a set would be another one in each process.
         return fsum(_worth(trait, had[trait], timeline) for trait in traits[case])
 
     most = wanted + (-(-len(domain.names) // TIMELINES) if len(domain.names) > 1 else 0)
