@@ -282,7 +282,7 @@ class Turn:
             entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
             lost = [
                 by_id[name]
-                for name in runs.lost
+                for name in {**runs.lost, **runs.faults}
                 if name in by_id and len(perturbations_of(by_id[name].perturbation)) > 1
             ]
             if not (entangled or lost) or self._run.spent() or self._run.hosts.interrupted:
