@@ -33,10 +33,13 @@ def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
             return
         family = domain.names[number % len(domain.names)]
         keys = family[: domain.keys]
+        # Rivals meet: where a family has more keys than two elements each have room for, each has one.
+        rivals = len(domain.names) > 1 and 2 * len(keys) > domain.events
         mine: list[tuple[str, History]] = []
-        room = domain.events
+        room = max(domain.events, len(keys)) if rivals else domain.events
         for key in keys:
             history = waiting[0] if waiting else [(slots[0], 0, _on_time(domain), domain.values[0])]
+            history = history[:1] if rivals else history
             if len(history) > room:
                 break
             mine.append((key, history))
