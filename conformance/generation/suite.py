@@ -158,7 +158,8 @@ class Suite:
                 most, each = sorted(most, key=lambda t: len(t.steps))[:1], 1
             found = rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed)
             yield from found[: self._most or None]
-            if self._every:
+            # What a case must have beside it (rivals among typed keys) is shared out to all timelines.
+            if self._every or (kind is not Kind.PLAIN and not self._most):
                 yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
 
     def _kind(self, ref: str) -> Kind:
