@@ -29,7 +29,7 @@ from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
 
-QUICK = 1
+QUICK, QUICK_ROWS = 1, 3
 
 RUN_CASES = 2
 """Default number of cases of each program on each timeline."""
@@ -87,9 +87,14 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     "run alone once.",
 )
 @click.option(
+    "--rows",
+    type=click.IntRange(1),
+    help="The most rows of an engine for programs of a kind, in the order of `conformance plan`. Default: all.",
+)
+@click.option(
     "--quick",
     is_flag=True,
-    help=f"A first look: --cases {QUICK} on one engine of each kind, without scenarios that wait for "
+    help=f"A first look: --cases {QUICK} --rows {QUICK_ROWS} on one engine of each kind, without scenarios that wait for "
     "processing time. Stored witnesses are replayed in packs, those confirmed here until half of them failed; new ones run alone once.",
 )
 @options.verbose
@@ -107,6 +112,7 @@ def run_(
     fresh: bool,
     shard: tuple[int, int] | None,
     budget: float | None,
+    rows: int | None,
     quick: bool,
     verbose: bool,
 ) -> None:
@@ -119,7 +125,7 @@ def run_(
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
     if quick:
-        wanted = QUICK
+        wanted, rows = QUICK, QUICK_ROWS
         if not engines:
             asked = [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
         if not scenarios:
@@ -134,6 +140,7 @@ def run_(
         witnesses=(witnesses,),
         timeout=timeout,
         checker=checker,
+        rows=rows or 0,
         brief=quick or budget is not None,
         sampled=quick and not fresh,
         budget=budget,

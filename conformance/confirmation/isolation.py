@@ -28,6 +28,9 @@ Search = Generator[list[Parts], frozenset[Parts], list[Parts]]
 ALIKE = 2
 """Of the twins that fail a guarantee under the same perturbations, so many are taken apart."""
 
+MESSAGE = 60
+"""So many characters of an error tell it from another one."""
+
 ROUNDS = 24
 """The most rounds of engine runs."""
 
@@ -49,6 +52,17 @@ def smallest(parts: Parts, known: frozenset[str] = frozenset()) -> Search:
         if not parts or parts not in (yield [parts]):
             break
     return found
+
+
+def likely(parts: Parts, names: frozenset[str]) -> Search:
+    """The smallest sets of ``parts`` that fail, if perturbations of these ``names`` (ids) are likely to be one: another twin of the row
+    fails under them."""
+    mine = tuple(part for part in parts if factor_of(part) in names)
+    rest = tuple(part for part in parts if part not in mine)
+    failing = yield [found for found in (mine, rest) if found]
+    if mine not in failing:
+        return (yield from smallest(parts))
+    return [mine, *((yield from smallest(rest)) if rest in failing else ())]
 
 
 def _one(parts: Parts) -> Generator[list[Parts], frozenset[Parts], Parts]:
@@ -161,6 +175,8 @@ class Isolation:
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
         isolated, asked, alike = Isolated(), list[_Asked](), Counter[tuple[str, ...]]()
+        stopped: dict[tuple[str, ...], _Asked] = {}
+        followers: list[tuple[_Asked, tuple[str, ...]]] = []
         for failure, against in by_order(entangled):
             case = against.case
             kind = (*failure[:2], case.perturbation)
@@ -170,7 +186,16 @@ class Isolation:
                 continue
             guarantee, known = self._guarantees[failure[:2]], self._known.get(failure[:2], frozenset())
             search = smallest(parts_of(case.perturbation), known)
-            asked.append(_Asked(failure, guarantee, cases[case.base], case, search))
+            one = _Asked(failure, guarantee, cases[case.base], case, search)
+            error = self.runs.traces[case.id].error if case.id in self.runs.traces else None
+            if error and not known:
+                # A query that fails does so for every program: what one of them shows is tried first for the others.
+                place = (*self._of_job(case), error[:MESSAGE])
+                if place in stopped:
+                    followers.append((one, place))
+                    continue
+                stopped[place] = one
+            asked.append(one)
         groups: dict[tuple[str, object], list[Case]] = {}
         for case in lost:
             groups.setdefault((case.perturbation, case.schedule.timeline), []).append(case)
@@ -181,10 +206,20 @@ class Isolation:
             for group, mine in groups.items()
         }
         self._search([*asked, *first.values()])
+        for one, place in followers:
+            names = frozenset(factor_of(part) for found in stopped[place].sets for part in found)
+            one.search = likely(parts_of(one.case.perturbation), names)
+        self._search([one for one, _ in followers])
+        asked += [one for one, _ in followers]
         for one in asked:
             self._conclude(one, isolated)
         self._again(first, groups, cases, isolated)
         return isolated
+
+    def _of_job(self, case: Case) -> tuple[str, ...]:
+        """The perturbations of a twin that all cases of its row have."""
+        parts = parts_of(case.perturbation)
+        return tuple(part for part in parts if not self._perturbation(part).keeps_timeline)
 
     def _again(
         self,
@@ -209,13 +244,19 @@ class Isolation:
 
     def _search(self, asked: list[_Asked]) -> None:
         """Goes on with all searches side by side: the twins that they ask for run together."""
-        waiting = {id(one): (one, next(one.search)) for one in asked}
+        waiting: dict[int, tuple[_Asked, list[Parts]]] = {}
+        for one in asked:
+            try:
+                waiting[id(one)] = one, next(one.search)
+            except StopIteration as end:  # all of its perturbations are known to fail
+                one.sets = end.value
         for _ in range(ROUNDS):
             if not waiting:
                 return
             twins = {id(one): {parts: self._twin(one.base, parts) for parts in sets} for one, sets in waiting.values()}
-            new = {t.id: t for found in twins.values() for t in found.values() if t and t.id not in self.runs.traces}
-            self.runs.merge(self._run([*new.values()]))
+            every = {twin.id: twin for found in twins.values() for twin in found.values() if twin}
+            answered = {*self.runs.traces, *self.runs.lost, *self.runs.faults}
+            self.runs.merge(self._run([twin for name, twin in every.items() if name not in answered]))
             still: dict[int, tuple[_Asked, list[Parts]]] = {}
             for place, (one, _) in waiting.items():
                 failing = frozenset(parts for parts, twin in twins[place].items() if twin and self._fails(one, twin))

@@ -127,7 +127,8 @@ class Factors:
 def rows(
     timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
 ) -> list[Row]:
-    """The rows of a family for programs of a kind: a base row for each timeline, a covering design, and a row of cases without neighbours.
+    """The rows of a family for programs of a kind: a base row for each timeline, a covering design, those that ask most first,
+    and a row of cases without neighbours.
 
     Args:
         each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
@@ -139,7 +140,8 @@ def rows(
         return [*base, *_waiting(timelines[0], kind, factors)]
     shortest = min(timelines, key=lambda timeline: len(timeline.steps))
     apart = [Row(shortest, kind, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
-    return [*base, *_Design(timelines, family, kind, factors, each, seed).rows(), *apart]
+    made = _Design(timelines, family, kind, factors, each, seed).rows()
+    return [*base, *sorted(made, key=lambda row: -len(row.parts)), *apart]
 
 
 def _waiting(timeline: Schedule, kind: Kind, factors: Factors) -> list[Row]:

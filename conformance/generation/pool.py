@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from math import fsum
 
 from conformance.generation.examples import examples, seeded
 from conformance.generation.schedules import schedules, watermarks
@@ -82,7 +83,8 @@ def _chosen(
     left, chosen = dict.fromkeys(pool), list[Case]()
 
     def gain(case: Case) -> float:
-        return sum(_worth(trait, had[trait], timeline) for trait in traits[case])
+        # Exactly: a sum of floats in the order of a set would be another one in each process.
+        return fsum(_worth(trait, had[trait], timeline) for trait in traits[case])
 
     most = wanted + (-(-len(domain.names) // TIMELINES) if len(domain.names) > 1 else 0)
     while left and len(chosen) < most:

@@ -78,6 +78,7 @@ class Suite:
         reference: the reference that reads *late* as the engine does.
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
         designed: whether anything changes. If not, the cases run as they are.
+        most: the most rows of programs of a kind in a family, 0 for all. They are on the shortest timeline.
         known: program ("scenario/program") -> changes of a job (ids) that end its query on the engine, as stored witnesses show. The
             program has no case in rows with one of them: its fault would take the other programs along.
 
@@ -97,6 +98,7 @@ class Suite:
         every: bool = False,
         designed: bool = True,
         known: Mapping[str, frozenset[str]] | None = None,
+        most: int = 0,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
         self._factors = Factors(can)
@@ -110,7 +112,7 @@ class Suite:
         for case in bases:
             self._asked[_ref(case)].bases.append(case)
         self.left_out = 0
-        self._every, self._known = every, known or {}
+        self._every, self._known, self._most = every, known or {}, most
         self.rows = [*self._rows(bases)] if designed else []
         if designed and not every:
             there = {(row.timeline.timeline, row.kind) for row in self.rows}
@@ -152,7 +154,10 @@ class Suite:
             each = self._can.each if kind is Kind.PLAIN and family in (Family.SEVERAL, Family.ONE) else 1
             most = sorted(mine, key=lambda t: -sum(self._kind(ref) is kind for ref in programs[t]))
             most = most[: TIMELINES if each > 1 else TIMELINES // 2]
-            yield from rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed)
+            if self._most:
+                most, each = sorted(most, key=lambda t: len(t.steps))[:1], 1
+            found = rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed)
+            yield from found[: self._most or None]
             if self._every:
                 yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
 

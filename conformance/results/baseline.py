@@ -58,29 +58,32 @@ class Scope:
     """How much a run asked engines for.
 
     Attributes:
+        rows: the most rows of programs of a kind that engines ran; 0 for all.
         brief: whether it was a first look, or one side of an upgrade: a failing case runs alone once.
         partial: whether the run was cut short.
     """
 
     brief: bool = False
+    rows: int = 0
     partial: bool = False
 
     @classmethod
     def of(cls, run: RunRecord) -> Scope:
         """The scope of a run's record."""
-        return cls(run.brief, run.partial)
+        return cls(run.brief, run.rows, run.partial)
 
     @property
     def flaws(self) -> list[str]:
         """The ways in which the scope falls short of a full run, in words."""
         found = ["was cut short"] if self.partial else []
         found += ["was brief"] if self.brief else []
+        found += [f"ran {self.rows} rows"] if self.rows else []
         return found
 
     def comparable(self, other: Scope) -> bool:
         """Whether the results of two runs can be compared: neither run was cut short, and both were asked the same
         amount."""
-        return not (self.partial or other.partial) and self.brief == other.brief
+        return not (self.partial or other.partial) and (self.brief, self.rows) == (other.brief, other.rows)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class RunRecord(Plain):
         partial: whether the run was cut short, by an interrupt or by its budget.
         budget: seconds that the run was given, 0 for as long as it took.
         left_out: number of packs that the budget left no time for.
+        rows: the most rows of programs of a kind that an engine ran; 0 for all.
         brief: whether the run was a first look (``--quick``): stored witnesses replayed in packs, new ones run alone
             once.
         stored_witnesses: identifies the stored witnesses that were replayed.
@@ -42,6 +43,7 @@ class RunRecord(Plain):
     partial: bool = False
     budget: float = 0.0
     left_out: int = 0
+    rows: int = 0
     brief: bool = False
     stored_witnesses: str = ""
     scenarios: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ class RunRecord(Plain):
         if self.budget:
             found.append(f"a budget of {self.budget:g} s left out {self.left_out} packs")
         found += ["brief: a first look"] if self.brief else []
+        found += [f"engines ran {self.rows} rows of programs of a kind"] if self.rows else []
         return found
 
 

@@ -48,6 +48,7 @@ class Options:
         timeout: seconds for one pack on one engine.
         checker: where cases are checked: "local", the name of a checker, or "auto", which chooses by the number of
             cases.
+        rows: the most rows of programs of a kind, the first of the suite; 0 for all.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced. Every stored witness is replayed in a pack,
             confirmed here or not; only one that is confirmed here, and passes there, runs alone.
@@ -71,6 +72,7 @@ class Options:
     witnesses: tuple[Path, ...] = ()
     timeout: float = 600.0
     checker: str = "auto"
+    rows: int = 0
     brief: bool = False
     sampled: bool = False
     traces: Path | None = None

@@ -124,6 +124,7 @@ class Run:
                 partial=self.hosts.interrupted or any(o.left_out or not o.cells for o in outcomes if options.budget),
                 budget=options.budget or 0.0,
                 left_out=sum(outcome.left_out for outcome in outcomes),
+                rows=options.rows,
                 brief=options.brief,
                 stored_witnesses=digest_of([witness.to_json() for witness in self.stored]),
                 scenarios=tuple(s.id for s in options.scenarios),

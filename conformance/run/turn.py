@@ -250,6 +250,7 @@ class Turn:
             every=options.cases_from is not None,
             designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
             known=self._ending_queries(),
+            most=options.rows,
         )
 
     def _ending_queries(self) -> dict[str, frozenset[str]]:
@@ -257,7 +258,7 @@ class Turn:
         found: dict[str, frozenset[str]] = {}
         for witness in self._run.stored:
             mine = bare(witness.engine) == bare(self.info.id) and known_here(witness, self.info)
-            if mine and witness.seen.error and is_plan(witness.case.perturbation):
+            if mine and _ends_a_query(witness):
                 ref = program_ref(witness.case.scenario, witness.case.program)
                 found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
         return found
@@ -281,7 +282,7 @@ class Turn:
             entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
             lost = [
                 by_id[name]
-                for name in runs.lost
+                for name in {**runs.lost, **runs.faults}
                 if name in by_id and len(perturbations_of(by_id[name].perturbation)) > 1
             ]
             if not (entangled or lost) or self._run.spent() or self._run.hosts.interrupted:
@@ -388,6 +389,11 @@ class Turn:
             self._run.checks.reference(info.capabilities.lateness),
         )
         return [Violation(*violation) for violation in found]
+
+
+def _ends_a_query(witness: Witness) -> bool:
+    """Whether a witness shows a plan under which a program ends the query that it runs in."""
+    return bool(witness.seen.error) and is_plan(witness.case.perturbation)
 
 
 def _without(cases: list[Case], packs: list[Pack]) -> list[Case]:

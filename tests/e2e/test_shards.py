@@ -8,8 +8,10 @@ from click.testing import CliRunner
 
 from conformance.cli.main import main
 from conformance.model.engine import CannotRun
+from conformance.model.plan import is_plan
 from conformance.plugins.registry import load_scenarios
 from conformance.results.results import Results
+from conformance.results.witness import write_witnesses
 from conformance.run.hosts import Hosts
 from conformance.run.options import Part
 from conformance.run.run import Options, Run
@@ -63,6 +65,20 @@ def test_two_shards_are_merged_without_an_engine(options, whole, tmp_path, monke
 
 def test_four_shards_share_an_engine(options, whole, tmp_path):
     assert merged(shards(options, tmp_path, 4), tmp_path / "merged") == whole
+
+
+def test_shards_of_an_engine_agree_on_what_it_is_asked(tmp_path, monkeypatch):
+    """Also where stored witnesses say under which plans a program has no case: each shard replays these."""
+    engine, scenarios = "mutant:plan-drops-output", tuple(load_scenarios(["per-key-counting"]))
+    first = Options((engine,), scenarios, tmp_path / "first", wanted=1, seed=1)
+    found = [w for w in Run(first).execute().witnesses.values() if is_plan(w.case.perturbation)]
+    write_witnesses(tmp_path / "witnesses", found)
+    monkeypatch.setattr("conformance.run.turn._ends_a_query", lambda witness: is_plan(witness.case.perturbation))
+    stored = replace(first, witnesses=(tmp_path / "witnesses",))
+    options = [replace(stored, out=tmp_path / f"{n}", parts={engine: Part((n,), 2)}) for n in (0, 1)]
+    packs = [Run(mine).execute().environment[engine].packs for mine in options]
+    assert packs[0].drawn == packs[1].drawn == packs[0].run + packs[1].run
+    assert packs[0].drawn < Run(replace(first, out=tmp_path / "all")).execute().environment[engine].packs.drawn
 
 
 @pytest.mark.parametrize("of", [1, 2, 3, 4, 9])

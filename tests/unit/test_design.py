@@ -186,6 +186,9 @@ def test_a_timeline_that_has_no_room_for_some_changes_gets_the_others():
 
 
 def test_programs_that_say_nothing_of_the_query_have_rows_without_plans():
-    found = changing(designed(WITH_PLANS, each=1, kind=Kind.UNPLANNED))
-    assert {p for row in found for p, _ in row.parts} == set(OF_THE_TIMELINE)
-    assert {row.kind for row in found} == {Kind.UNPLANNED}
+    made = {kind: {p.id for row in designed(WITH_PLANS, kind=kind) for p, _ in row.parts} for kind in Kind}
+    plans = {plan.perturbation.id for plan in PLANS}
+    assert made[Kind.PLAIN] == made[Kind.TYPED] == made[Kind.UNPLANNED] | plans
+    assert not made[Kind.UNPLANNED] & plans
+    for kind in Kind:
+        assert {row.kind for row in designed(kind=kind)} == {kind}

@@ -2,6 +2,9 @@
 
 import importlib
 import itertools
+import os
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 
@@ -11,8 +14,9 @@ from drawn import SEED, WANTED, suite_of
 from conformance.generation.pool import carried, draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.generation.small import small_schedules
-from conformance.generation.suite import IN_A_ROW, family_of
+from conformance.generation.suite import IN_A_ROW, Suite, family_of
 from conformance.generation.timelines import MONTH, ONE_BUNDLE, SLOTS, Family, draw_timelines, families_of
+from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, unsupported
 from conformance.model.perturbation import BY_ID, PERTURBATIONS, factors_of, level_of, parts_of, possible, together
@@ -304,6 +308,48 @@ def test_an_engine_that_is_asked_once_has_fewer_runs():
     scenario = scenario_of("per-key-counting")
     once, twice = (suite_of([scenario], can=replace(REFERENCE, each=each), every=False) for each in (1, 2))
     assert len(once.rows) < len(twice.rows)
-    assert {case.schedule.timeline for case in once.cases if not case.base} == {
-        case.schedule.timeline for case in twice.cases if not case.base
-    }
+    of_one, of_other = ({case.schedule.timeline for case in s.cases if not case.base} for s in (once, twice))
+    assert of_one < of_other
+
+
+def test_a_program_whose_case_ends_a_query_has_none_in_rows_that_do():
+    """Its fault would take the other programs along."""
+    scenarios = [scenario_of("per-key-counting"), scenario_of("null-output")]
+    [counting] = [program_ref(scenarios[0].id, name) for name in scenarios[0].programs]
+    bases = draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios))
+    reference = reference_traces(programs_of(scenarios))
+    plain, careful = (
+        Suite(scenarios, REFERENCE, bases, 1, reference, known=known)
+        for known in (None, {counting: frozenset({"restart"})})
+    )
+
+    def restarted(suite):
+        return {program_ref(c.scenario, c.program) for c in suite.cases if "restart" in factors_of(c.perturbation)}
+
+    assert counting in restarted(plain)
+    assert restarted(careful) == restarted(plain) - {counting}
+    assert (plain.left_out, careful.left_out > 0) == (0, True)
+
+
+def test_without_a_design_cases_run_as_they_are():
+    scenario = scenario_of("per-key-counting")
+    cases = suite_of([scenario], 1).cases
+    reference = reference_traces(programs_of([scenario]))
+    found = Suite([scenario], REFERENCE, cases, 1, reference, every=True, designed=False)
+    assert {case.id: case for case in found.cases} == {case.id: case for case in cases}
+    assert found.rows == []
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_cases_are_the_same_in_every_process(seed):
+    """Whatever the seed for hashes is."""
+    program = """
+from drawn import suite_of
+from conformance.plugins.registry import load_scenarios
+print(*(case.id for case in suite_of(load_scenarios(["late-data", "processing-time-timers"]), 1, 1).cases))
+"""
+    here = suite_of([scenario_of(name) for name in ("late-data", "processing-time-timers")], 1, 1).cases
+    environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    asked = [sys.executable, "-c", program]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=True, env=environment).stdout
+    assert told.split() == [case.id for case in here]
