@@ -3,7 +3,7 @@ nothing, because nothing accuses the reference: only the other cases are judged.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import Runs, Tally, gather
+from conformance.judgement.evidence import Runs, Tally, gather, puts_to_test
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
@@ -79,49 +79,60 @@ class Bench:
             packs: {case.id: unit for unit in units for case in unit} for packs, units in self._units.items()
         }
         self._counting = {ref for ref, asked in self._asked.items() if any(g.accounting for _, g, _ in asked)}
-        self._known = dict[Unit, PackRun]()
+        self._known, self._tested = dict[Unit, PackRun](), dict[str, dict[Row, list[str]]]()
 
-    def found(self, mutant: str, whole: bool = False, first: Collection[str] = ()) -> Found:
+    def found(self, mutant: str, whole: bool = False, first: Iterable[str] = ()) -> Found:
         """What a mutant does, until a case has caught it. ``whole``: until every case had its say on every guarantee. ``first``: cases
         (ids) that are asked first."""
-        by, seen, broken = tuple[str, ...](), False, set[Row]()
-        for unit, rows in self._told(mutant, broken, first=first):
+        engine, by, broken, seen = self._engine(mutant), tuple[str, ...](), set[Row](), False
+        place = self._place[engine.looks_around]
+        units = dict.fromkeys([*(place[name] for name in first if name in place), *self._units[engine.looks_around]])
+        for unit, rows in self._told(engine, units, self._asked, broken):
             by, seen = by or tuple(case.id for case in unit if rows), True
             broken |= rows
             if broken and not whole:
                 break
         return Found(frozenset(broken), by, seen)
 
-    def broken(self, mutant: str, only: Collection[Row]) -> frozenset[Row]:
-        """Those of these guarantees that a mutant breaks."""
-        broken = set[Row]()
-        for _, rows in self._told(mutant, broken, only):
+    def broken(self, mutant: str, only: Collection[Row], most: int | None = None) -> frozenset[Row]:
+        """Those of these guarantees that a mutant breaks, on ``most`` cases that put each to the test by the reference's behaviour."""
+        engine, broken = self._engine(mutant), set[Row]()
+        asked = {ref: [one for one in mine if one[0] in only] for ref, mine in self._asked.items()}
+        place = self._place[engine.looks_around]
+        testing = [name for ref, mine in asked.items() for row, _, _ in mine for name in self._testing(ref)[row][:most]]
+        for _, rows in self._told(engine, dict.fromkeys(place[name] for name in testing), asked, broken):
             broken |= rows
             if len(broken) == len(only):
                 break
         return frozenset(broken)
 
-    def _told(
-        self, mutant: str, broken: Collection[Row], only: Collection[Row] | None = None, first: Collection[str] = ()
-    ) -> Iterator[tuple[Unit, set[Row]]]:
-        """The cases that a mutant answers otherwise than the reference does, with the guarantees, of all or ``only`` some, that it breaks
-        there and that are not ``broken`` yet."""
+    def _engine(self, mutant: str) -> Any:
         engine: Any = load_engine(mutant_engine(mutant))
-        engine, answered = engine.reading(self._lateness), dict[Unit, PackRun]()
-        for unit in self._in_turn(engine.looks_around, first, only):
-            asked = self._asked.get(_ref(unit[0]), ())
-            left = [one for one in asked if one[0] not in broken and (only is None or one[0] in only)]
+        return engine.reading(self._lateness)
+
+    def _testing(self, ref: str) -> dict[Row, list[str]]:
+        """The guarantees of a program, each with the cases (ids) that put it to the test."""
+        if ref not in self._tested:
+            found = self._tested[ref] = {row: [] for row, _, _ in self._asked[ref]}
+            guarantees = [guarantee for _, guarantee, _ in self._asked[ref]]
+            for (case,) in self._units[False]:
+                if _ref(case) == ref:
+                    [base] = self._place[False][case.base or case.id]
+                    told = puts_to_test(self._programs[ref], guarantees, base, case, self._reference)
+                    for name in {name for name, _ in told}:
+                        found[case.scenario, name].append(case.id)
+        return self._tested[ref]
+
+    def _told(
+        self, engine: Any, units: Iterable[Unit], asked: Mapping[str, list[Asked]], broken: Collection[Row]
+    ) -> Iterator[tuple[Unit, set[Row]]]:
+        """The cases that a mutant answers otherwise than the reference does, each with the guarantees that it breaks there and that are
+        not ``broken`` yet."""
+        answered = dict[Unit, PackRun]()
+        for unit in units:
+            left = [one for one in asked.get(_ref(unit[0]), ()) if one[0] not in broken]
             if left and (runs := self._unlike(engine, unit, answered)):
                 yield unit, self._against(engine, unit, left, runs)
-
-    def _in_turn(self, packs: bool, first: Collection[str], only: Collection[Row] | None) -> Iterator[Unit]:
-        units = self._units[packs]
-        if only is not None:
-            refs = {ref for ref, asked in self._asked.items() if any(row in only for row, _, _ in asked)}
-            units = [unit for unit in units if _ref(unit[0]) in refs]
-        if first:
-            yield from (unit for unit in units if any(case.id in first for case in unit))
-        yield from units
 
     def _unlike(self, engine: Any, unit: Unit, answered: dict[Unit, PackRun]) -> Runs | None:
         """What a mutant answers to cases and their bases; None if it answers as the reference does."""

@@ -31,6 +31,10 @@ OTHERS = 5
 """Number of other mutants that each mutant is paired with."""
 
 
+FEW = 4
+"""On so many cases mutants are asked for a guarantee that none has broken, before they are asked on all."""
+
+
 class UnreadableSelfTest(ValueError):
     """A file that is not a self-test of this version; the message says what is wrong with it."""
 
@@ -198,13 +202,13 @@ def _look_for_teeth(bench: Any, broken: dict[str, frozenset[Row]], asked: frozen
     """Asks mutants for the guarantees that none of them has broken, until each is broken or no mutant is left."""
 
     def of_scenario(left: set[Row]) -> dict[str, frozenset[Row]]:
-        found = dict[str, frozenset[Row]]()
+        found = dict.fromkeys(broken, frozenset[Row]())
         [scenario] = {name for name, _ in left}
-        # The first to be asked are those that break other guarantees of the scenario.
-        for mutant in sorted(broken, key=lambda mutant: not any(row[0] == scenario for row in broken[mutant])):
-            found[mutant] = bench.broken(mutant, left)
-            if not (left := left - found[mutant]):
-                break
+        # The first to be asked are those that break other guarantees of the scenario, and on few cases.
+        mutants = sorted(broken, key=lambda mutant: not any(row[0] == scenario for row in broken[mutant]))
+        for most, mutant in itertools.product((FEW, None), mutants):
+            found[mutant] |= bench.broken(mutant, left, most) if left else frozenset()
+            left = left - found[mutant]
         return found
 
     unbroken = asked.difference(*broken.values())

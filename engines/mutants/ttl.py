@@ -34,7 +34,10 @@ class ExpiryIsTold(CaseRun):
         values = [(name, ttl) for name, ttl in self.program.ttl.items() if self.program.cells[name] is Cell.VALUE]
         for (key, _), stored in self.state.items():
             for name, ttl in values:
-                if name in stored and before < stored[name]["at"] + ttl <= after:
+                at = (
+                    stored[name]["at"] if isinstance(stored.get(name), dict) else None
+                )  # another bug may store something else
+                if at is not None and before < at + ttl <= after:
                     self.emit(key, [Output({"did": "read", "of": "", "read": None})])
 
 
