@@ -13,7 +13,7 @@ SCENARIOS = load_scenarios(["per-key-counting"])
 
 def suite(cases):
     can = load_engine("reference").capabilities
-    return Suite(SCENARIOS, can, cases, 7, reference_traces(programs_of(SCENARIOS), can.lateness), every=True)
+    return Suite(SCENARIOS, can, cases, 1, reference_traces(programs_of(SCENARIOS), can.lateness), every=True)
 
 
 def test_a_twin_that_the_design_would_make_too_is_asked_once():
