@@ -14,7 +14,7 @@ from itertools import islice
 from math import fsum
 
 from conformance.generation.examples import examples, seeded
-from conformance.generation.schedules import schedules, watermarks
+from conformance.generation.schedules import REACH, schedules, watermarks
 from conformance.generation.small import PAIRS, small_schedules
 from conformance.generation.timelines import draw_timelines, families_of
 from conformance.judgement.coverage import coverage
@@ -131,7 +131,8 @@ def carried(schedule: Schedule, timeline: Schedule) -> Iterator[Schedule]:
             there = place[slot.id]
             by = marks[slots[0]] - before[others[0]] if together else marks[there] - before[slot.id]
             bundles[there] += [replace(event, event_time=max(event.event_time + by, 0)) for event in slot.events]
-        yield timeline.with_bundles(bundles)
+        if all(event.event_time <= marks[slot] + REACH for slot, events in bundles.items() for event in events):
+            yield timeline.with_bundles(bundles)
 
 
 def _worth(trait: Trait, had: int, timeline: object) -> float:
