@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -237,7 +237,11 @@ def _teeth(bench: Any, known: _Known, asked: frozenset[Row], processes: int) -> 
 
 def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
     """Each mutant paired with a ``number`` of compatible mutants, in an order that depends only on the names."""
-    names = sorted(mutants)
+    return [*_pairs(tuple(sorted(mutants)), number)]
+
+
+@lru_cache(maxsize=2)  # each seed asks for them
+def _pairs(names: tuple[str, ...], number: int) -> dict[str, None]:
     found: dict[str, None] = {}
     for name in names:
         others = sorted(
@@ -245,7 +249,7 @@ def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
         )
         pairs = ("+".join(sorted((name, other))) for other in others)
         found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), number))
-    return list(found)
+    return found
 
 
 def _can_be(pair: str) -> bool:
