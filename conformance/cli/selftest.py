@@ -17,7 +17,7 @@ from conformance.run.options import of_a_quick_run
 from conformance.run.processes import available
 from conformance.selftest.measured import powers_of
 from conformance.selftest.power import Asked, Power, UnreadablePower, read_powers, with_others, write_powers
-from conformance.selftest.selftest import selftest
+from conformance.selftest.selftest import Want, selftest
 
 ALL = "all"
 """In the place of an engine: every one."""
@@ -113,8 +113,7 @@ def selftest_(
             mutant_ids(),
             wanted=wanted or RUN_CASES,
             seeds=seeds,
-            whole=bool(some or html or as_json),
-            in_sight=bool(some),
+            want=Want.IN_SIGHT if some else Want.MATRIX if html or as_json else Want.HOLES,
             processes=available(),
             progress=update,
         )

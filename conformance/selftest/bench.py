@@ -3,6 +3,7 @@ nothing, because nothing accuses the reference: only the other cases are judged.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
@@ -44,6 +45,10 @@ class Found:
     by: tuple[str, ...] = ()
     seen: bool = False
 
+    def after(self, before: Found) -> Found:
+        """What is known with what was known before."""
+        return Found(before.broken | self.broken, before.by or self.by, before.seen or self.seen)
+
 
 class Bench:
     """The suite of an engine of these cases as drawn, and what the reference that reads *late* as the engine does answers.
@@ -79,14 +84,14 @@ class Bench:
             packs: {case.id: unit for unit in units for case in unit} for packs, units in self._units.items()
         }
         self._counting = {ref for ref, asked in self._asked.items() if any(g.accounting for _, g, _ in asked)}
-        self._known, self._tested = dict[Unit, PackRun](), dict[str, dict[Row, list[str]]]()
+        self._known, self._tested = dict[int, PackRun](), dict[str, dict[Row, list[str]]]()
 
     def found(self, mutant: str, whole: bool = False, first: Iterable[str] = ()) -> Found:
         """What a mutant does, until a case has caught it. ``whole``: until every case had its say on every guarantee. ``first``: cases
         (ids) that are asked first."""
         engine, by, broken, seen = self._engine(mutant), tuple[str, ...](), set[Row](), False
         place = self._place[engine.looks_around]
-        units = dict.fromkeys([*(place[name] for name in first if name in place), *self._units[engine.looks_around]])
+        units = itertools.chain((place[name] for name in first if name in place), self._units[engine.looks_around])
         for unit, rows in self._told(engine, units, self._asked, broken):
             by, seen = by or tuple(case.id for case in unit if rows), True
             broken |= rows
@@ -100,7 +105,7 @@ class Bench:
         asked = {ref: [one for one in mine if one[0] in only] for ref, mine in self._asked.items()}
         place = self._place[engine.looks_around]
         testing = [name for ref, mine in asked.items() for row, _, _ in mine for name in self._testing(ref)[row][:most]]
-        for _, rows in self._told(engine, dict.fromkeys(place[name] for name in testing), asked, broken):
+        for _, rows in self._told(engine, {id(place[name]): place[name] for name in testing}.values(), asked, broken):
             broken |= rows
             if len(broken) == len(only):
                 break
@@ -128,33 +133,33 @@ class Bench:
     ) -> Iterator[tuple[Unit, set[Row]]]:
         """The cases that a mutant answers otherwise than the reference does, each with the guarantees that it breaks there and that are
         not ``broken`` yet."""
-        answered = dict[Unit, PackRun]()
+        answered = dict[int, PackRun]()
         for unit in units:
             left = [one for one in asked.get(_ref(unit[0]), ()) if one[0] not in broken]
             if left and (runs := self._unlike(engine, unit, answered)):
                 yield unit, self._against(engine, unit, left, runs)
 
-    def _unlike(self, engine: Any, unit: Unit, answered: dict[Unit, PackRun]) -> Runs | None:
+    def _unlike(self, engine: Any, unit: Unit, answered: dict[int, PackRun]) -> Runs | None:
         """What a mutant answers to cases and their bases; None if it answers as the reference does."""
         place = self._place[engine.looks_around]
-        units = dict.fromkeys([*(place[case.base] for case in unit if case.base), unit])
-        for part in units:
-            if part not in answered:
-                answered[part] = self._answer(engine, part)
-        if all(answered[part] is self._known.get(part) for part in units):
+        units = {id(part): part for part in (*(place[case.base] for case in unit if case.base), unit)}
+        for name, part in units.items():
+            if name not in answered:
+                answered[name] = self._answer(engine, part)
+        if all(answered[name] is self._known[name] for name in units):
             return None
         runs = Runs()
-        for part in units:
-            runs.add(Pack(part), answered[part])
+        for name, part in units.items():
+            runs.add(Pack(part), answered[name])
         return runs
 
     def _answer(self, engine: Any, unit: Unit) -> PackRun:
         """What a mutant answers; what the reference does if it is the same."""
         ref = _ref(unit[0])
-        if unit not in self._known:
+        if id(unit) not in self._known:  # a case's hash would take longer
             same = PackRun({case.id: self._specified[case.id] for case in unit})
-            self._known[unit] = self._count(unit) if ref in self._counting else same
-        known = self._known[unit]
+            self._known[id(unit)] = self._count(unit) if ref in self._counting else same
+        known = self._known[id(unit)]
         if not engine.looks_around and not engine.can_show(unit[0], self._programs[ref]):
             return known
         run: PackRun = engine.run(Pack(unit), self._programs)

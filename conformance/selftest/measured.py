@@ -6,7 +6,6 @@ A mutant counts as caught if a case speaks against a guarantee. Nothing runs alo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from conformance.model.scenario import Scenario
 from conformance.run.drawing import batches, drawing_here
@@ -35,7 +34,7 @@ def powers_of(
             packs, number = packs + len(bench.packs), number + len(bench.cases)
             left = [mutant for mutant in mutants if not found[mutant].broken]
             for mutant, more in zip(left, answers(bench.found, left, processes), strict=True):
-                found[mutant] = replace(more, seen=more.seen or found[mutant].seen)
+                found[mutant] = more.after(found[mutant])
                 progress(f"{name}: mutant {mutant}: {'caught' if more.broken else 'not caught'}")
         caught = {mutant: min(said.broken) for mutant, said in found.items() if said.broken}
         missed = tuple(mutant for mutant, said in found.items() if said.seen and not said.broken)

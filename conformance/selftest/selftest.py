@@ -7,7 +7,8 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from enum import Enum
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -29,6 +30,15 @@ SCHEMA = "conformance/selftest/1"
 
 OTHERS = 5
 """Number of other mutants that each mutant is paired with."""
+
+
+class Want(Enum):
+    """What a self-test is to find out."""
+
+    HOLES = "whether each mutant is caught, and whether each guarantee catches one"
+    MATRIX = "every guarantee that each mutant breaks"
+    IN_SIGHT = "the same, without mutants that these scenarios cannot see or let through, and pairs with one of these"
+    """Otherwise a mutant that nothing caught is a survivor: all scenarios together must catch every one."""
 
 
 FEW = 4
@@ -119,27 +129,15 @@ def selftest(
     *,
     wanted: int = 2,
     seeds: int = 20,
-    whole: bool = True,
-    in_sight: bool = False,
-    others: int = OTHERS,
-    teeth: bool = True,
+    want: Want = Want.MATRIX,
     processes: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
-    """Runs the reference on its suites of the seeds 0 to ``seeds`` - 1, and the mutants on one suite after the other.
-
-    Each mutant, and each pair of mutants, runs until a guarantee has caught it. Then mutants are asked for the guarantees that none of them
-    has broken.
+    """Runs the reference on its suites of the seeds 0 to ``seeds`` - 1, and the mutants on the first of them. Mutants, pairs and guarantees
+    that are left then have their turn on the others.
 
     Args:
         wanted: number of cases of each program on each timeline with seed 0. The other seeds have half of them, and fewer twins.
-        whole: every mutant is asked for every guarantee, which gives the kill matrix.
-        in_sight: set aside the mutants that these scenarios cannot see, and those that they let through, and pairs with
-            one of these. Without it a mutant that nothing caught is a survivor: all scenarios together must catch every
-            one.
-        others: number of other mutants that each mutant is paired with, at most.
-        teeth: without ``whole``, look for a mutant that breaks each guarantee. Otherwise guarantees that the mutants were not asked
-            for count as toothless.
         processes: number of processes that work side by side. The result is the same.
     """
     # Imported here: reports read self-tests, and run none.
@@ -148,58 +146,78 @@ def selftest(
 
     scenarios, mutants = list(scenarios), list(mutants)
     reference = load_engine("reference").capabilities
-    found = dict.fromkeys(mutants, Found())
     asked = frozenset((s.id, g.id) for s in scenarios for g in s.guarantees)
-    broken = dict.fromkeys(mutants, frozenset[Row]())
+    known = _Known(dict.fromkeys(mutants, Found()))
 
     def bench_of(seed: int, draw: Callable[[Iterable[Any]], Iterator[list[Case]]] | None = None) -> Bench:
         can, number = (replace(reference, each=1), max(1, wanted // 2)) if seed else (reference, wanted)
         drawn = [case for cases in batches(scenarios, number, seed, draw) for case in cases]
         return Bench(scenarios, "reference", drawn, seed, can)
 
-    def accusations_of(seed: int) -> list[MatrixCell]:
-        later = bench_of(seed)
-        return [cell for scenario in scenarios for cell in later.accusations(scenario)]
+    def accusations_of(bench: Bench, processes: int) -> list[MatrixCell]:
+        cells = answers(lambda n: [*bench.accusations(scenarios[n])], range(len(scenarios)), processes)
+        return [cell for mine in cells for cell in mine]
+
+    def ask(bench: Bench, known: _Known, processes: int) -> None:
+        left = [mutant for mutant in mutants if not known.found[mutant].broken]
+        whole = want is not Want.HOLES
+        for mutant, more in zip(left, answers(partial(bench.found, whole=whole), left, processes), strict=True):
+            known.found[mutant] = more.after(known.found[mutant])
+            progress(f"mutant {mutant}: {len(more.broken)} guarantees broken")
+        if not whole:
+            for mutant, rows in _teeth(bench, known, asked, processes):
+                known.found[mutant] = known.found[mutant].after(Found(rows))
+        paired = pairs_of(m for m in mutants if known.found[m].broken or want is not Want.IN_SIGHT)
+        pairs = [pair for pair in paired if not known.pairs.get(pair)]
+        by = {pair: [case for one in pair.split("+") for case in known.found[one].by] for pair in pairs}
+        told = answers(lambda pair: bench.found(pair, first=by[pair]), pairs, processes)
+        for pair, together in zip(pairs, told, strict=True):
+            known.pairs[pair] = min(together.broken, default=None)
+            progress(f"mutants {pair}: {'caught' if together.broken else 'not caught'}")
 
     with workers(drawing_here(scenarios), processes) as draw:
         bench = bench_of(0, draw)
-    accused = answers(lambda n: [*bench.accusations(scenarios[n])], range(len(scenarios)), processes)
-    accusations = [cell for cells in accused for cell in cells]
-    pairs: dict[str, Row | None] = {}
-    for seed in range(seeds):
-        left = [mutant for mutant in mutants if not broken[mutant]]
-        if seed:
-            toothless = teeth and asked.difference(*broken.values())
-            if not (left or toothless or None in pairs.values()):
-                break
-            bench = bench_of(seed)
-        for mutant, more in zip(left, answers(partial(bench.found, whole=whole), left, processes), strict=True):
-            found[mutant] = replace(more, seen=more.seen or found[mutant].seen)
-            broken[mutant] = more.broken
-            progress(f"mutant {mutant}: {len(more.broken)} guarantees broken")
-        if teeth and not whole:
-            _look_for_teeth(bench, broken, asked, processes)
-        paired = pairs_of((m for m in mutants if broken[m] or not in_sight), others)
-        pairs |= {pair: pairs.get(pair) for pair in paired}
-        by = {pair: [case for one in pair.split("+") for case in found[one].by] for pair in pairs}
-        open_pairs = [pair for pair, row in pairs.items() if row is None]
-        ask = answers(lambda pair: bench.found(pair, first=by[pair]), open_pairs, processes)  # noqa: B023
-        for pair, together in zip(open_pairs, ask, strict=True):
-            pairs[pair] = min(together.broken, default=None)
-            progress(f"mutants {pair}: {'caught' if together.broken else 'not caught'}")
-    for cells in answers(accusations_of, range(1, seeds), processes):
+    accusations = accusations_of(bench, processes)
+    ask(bench, known, processes)
+    first = known.copy()
+
+    def later(seed: int) -> tuple[list[MatrixCell], _Known]:
+        bench, mine = bench_of(seed), first.copy()
+        ask(bench, mine, 1)
+        return accusations_of(bench, 1), mine
+
+    for cells, mine in answers(later, range(1, seeds), processes):
         accusations += cells
+        known.add(mine)
         progress(f"the reference on another seed: {len(accusations)} accusations so far")
-    if not in_sight:
-        return SelfTest(broken, asked, tuple(accusations), pairs)
+    broken = {mutant: found.broken for mutant, found in known.found.items()}
+    if want is not Want.IN_SIGHT:
+        return SelfTest(broken, asked, tuple(accusations), known.pairs)
     caught = {mutant: rows for mutant, rows in broken.items() if rows}
-    let_through = tuple(mutant for mutant in mutants if found[mutant].seen and mutant not in caught)
-    hidden = tuple(mutant for mutant in mutants if not found[mutant].seen)
-    return SelfTest(caught, asked, tuple(accusations), pairs, let_through, hidden)
+    let_through = tuple(mutant for mutant in mutants if known.found[mutant].seen and mutant not in caught)
+    hidden = tuple(mutant for mutant in mutants if not known.found[mutant].seen)
+    return SelfTest(caught, asked, tuple(accusations), known.pairs, let_through, hidden)
 
 
-def _look_for_teeth(bench: Any, broken: dict[str, frozenset[Row]], asked: frozenset[Row], processes: int) -> None:
-    """Asks mutants for the guarantees that none of them has broken, until each is broken or no mutant is left."""
+@dataclass
+class _Known:
+    """What is known of mutants, and of pairs of them."""
+
+    found: dict[str, Any]
+    pairs: dict[str, Row | None] = field(default_factory=dict)
+
+    def copy(self) -> _Known:
+        return _Known(dict(self.found), dict(self.pairs))
+
+    def add(self, other: _Known) -> None:
+        self.found |= {mutant: more.after(self.found[mutant]) for mutant, more in other.found.items()}
+        self.pairs |= {pair: self.pairs.get(pair) or row for pair, row in other.pairs.items()}
+
+
+def _teeth(bench: Any, known: _Known, asked: frozenset[Row], processes: int) -> Iterator[tuple[str, frozenset[Row]]]:
+    """Mutants, each with those that it breaks of the guarantees that none of them has broken. They are asked until each is broken or no
+    mutant is left."""
+    broken = {mutant: found.broken for mutant, found in known.found.items()}
 
     def of_scenario(left: set[Row]) -> dict[str, frozenset[Row]]:
         found = dict.fromkeys(broken, frozenset[Row]())
@@ -214,13 +232,16 @@ def _look_for_teeth(bench: Any, broken: dict[str, frozenset[Row]], asked: frozen
     unbroken = asked.difference(*broken.values())
     parts = [{row for row in unbroken if row[0] == scenario} for scenario in sorted({row[0] for row in unbroken})]
     for found in answers(of_scenario, parts, processes):
-        for mutant, rows in found.items():
-            broken[mutant] |= rows
+        yield from found.items()
 
 
 def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
     """Each mutant paired with a ``number`` of compatible mutants, in an order that depends only on the names."""
-    names = sorted(mutants)
+    return [*_pairs(tuple(sorted(mutants)), number)]
+
+
+@lru_cache(maxsize=2)  # each seed asks for them
+def _pairs(names: tuple[str, ...], number: int) -> dict[str, None]:
     found: dict[str, None] = {}
     for name in names:
         others = sorted(
@@ -228,7 +249,7 @@ def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
         )
         pairs = ("+".join(sorted((name, other))) for other in others)
         found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), number))
-    return list(found)
+    return found
 
 
 def _can_be(pair: str) -> bool:

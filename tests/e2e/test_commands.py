@@ -188,7 +188,7 @@ def test_runs_are_reported_side_by_side_with_a_kill_matrix(ran, tmp_path):
     folder, _ = ran
     results = folder / "out" / "results.json.gz"
     # Some mutants say what all would: the command has tests of its own.
-    kills = selftest(load_scenarios(["per-key-counting"]), mutant_ids()[::60], wanted=1, seeds=1, others=1)
+    kills = selftest(load_scenarios(["per-key-counting"]), mutant_ids()[::60], wanted=1, seeds=1)
     kills.write(tmp_path / "kills.json")
     done = conformance("report", results, results, "--html", "m.html", "--kills", "kills.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

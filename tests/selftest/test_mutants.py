@@ -14,7 +14,7 @@ from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.run.processes import available
-from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, judged, pairs_of, selftest
+from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, Want, judged, pairs_of, selftest
 from engines.case_run import CaseRun
 from engines.mutants import MUTANTS
 from engines.mutants.registry import bug
@@ -39,7 +39,7 @@ ENOUGH = [
 
 @pytest.fixture(scope="module")
 def found():
-    return selftest(load_scenarios(ENOUGH), SAMPLE, seeds=2, whole=False, others=1, teeth=False)
+    return selftest(load_scenarios(ENOUGH), SAMPLE, seeds=2, want=Want.HOLES)
 
 
 def test_every_guarantee_holds_on_the_reference():
@@ -122,7 +122,7 @@ def test_the_choice_of_pairs_depends_on_the_names_alone():
 @pytest.mark.slow
 def test_every_guarantee_catches_a_mutant_and_every_mutant_is_caught():
     """A check that nothing can make fail is a defect."""
-    found = selftest(SCENARIOS, mutant_ids(), seeds=4, whole=False, others=1, processes=available())
+    found = selftest(SCENARIOS, mutant_ids(), seeds=4, want=Want.HOLES, processes=available())
     assert (found.survivors, found.toothless, found.accusations) == ([], [], ())
 
 
@@ -132,7 +132,7 @@ def test_a_mutant_that_caught_nothing_is_asked_for_what_none_has_broken():
         load_scenarios(["late-data"]),
         ["late-at-the-watermark", "output-twice", "first-of-a-key-dropped"],
     )
-    matrix, few = (selftest(scenarios, mutants, wanted=1, seeds=1, whole=whole, others=1) for whole in (True, False))
+    matrix, few = (selftest(scenarios, mutants, wanted=1, seeds=1, want=want) for want in (Want.MATRIX, Want.HOLES))
     assert all(few.kills[mutant] <= matrix.kills[mutant] for mutant in mutants)
     assert sum(map(len, few.kills.values())) < sum(map(len, matrix.kills.values()))
     assert few.toothless == matrix.toothless

@@ -91,7 +91,7 @@ def test_a_file_keeps_the_engines_that_were_not_measured_anew():
 
 @pytest.mark.parametrize(
     ("kind", "asked"),
-    [("--quick", Asked(QUICK, brief=True)), ("--upgrade", Asked(UPGRADE, brief=True))],
+    [("--quick", Asked(QUICK, 1, brief=True)), ("--upgrade", Asked(UPGRADE, 1, brief=True))],
 )
 def test_the_command_says_what_would_be_missed(tmp_path, monkeypatch, kind, asked):
     monkeypatch.setattr(selftest, "mutant_ids", lambda: ["clear-does-nothing", "output-twice", "ttl-ignored"])

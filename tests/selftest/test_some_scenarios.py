@@ -7,7 +7,7 @@ from rich.console import Console
 
 from conformance.model import Cell, Domain, Guarantee, Program, Scenario
 from conformance.plugins.registry import load_scenarios
-from conformance.selftest.selftest import SelfTest, selftest
+from conformance.selftest.selftest import SelfTest, Want, selftest
 from reports import kills
 
 CAUGHT, LET_THROUGH, OUT_OF_SIGHT = "state-lost-after-a-bundle", "bundle-reversed", "timers-never-fire"
@@ -46,7 +46,7 @@ MAXIMUM = Scenario(
 
 @pytest.fixture(scope="module")
 def found():
-    return selftest([MAXIMUM], [CAUGHT, LET_THROUGH, OUT_OF_SIGHT], wanted=2, seeds=2, in_sight=True)
+    return selftest([MAXIMUM], [CAUGHT, LET_THROUGH, OUT_OF_SIGHT], wanted=2, seeds=2, want=Want.IN_SIGHT)
 
 
 def test_a_mutant_counts_if_a_guarantee_minds_what_it_does(found):
@@ -71,7 +71,10 @@ def test_all_scenarios_together_must_catch_every_mutant():
 
 def test_a_mutant_that_only_the_row_counts_show_is_in_sight():
     scenarios = load_scenarios(["late-data"])
-    assert "drops-counted-twice" in selftest(scenarios, ["drops-counted-twice"], wanted=2, seeds=2, in_sight=True).kills
+    assert (
+        "drops-counted-twice"
+        in selftest(scenarios, ["drops-counted-twice"], wanted=2, seeds=2, want=Want.IN_SIGHT).kills
+    )
 
 
 def test_the_screen_says_what_each_guarantee_catches(found):

@@ -58,9 +58,9 @@ def test_a_self_test_in_several_processes_finds_what_one_finds():
     """It draws, asks, and looks for teeth in them."""
     program = """
 from conformance.plugins.registry import load_scenarios
-from conformance.selftest.selftest import selftest
+from conformance.selftest.selftest import Want, selftest
 some, mutants = load_scenarios(["null-output", "stored-state"]), ["output-twice", "state-lost-after-a-bundle"]
-one, two = (selftest(some, mutants, wanted=1, seeds=1, whole=False, processes=n) for n in (1, 2))
+one, two = (selftest(some, mutants, wanted=1, seeds=1, want=Want.HOLES, processes=n) for n in (1, 2))
 print(one == two, len(one.kills))
 """
     assert alone(program).strip() == "True 2"
