@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from itertools import combinations
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from conformance.model.engine import NotDriven
 from conformance.model.plan import PlanTwin
@@ -35,6 +36,25 @@ def named(schedule: Schedule, known: Mapping[str, P]) -> list[P]:
     if unknown := [name for name in schedule.plans if name not in known]:
         raise NotDriven(f"there is no plan {unknown[0]!r}")
     return [plan for name, plan in known.items() if name in schedule.plans]
+
+
+Change = Callable[[Any], Any]
+"""What a plan does to a collection or a frame."""
+
+
+def same(collection: Any) -> Any:
+    """Changes nothing."""
+    return collection
+
+
+def chained(changes: Iterable[Change]) -> Change:
+    """These changes, one after the other."""
+    mine = [change for change in changes if change is not same]
+    return (lambda collection: reduce(_changed, mine, collection)) if mine else same
+
+
+def _changed(collection: Any, change: Change) -> Any:
+    return change(collection)
 
 
 def prove_meeting(plans: Sequence[Twinned]) -> None:

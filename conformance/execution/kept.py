@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import hashlib
-import io
 import json
 import os
 import tempfile
@@ -37,9 +36,6 @@ DAYS, MEGABYTES = 60, 4_096
 
 ABOUT = b"conformance.kept"
 """The metadata of a table with an answer: the fields of ``Answer`` but its run."""
-
-CONTENT = "content.json"
-"""The member of a kept file of several files that says what they are. The others are tables."""
 
 BROKEN = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, zipfile.BadZipFile, pa.ArrowException)
 """What reading a file that was cut off or altered may raise."""
@@ -134,21 +130,10 @@ class Kept:
     def keep_data(self, name: str, data: Json) -> None:
         self._write(f"{name}.json", json.dumps(data, indent=1).encode())
 
-    def table(self, name: str, read: Callable[[pa.Table], Any]) -> Any:
-        """What ``read`` makes of a kept table, None if there is none."""
-        return self._read(f"{name}.arrow", lambda content: read(_table_of(content)))
-
     def keep_table(self, name: str, table: pa.Table) -> None:
         out = pa.BufferOutputStream()
         feather.write_feather(table, out, compression="zstd")
         self._write(f"{name}.arrow", out.getvalue().to_pybytes())
-
-    def content(self, file: str, read: Callable[[bytes], Any]) -> Any:
-        """What ``read`` makes of a kept file of any form, None if there is none."""
-        return self._read(file, read)
-
-    def keep_content(self, file: str, content: bytes) -> None:
-        self._write(file, content)
 
     def prune(self, days: float = DAYS, megabytes: float = MEGABYTES) -> int:
         """Removes files that were not used for so many days, then the longest unused ones until the others take no more than
@@ -229,21 +214,6 @@ def _digest(content: bytes) -> bytes:
 
 def _table_of(content: bytes) -> pa.Table:
     return feather.read_table(pa.BufferReader(content))
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Files as the content of one."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content, zipfile.ZIP_DEFLATED if name == CONTENT else zipfile.ZIP_STORED)
-    return out.getvalue()
-
-
-def unzipped(content: bytes) -> dict[str, bytes]:
-    """The files that are in one."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def parts(folder: Path) -> Mapping[str, tuple[int, int, float]]:

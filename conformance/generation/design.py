@@ -84,10 +84,6 @@ class Row:
     def factors(self) -> tuple[str, ...]:
         return tuple(perturbation.id for perturbation, _ in self.parts)
 
-    def twin(self, case: Case, of_case: Sequence[Part], seed: int) -> Case | None:
-        """The twin of a case in this row, with changes of its own beside."""
-        return together(case, (*of_case, *self.parts), seed)
-
 
 class Factors:
     """What an engine can be asked to change for a whole job."""

@@ -8,7 +8,7 @@ circumstances in it, its values and the order in which they follow each other, i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import fsum
@@ -46,7 +46,7 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
         for name, program in scenario.programs.items():
             for family in families_of(program):
                 had: Counter[Trait] = Counter()
-                there: list[Case] = []
+                there: dict[Case, frozenset[str]] = {}
                 each = wanted * max(1, TIMELINES // len(timelines[family]))
                 for number, timeline in enumerate(timelines[family]):
                     one = seeded(seed, scenario.id, name, family.value, number)
@@ -54,7 +54,9 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
                         small_schedules(timeline, scenario.domain[name]), number, None, len(timelines[family])
                     )
                     pool = _pool(scenario, name, timeline, [*small], each, one)
-                    there += _chosen(pool, tested(pool), program, scenario.domain[name], each, had)
+                    told = dict(zip(pool, tested(pool), strict=True))
+                    chosen = _chosen(told, program, scenario.domain[name], each, had)
+                    there |= {case: told[case] for case in chosen}
                 cases += [*there, *_carried(there, timelines[family], scenario.domain[name], tested)]
     return cases
 
@@ -70,16 +72,11 @@ def _pool(
 
 
 def _chosen(
-    pool: list[Case],
-    tested: list[frozenset[str]],
-    program: Program,
-    domain: Domain,
-    wanted: int,
-    had: Counter[Trait],
+    pool: Mapping[Case, frozenset[str]], program: Program, domain: Domain, wanted: int, had: Counter[Trait]
 ) -> list[Case]:
-    """The cases that add most to what was ``had`` on earlier timelines, one after the other."""
-    timeline = pool[0].schedule.timeline
-    traits = {case: frozenset(_traits(case, names, program, domain)) for case, names in zip(pool, tested, strict=True)}
+    """The cases that add most to what was ``had`` on earlier timelines, one after the other. ``pool``: case -> what it puts to the test."""
+    timeline = next(iter(pool)).schedule.timeline
+    traits = {case: frozenset(_traits(case, names, program, domain)) for case, names in pool.items()}
     left, chosen = dict.fromkeys(pool), list[Case]()
 
     def gain(case: Case) -> float:
@@ -98,9 +95,10 @@ def _chosen(
     return chosen
 
 
-def _carried(there: list[Case], timelines: list[Schedule], domain: Domain, tested: Tested) -> list[Case]:
+def _carried(
+    known: Mapping[Case, frozenset[str]], timelines: list[Schedule], domain: Domain, tested: Tested
+) -> list[Case]:
     """Cases for the guarantees that no case on a timeline puts to the test: those on another timeline that do, carried over."""
-    known = dict(zip(there, tested(there), strict=True))
     found: list[Case] = []
     for timeline in timelines:
         mine = [case for case in known if case.schedule.timeline == timeline.timeline]

@@ -201,7 +201,7 @@ class Suite:
                     number += 1
                     met.update(self._tested(asked, base, twin))
                     yield twin
-        yield from self._lacking(asked, changes, met)
+        yield from self._lacking(asked, changes, met, tested)
 
     def _tested(self, asked: Asked, base: Case, case: Case) -> frozenset[Goal]:
         return puts_to_test(asked.program, asked.guarantees, base, case, self._reference)
@@ -216,14 +216,17 @@ class Suite:
             return ()
         return tuple(part for part in row.parts if part not in others or asked.possible(part[0]))
 
-    def _lacking(self, asked: Asked, changes: list[Perturbation], met: Counter[Goal]) -> Iterator[Case]:
-        """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test."""
+    def _lacking(
+        self, asked: Asked, changes: list[Perturbation], met: Counter[Goal], tested: Mapping[str, frozenset[Goal]]
+    ) -> Iterator[Case]:
+        """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test. ``tested``: what
+        each case as drawn puts to the test by itself."""
         goals = {(g.id, p.id) for g in asked.guarantees for p in changes if _promises(g, p)}
         relations = {g.id for g in asked.guarantees if g.same_under}
         # Changes that a relation is about go together; a predicate is about all.
         groups = dict.fromkeys(tuple(p for p in changes if _promises(g, p)) for g in asked.guarantees)
         for base in asked.bases:
-            alone = {goal for goal, _ in self._tested(asked, base, base)} | relations
+            alone = {goal for goal, _ in tested[base.id]} | relations
             for group in groups:
                 tried: set[tuple[Perturbation, ...]] = set()
                 while True:

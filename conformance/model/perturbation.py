@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 from conformance.model import event_changes, timeline_changes
@@ -20,6 +21,7 @@ from conformance.model.case import Case
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
+from conformance.model.steps import Step
 from conformance.model.values import digest
 
 Change = Callable[[Schedule, Random], Schedule | None]
@@ -76,15 +78,19 @@ def together(case: Case, parts: Sequence[Part], seed: int) -> Case | None:
     perturbations. So the twin under some of the perturbations shows what these do.
     """
     schedule = case.schedule
-    of_job = digest(Schedule(schedule.timeline).to_json())
     for perturbation, level in parts:
-        chosen_by = case.digest if perturbation.keeps_timeline else of_job
+        chosen_by = case.digest if perturbation.keeps_timeline else _identity(case.schedule.timeline)
         change = (perturbation.apply, *perturbation.more)[level]
         changed = change(schedule, Random(f"{seed}/{perturbation.id}/{chosen_by}"))
         if changed is None or (changed == schedule and perturbation is not ALONE):
             return None
         schedule = changed
     return Case(case.scenario, case.program, schedule, AND.join(p.at(level) for p, level in parts), case.id)
+
+
+@lru_cache(maxsize=1_000)  # asked for each twin of the few timelines of a run
+def _identity(timeline: tuple[Step, ...]) -> str:
+    return digest(Schedule(timeline).to_json())
 
 
 def parts_of(perturbation: str) -> tuple[str, ...]:

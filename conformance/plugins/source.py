@@ -15,12 +15,10 @@ from pathlib import Path
 
 from conformance.model.export import CannotExport
 from conformance.model.program import Program
-from conformance.model.scenario import Scenario
 from conformance.model.values import canonical, digest
 from conformance.plugins.adapter import PARSER, modules_digest, source_digest
 from conformance.plugins.inlined import Inlined
 from conformance.plugins.points import PACKAGE, registered
-from conformance.plugins.registry import users
 
 DRIVING = ("model", "plugins", "execution")
 """The packages of the harness that decide what an engine is given, and how its answer is read."""
@@ -51,21 +49,6 @@ def program_digest(program: Program) -> str:
     versions = {name: str(getattr(sys.modules.get(name), "__version__", "")) for name in packages}
     modules = {name: modules_digest([name], frozenset([name.partition(".")[0]])) for name in found.modules}
     return digest([found.definitions, sorted(found.imports), found.values, parameters, versions, modules])
-
-
-def judged_digest(scenario: Scenario) -> str:
-    """Twelve hex digits that identify a scenario as it judges: its modules, programs and guarantees."""
-    guarantees = [[g.id, g.program, g.alike.value] for g in scenario.guarantees]
-    return digest([scenario_digest(scenario.id), list(scenario.programs), guarantees])
-
-
-def scenario_digest(scenario: str) -> str:
-    """Twelve hex digits that identify the modules of a scenario (an id): its own, and all that these import from packages with
-    scenarios. The digest of a scenario of the user's covers all of the user's files."""
-    points = registered("scenarios")
-    if scenario not in points:
-        return digest({path.name: source_digest(path) for path in users().sources})
-    return modules_digest([points[scenario].module], _with_scenarios())
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +59,6 @@ class Store:
             yield cases
         self._clear()
         part.rename(self.folder / "cases")
-
-    def replace(self, cases: Mapping[str, bytes]) -> None:
-        """Store batches of cases, as files by name, in the place of all files of an earlier run here."""
-        self._clear()
-        (self.folder / "cases").mkdir(parents=True)
-        for name, content in cases.items():
-            (self.folder / "cases" / name).write_bytes(content)
-        with self._reading:
-            self._cases = None
 
     def _clear(self) -> None:
         for name in ("cases", "traces", "handed", "checks"):

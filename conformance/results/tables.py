@@ -85,17 +85,6 @@ def cases_of(table: pa.Table) -> list[Case]:
     return [Case(s, p, Schedule.from_json(json.loads(text)), *twin) for s, p, text, *twin in zip(*columns, strict=True)]
 
 
-def drawn_table(cases: Iterable[Case], tested: Iterable[Iterable[str]]) -> pa.Table:
-    """The table of drawn cases, with the guarantees (ids) that each puts to the test."""
-    column = pa.array([sorted(found) for found in tested], pa.list_(TEXT))
-    return case_table(cases).append_column("tested", column)
-
-
-def drawn_of(table: pa.Table) -> tuple[list[Case], list[frozenset[str]]]:
-    """Raises InvalidSchedule as ``cases_of`` does."""
-    return cases_of(table), list(map(frozenset, table.column("tested").to_pylist()))
-
-
 def run_table(cases: Iterable[Case], runs: Runs) -> pa.Table:
     """The table of an engine's traces of these cases."""
     packs = {case.id: number for number, (pack, _) in enumerate(runs.packs) for case in pack.cases}

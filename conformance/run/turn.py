@@ -221,7 +221,9 @@ class Turn:
     def _run_batch(self, engine: Process, batch: int) -> tuple[list[Case], Runs]:
         """Runs a batch of cases. Returns the cases that the engine received, and the results."""
         info, on_event = self.info, self._run.on_event
-        every = packs_for(self.suite(batch).cases, info.capabilities, self._programs)
+        suite = self.suite(batch)
+        self.outcome.effort["left out as known"] = self.outcome.effort.get("left out as known", 0) + suite.left_out
+        every = packs_for(suite.cases, info.capabilities, self._programs)
         packs = self._part.taken(every)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs)))
         given = run_packs(

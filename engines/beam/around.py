@@ -5,23 +5,15 @@ Plans that meet stand in one pipeline: their changes are done one after the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any
 
 from conformance.model.case import Case
 from conformance.model.plan import PlanTwin
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Plan, Step
 from conformance.model.trace import Emission, Trace
-from engines.planned import named, prove_meeting
-
-Change = Callable[[Any], Any]
-
-
-def same(collection: Any) -> Any:
-    return collection
+from engines.planned import Change, chained, named, prove_meeting, same
 
 
 @dataclass(frozen=True)
@@ -86,24 +78,14 @@ def composed(plans: Iterable[BeamPlan]) -> BeamPlan:
     return BeamPlan(
         "; ".join(part.title for part in parts),
         "; ".join(part.text for part in parts),
-        _chained(part.before for part in parts),
-        _chained(part.behind for part in parts),
+        chained(part.before for part in parts),
+        chained(part.behind for part in parts),
         tuple(option for part in parts for option in part.options),
         any(part.beside for part in parts),
         any(part.scrambles for part in parts),
         any(part.always for part in parts),
         frozenset[str]().union(*(part.places for part in parts)),
     )
-
-
-def _chained(changes: Iterable[Change]) -> Change:
-    """These changes, one after the other."""
-    mine = [change for change in changes if change is not same]
-    return (lambda collection: reduce(_changed, mine, collection)) if mine else same
-
-
-def _changed(collection: Any, change: Change) -> Any:
-    return change(collection)
 
 
 def failed(pack: Pack, plan: BeamPlan, error: Exception) -> PackRun:

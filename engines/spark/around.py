@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING
 
 from conformance.model.plan import QUERY, PlanTwin
-from engines.planned import prove_meeting
+from engines.planned import chained, prove_meeting, same
 from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
 from engines.spark.layouts import Layout
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Change = Callable[["DataFrame"], "DataFrame"]
-
-
-def same(frame: DataFrame) -> DataFrame:
-    return frame
 
 
 @dataclass(frozen=True)
@@ -127,10 +122,10 @@ def composed(plans: Iterable[SparkPlan]) -> SparkPlan:
     return SparkPlan(
         "; ".join(part.title for part in parts),
         "; ".join(part.text for part in parts),
-        early=_chained(part.early for part in parts),
-        before=_chained(part.before for part in parts),
-        behind=_chained(part.behind for part in parts),
-        sink=_chained(part.sink for part in parts),
+        early=chained(part.early for part in parts),
+        before=chained(part.before for part in parts),
+        behind=chained(part.behind for part in parts),
+        sink=chained(part.sink for part in parts),
         layout=_laid_out([part.layout for part in parts]),
         to="".join(part.to for part in parts),
         evaluations=prod(part.evaluations for part in parts),
@@ -159,16 +154,6 @@ FLAGS = (
     "always",
 )
 """What holds of several plans if it holds of any of them."""
-
-
-def _chained(changes: Iterable[Change]) -> Change:
-    """These changes, one after the other."""
-    mine = [change for change in changes if change is not same]
-    return (lambda frame: reduce(_changed, mine, frame)) if mine else same
-
-
-def _changed(frame: DataFrame, change: Change) -> DataFrame:
-    return change(frame)
 
 
 def _merged(settings: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
