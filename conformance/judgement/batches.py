@@ -100,15 +100,16 @@ class Checked:
 
     @property
     def entangled(self) -> dict[Failure, Against]:
-        """The failures of twins under several perturbations whose bases do not fail: one of the perturbations may be the cause."""
-        found: dict[Failure, Against] = {}
-        for (scenario, guarantee, _), evidence in self.evidence.items():
-            as_drawn = self.evidence.get((scenario, guarantee, AS_DRAWN), Evidence())
-            failing = {against.case.id for against in as_drawn.against}
-            for against in evidence.against:
-                if len(parts_of(against.case.perturbation)) > 1 and against.case.base not in failing:
-                    found[scenario, guarantee, against.case.id] = against
-        return found
+        """The failures of twins under several perturbations: one of the perturbations may be the cause. Where cases as drawn fail the same
+        guarantee, none needs to be."""
+        as_drawn = {key[:2] for key, evidence in self.evidence.items() if key[2] == AS_DRAWN and evidence.against}
+        return {
+            (scenario, guarantee, against.case.id): against
+            for (scenario, guarantee, _), evidence in self.evidence.items()
+            if (scenario, guarantee) not in as_drawn
+            for against in evidence.against
+            if len(parts_of(against.case.perturbation)) > 1
+        }
 
     def settled(self, isolated: Isolated) -> Checked:
         """The result without the failures that are explained. Those that need several perturbations have cells of their own."""

@@ -8,7 +8,6 @@ import pytest
 from commands import conformance
 from common import T, run, specified
 
-from conformance.execution.packing import packs_of
 from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.judgement.cell import Verdict
@@ -144,19 +143,16 @@ def test_what_an_operator_keeps_in_an_attribute_is_seen_by_the_keys_of_its_case_
 
 @pytest.mark.parametrize("name", ["beam-port:stops", "spark-port:stops"])
 def test_an_exception_of_the_operator_ends_its_case_and_no_other(idle, opened, name):
-    programs, cases = idle
+    programs, _ = idle
     engine = opened(name)
 
-    def with_b(pack):
-        return {case.id for case in pack.cases if any(a.event.key == "b" for a in case.schedule.arrivals)}
+    def case(*keys):
+        bundle = tuple(Event(f"e{key}", key, None, T + 1) for key in keys)
+        return Case("idle-keys", "idle", Schedule((Advance(0, T), Deliver(1, bundle), Advance(2, T + 90_000))))
 
-    drawn = [case for case in cases if not case.perturbation]
-    pack = max(packs_of(drawn, 100), key=lambda pack: len(with_b(pack)))
-    stopped = with_b(pack)
-    assert 0 < len(stopped) < len(pack.cases)
-    traces = engine.run(pack, programs).traces
-    assert {name for name, trace in traces.items() if trace.error} == stopped
-    assert {trace.error for trace in traces.values()} - {None} == {"LookupError: no b"}
+    without, stopped = case("a", "c"), case("a", "b")
+    traces = engine.run(Pack((without, stopped)), programs).traces
+    assert {name: trace.error for name, trace in traces.items()} == {without.id: None, stopped.id: "LookupError: no b"}
 
 
 def test_the_example_of_the_documentation(spark, beam, tmp_path):
