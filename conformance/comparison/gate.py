@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from conformance.comparison.expectations import Divergence, unmatched
-from conformance.judgement.cell import Verdict
+from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.results.baseline import Baseline, Place, Standing
 from conformance.results.changes import implied
 
@@ -125,7 +125,7 @@ def gate(
             after = candidate.cells.get(place)
             witness, signature = (after.witness, after.signature) if after else ("", "")
             listed = listed_for(place, signature)
-            add(place, rule(baseline.cells.get(place), after, listed, today), witness, signature, listed)
+            add(place, rule(_stood(baseline, place), after, listed, today), witness, signature, listed)
     for place, stood in baseline.alike.items():
         stands = candidate.alike.get(place)
         if place[0] not in absent and (how := weaker(stood, stands)):
@@ -136,6 +136,13 @@ def gate(
         for (ruling, engine, scenario, guarantee, witness, signature, divergence), names in alike.items()
     ]
     return report_of([*_of_engines(candidate, baseline), *_of_versions(candidate, baseline), *ruled])
+
+
+def _stood(baseline: Baseline, place: Place) -> Standing | None:
+    """What the baseline says of a cell. What it breaks as drawn it breaks under a perturbation that it did not decide, too."""
+    mine, as_drawn = baseline.cells.get(place), baseline.cells.get((*place[:3], AS_DRAWN))
+    undecided = mine is None or mine.verdict is Verdict.UNKNOWN
+    return as_drawn if undecided and as_drawn and as_drawn.verdict is Verdict.VIOLATED else mine
 
 
 def report_of(ruled: Iterable[Ruled]) -> GateReport:

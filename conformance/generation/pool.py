@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import fsum
+from random import Random
 
 from conformance.generation.examples import examples, seeded
 from conformance.generation.schedules import REACH, schedules, watermarks
@@ -19,6 +20,7 @@ from conformance.generation.small import PAIRS, small_schedules
 from conformance.generation.timelines import draw_timelines, families_of
 from conformance.judgement.coverage import coverage
 from conformance.model.case import Case
+from conformance.model.perturbation import MERGE, REORDERINGS, SPLIT, possible
 from conformance.model.plan import crowded
 from conformance.model.program import Program
 from conformance.model.scenario import Domain, Scenario
@@ -36,6 +38,12 @@ TIMELINES = 4
 
 Trait = tuple[object, ...]
 """One thing about a case that the pool has and the chosen cases should have, too."""
+
+NEEDED = "needed"
+"""A trait that begins so is wanted of one case on each timeline: without it, some change has no twin there."""
+
+CHANGES = (*REORDERINGS, SPLIT, MERGE)
+"""Changes that a case can have only if its bundles are made so."""
 
 
 def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Tested) -> list[Case]:
@@ -84,10 +92,12 @@ def _chosen(
         return fsum(_worth(trait, had[trait], timeline) for trait in traits[case])
 
     most = wanted + (-(-len(domain.names) // TIMELINES) if len(domain.names) > 1 else 0)
-    while left and len(chosen) < most:
+    while left:
         gains = {case: gain(case) for case in left}
-        best = max(left, key=gains.__getitem__)  # of equals, the first
-        if len(chosen) >= wanted and gains[best] < 1:
+        # Beyond what is wanted, those alone that a row on this timeline may need.
+        fitting = [case for case in left if len(chosen) < most or any(t[0] == NEEDED and not had[t] for t in traits[case])]
+        best = max(fitting, key=gains.__getitem__, default=None)  # of equals, the first
+        if best is None or (len(chosen) >= wanted and gains[best] < 1):
             break
         chosen.append(best)
         had.update(traits[best])
@@ -147,9 +157,12 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
     yield from (("circumstance", name) for name in coverage(program, case))
     # Some queries may be asked of such cases alone.
     if all(arrival.on_time for arrival in case.schedule.arrivals):
-        yield "on time", timeline
+        yield NEEDED, "on time", timeline
     if not crowded(case.schedule):
-        yield "one element of a key in a bundle", timeline
+        yield NEEDED, "one element of a key in a bundle", timeline
+    for change in CHANGES:
+        if possible(program, change) and change.apply(case.schedule, Random(0)) not in (None, case.schedule):
+            yield NEEDED, change.id, timeline
     values = {repr(value): number for number, value in enumerate(domain.values)}
     followed: dict[str, int] = {}
     for arrival in case.schedule.arrivals:

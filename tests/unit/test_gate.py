@@ -338,3 +338,12 @@ def test_expectations_that_cannot_be_used_are_refused(tmp_path, text, says):
         read(tmp_path / "e.toml")
     with pytest.raises(UnusableExpectations, match="cannot read"):
         read(tmp_path / "nowhere.toml")
+
+
+def test_what_the_baseline_breaks_as_drawn_is_no_news_under_a_change_that_it_did_not_decide():
+    drawn, broken = (*PLACE[:3], "as drawn"), STANDINGS["violated"]
+    candidate = baseline(None, cells={drawn: broken, PLACE: broken})
+    for undecided in ({}, {PLACE: STANDINGS["unknown"]}):
+        assert gate(candidate, baseline(None, cells={drawn: broken, **undecided}), [], today=TODAY).open
+    held = baseline(None, cells={drawn: broken, PLACE: STANDINGS["holds"]})
+    assert not gate(candidate, held, [], today=TODAY).open
