@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from conformance.model.reading import text_of
 from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
-from conformance.results.report import Report, run_reports
+from conformance.results.report import run_reports
 from conformance.results.results import RESULTS, Results
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
 
@@ -30,13 +29,12 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
 
 
-def execute(options: Options, console: Console, verbose: bool = False) -> Results:
+def execute(options: Options, console: Console, verbose: bool = False) -> bool:
     """Runs the requested job, and writes all its results. The end of the run tells what changed since the last run whose results are in
-    the same folder. Parameters and errors are those of ``perform``."""
+    the same folder. Returns whether the job ran to its end and all was written. Parameters and errors are those of ``perform``."""
     before = "" if verbose else last_run(options.out)  # the whole matrix says nothing of it
     results = perform(options, console, verbose)
-    write(results, options.out, console, verbose, before)
-    return results
+    return write(results, options.out, console, verbose, before) and not failed(results)
 
 
 def last_run(out: Path) -> str:
@@ -107,35 +105,49 @@ def keep(results: Results, out: Path) -> None:
     write_witnesses(out / "witnesses", results.witnesses.values())
 
 
-def write(results: Results, out: Path, console: Console, verbose: bool = False, before: str = "") -> None:
-    """Writes the results and all their reports, and prints the end of the run, with ``verbose`` the whole matrix. ``before`` is the text of
-    the results of the last run, "" for none."""
+def write(results: Results, out: Path, console: Console, verbose: bool = False, before: str = "") -> bool:
+    """Writes the results, then each of their reports, and prints the end of the run, with ``verbose`` the whole matrix. ``before`` is the
+    text of the results of the last run, "" for none. Returns whether all was written: what could not be has a line, and an interrupt
+    ends the reports."""
     from conformance.run.processes import answers, available
     from reports.ending import ending
     from reports.terminal import summary
 
-    def render(report: Report) -> None:
-        (out / report.file).write_text(report.render([results]), encoding="utf-8")
-
+    keep(results, out)
     reports = run_reports()
-    parts: list[Callable[[], str | None]] = [
-        partial(keep, results, out),
-        *(partial(render, report) for report in reports),
-    ]
-    if before:
-        parts.insert(1, partial(since_the_last, before, results))
-    results.folded()  # made here once, for the processes that are forked from this one
-    # By number, since processes are sent what they are to do. The results come first: no report that fails takes them along.
-    told = "".join(filter(None, answers(lambda number: parts[number](), range(len(parts)), available())))
-    if verbose:
-        summary(results, console)
-    else:
-        ending(results, console, told)
+
+    def render(number: int) -> str:
+        """Why a report could not be written, "" if it was."""
+        report = reports[number]
+        try:
+            (out / report.file).write_text(report.render([results]), encoding="utf-8")
+        except Exception as error:  # a report may come from anywhere; the others are written all the same
+            why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            return f"not written: {out / report.file}: {why}"
+        return ""
+
+    try:
+        results.folded()  # made here once, for the processes that are forked from this one
+        # By number, since processes are sent what they are to do.
+        wrong = [*filter(None, answers(render, range(len(reports)), available()))]
+        if verbose:
+            summary(results, console)
+        else:
+            ending(results, console, since_the_last(before, results) if before else "")
+    except KeyboardInterrupt:
+        wrong = ["interrupted before all reports were written"]
+    for line in wrong:
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if wrong:
+        again = f"the results are there: conformance report {out / RESULTS} --html FILE writes a report of them"
+        console.print(again, markup=False, highlight=False, soft_wrap=True)
+        return False
     console.print(
         f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, {RESULTS}, witnesses/",
         highlight=False,
         soft_wrap=True,
     )
+    return True
 
 
 def runnable(console: Console, names: Iterable[str]) -> list[str]:

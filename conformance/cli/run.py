@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -123,8 +124,9 @@ def run_(
     if quick:
         wanted, rows = QUICK, QUICK_ROWS
         if not engines:
-            asked = [name for name in asked if name == "reference" or load_engine(name).capabilities.quick]
-        if not scenarios:
+            asked, left = _of_a_quick_run(asked, ports)
+            console.print(f"--quick leaves out {len(left)} engines: {', '.join(left)}", highlight=False, soft_wrap=True)
+        if not (scenarios or users_scenarios()):
             about = of_a_quick_run(about)
     asked_for = Options(
         engines=tuple(asked),
@@ -145,7 +147,13 @@ def run_(
     )
     if shard:
         sys.exit(_run_shard(asked_for, *shard, console))
-    sys.exit(3 if failed(execute(asked_for, console, verbose)) else 0)
+    sys.exit(0 if execute(asked_for, console, verbose) else 3)
+
+
+def _of_a_quick_run(asked: Sequence[str], ports: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The engines of a first look, among them all that the user loaded, and the others."""
+    mine = [n for n in asked if n in ("reference", *ports) or load_engine(n).capabilities.quick]
+    return mine, [n for n in asked if n not in mine]
 
 
 def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> int:
@@ -174,8 +182,7 @@ def merge_(folders: tuple[Path, ...], out: Path, timeout: float, witnesses: Path
     console = open_console()
     shards = Shards.read(folders)
     results = shards.checked(perform(shards.options(out, witnesses, timeout), console))
-    write(results, out, console)
-    sys.exit(3 if failed(results) else 0)
+    sys.exit(3 if not write(results, out, console) or failed(results) else 0)
 
 
 def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[str]:
@@ -218,7 +225,7 @@ def check_(
     """
     console = open_console()
     results = check_again(traces, out, engines, scenarios, checker, lambda: prepare(out))
-    write(results, out, console, verbose)
+    sys.exit(0 if write(results, out, console, verbose) else 3)
 
 
 COMMANDS = (run_, merge_, check_)

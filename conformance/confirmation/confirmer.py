@@ -85,9 +85,7 @@ class Confirmer:
         """The cells of the violations, each with its witness, or with another verdict if there is no witness."""
         drawn = {v.cell.row for v in violations if v.cell.perturbation == AS_DRAWN}
         kinds = [
-            Kind((v.cell.scenario, v.guarantee.id, ""))
-            if v.cell.row in drawn
-            else self._targets.kind(v, runs, cases)
+            Kind((v.cell.scenario, v.guarantee.id, "")) if v.cell.row in drawn else self._targets.kind(v, runs, cases)
             for v in violations
         ]
         stored = {kind_of(r.witness): r.witness for r in replays if r.answer in FAILS}

@@ -95,7 +95,9 @@ def _chosen(
     while left:
         gains = {case: gain(case) for case in left}
         # Beyond what is wanted, those alone that a row on this timeline may need.
-        fitting = [case for case in left if len(chosen) < most or any(t[0] == NEEDED and not had[t] for t in traits[case])]
+        fitting = [
+            case for case in left if len(chosen) < most or any(t[0] == NEEDED and not had[t] for t in traits[case])
+        ]
         best = max(fitting, key=gains.__getitem__, default=None)  # of equals, the first
         if best is None or (len(chosen) >= wanted and gains[best] < 1):
             break

@@ -117,10 +117,13 @@ class Results(Plain):
         return {"schema": SCHEMA} | super().to_json()
 
     def write(self, path: Path) -> None:
-        """Write the file, zipped if its name ends in ``.gz``: a line for each cell, stability and agreement."""
+        """Write the file, zipped if its name ends in ``.gz``: a line for each cell, stability and agreement. The file is there whole, or is
+        what it was before."""
         parts = (f"{json.dumps(name)}: {_lines(found)}" for name, found in self.to_json().items())
         content = ("{\n" + ",\n".join(parts) + "\n}\n").encode()
-        path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+        part = path.with_name(f".{path.name}.part")
+        part.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+        part.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Results:

@@ -12,7 +12,7 @@ from rich.console import Console
 from conformance.cli import job
 from conformance.cli.report import report_
 from conformance.plugins.registry import UnknownName
-from conformance.results.report import load_report, report_names
+from conformance.results.report import Report, load_report, report_names
 from conformance.results.results import RESULTS, Results
 
 
@@ -102,6 +102,32 @@ def test_a_run_writes_their_report_beside_ours_under_the_name_that_it_gives(stor
     written = {path.name for path in out.iterdir() if path.is_file()}
     ours = {"results.json.gz", "matrix.html", "summary.md", "junit.xml", "ctrf.json", "cells.csv", "badge.svg"}
     assert written == {*ours, "verdicts.txt"}
+
+
+def test_a_report_that_fails_has_a_line_and_takes_nothing_along(stored, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    job.prepare(out)
+    (out / "summary.md").mkdir()
+    monkeypatch.setattr("reports.badge.REPORT", Report(lambda runs: 1 / 0, "badge.svg"))
+    with (tmp_path / "printed").open("w") as printed:
+        assert not job.write(Results.read(stored), out, Console(file=printed, width=200))
+    told = (tmp_path / "printed").read_text()
+    assert f"not written: {out / 'summary.md'}: Is a directory\n" in told
+    assert f"not written: {out / 'badge.svg'}: ZeroDivisionError: division by zero\n" in told
+    assert Results.read(out / "results.json.gz").cells == Results.read(stored).cells
+    assert (out / "matrix.html").exists()
+
+
+def test_an_interrupt_while_reports_are_written_leaves_the_results(stored, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("conformance.run.processes.answers", interrupted)
+    job.prepare(tmp_path / "out")
+    with (tmp_path / "printed").open("w") as printed:
+        assert not job.write(Results.read(stored), tmp_path / "out", Console(file=printed, width=200))
+    assert "interrupted before all reports were written" in (tmp_path / "printed").read_text()
+    assert Results.read(tmp_path / "out" / "results.json.gz").cells
 
 
 @pytest.mark.usefixtures("on_the_path")

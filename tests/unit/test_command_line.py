@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import COMMANDS, main
+from conformance.cli.run import _of_a_quick_run
 from conformance.cli.upgrade import upgrade_
 from conformance.comparison.upgrade import Upgrade
 
@@ -69,3 +70,9 @@ def test_an_interrupted_upgrade_is_told_and_is_no_gate_that_blocks(monkeypatch, 
     assert done.exit_code == 3
     assert f"cannot compare 4.0.5 and 4.3.0: interrupted; what there is lies in {tmp_path}" in done.output
     assert "interrupted" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_first_look_drops_nothing_that_was_loaded():
+    ports = ["beam-port:mine", "spark-port:mine"]
+    left = ["spark-tws-pandas"]
+    assert _of_a_quick_run(["reference", *left, *ports], ports) == (["reference", *ports], left)
