@@ -46,12 +46,6 @@ cases_from = click.option(
     "--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder."
 )
 
-rows = click.option(
-    "--rows",
-    type=click.IntRange(1),
-    help="The most rows of an engine for programs of a kind, in the order of `conformance plan`. Default: all.",
-)
-
 seed = click.option(
     "--seed", type=int, default=1, show_default=True, help="Another one explores: other cases, in another design."
 )

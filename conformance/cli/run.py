@@ -87,7 +87,11 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     help="Take no longer than this, such as 90s or 5m: engines run in the order of value. Stored witnesses are replayed in packs, new ones "
     "run alone once.",
 )
-@options.rows
+@click.option(
+    "--rows",
+    type=click.IntRange(1),
+    help="The most rows of an engine for programs of a kind, in the order of `conformance plan`. Default: all.",
+)
 @click.option(
     "--quick",
     is_flag=True,

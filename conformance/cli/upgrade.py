@@ -62,7 +62,6 @@ BLOCKED, CUT_SHORT = 1, 3
 @options.scenarios("all, or what was loaded")
 @options.cases(UPGRADE)
 @options.cases_from
-@options.rows
 @options.seed
 @options.out("build/upgrade")
 @options.timeout(600, "one pack of cases on one engine")
@@ -78,7 +77,6 @@ def upgrade_(
     scenarios: tuple[str, ...],
     wanted: int,
     cases_from: Path | None,
-    rows: int | None,
     seed: int,
     out: Path,
     timeout: float,
@@ -102,7 +100,6 @@ def upgrade_(
         wanted=wanted,
         seed=seed,
         cases_from=cases_from,
-        rows=rows or 0,
         witnesses=(witnesses,),
         timeout=timeout,
         brief=True,  # each release is asked again about the differences between the releases
