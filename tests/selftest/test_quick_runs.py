@@ -26,7 +26,7 @@ def rows(mutant, cases):
 
 @pytest.fixture(scope="module")
 def full():
-    return suite_of(SCENARIOS, FULL, 0).cases
+    return [*{case.id: case for seed in range(3) for case in suite_of(SCENARIOS, FULL, seed).cases}.values()]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def quick():
 
 @pytest.mark.parametrize("mutant", RARE)
 def test_a_row_that_a_full_run_violates_never_simply_holds_in_a_quick_run(mutant, full, quick):
-    """It is violated, or holds in part, or holds on few cases and says so."""
+    """It is violated, or holds in part, or holds on less than a hundred cases and says so."""
     violated = {guarantee for guarantee, row in rows(mutant, full).items() if row.verdict is Verdict.VIOLATED}
     assert violated
     missed = 0
@@ -47,5 +47,5 @@ def test_a_row_that_a_full_run_violates_never_simply_holds_in_a_quick_run(mutant
             assert row.verdict in (Verdict.VIOLATED, Verdict.HOLDS, Verdict.UNKNOWN)
             if row.verdict is Verdict.HOLDS:
                 missed += 1
-                assert row.in_part or row.strength is Strength.FEW, (guarantee, row.least, row.words)
+                assert row.in_part or row.strength in (Strength.FEW, Strength.SOME), (guarantee, row.least, row.words)
     assert missed, "else these quick runs show nothing of what a quick run misses"
