@@ -68,6 +68,11 @@ BLOCKED, CUT_SHORT = 1, 3
 @options.witnesses
 @options.fresh
 @options.expectations
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="A first look: cases as drawn or given, on the shortest timelines, without rows that change anything around them.",
+)
 def upgrade_(
     package: str | None,
     old: str | None,
@@ -83,6 +88,7 @@ def upgrade_(
     witnesses: Path,
     fresh: bool,
     expectations: Path | None,
+    quick: bool,
 ) -> None:
     """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
 
@@ -102,6 +108,7 @@ def upgrade_(
         cases_from=cases_from,
         witnesses=(witnesses,),
         timeout=timeout,
+        rows=1 if quick else 0,  # the base rows: others may differ between two releases, which have other plans
         brief=True,  # each release is asked again about the differences between the releases
         sampled=not fresh,
         traces=traces_folder(),

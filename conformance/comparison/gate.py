@@ -125,7 +125,10 @@ def gate(
             after = candidate.cells.get(place)
             witness, signature = (after.witness, after.signature) if after else ("", "")
             listed = listed_for(place, signature)
-            add(place, rule(_stood(baseline, place), after, listed, today), witness, signature, listed)
+            before = baseline.cells.get(place)
+            if after and after.verdict is Verdict.VIOLATED:
+                before = _stood(baseline, place)
+            add(place, rule(before, after, listed, today), witness, signature, listed)
     for place, stood in baseline.alike.items():
         stands = candidate.alike.get(place)
         if place[0] not in absent and (how := weaker(stood, stands)):

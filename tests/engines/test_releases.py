@@ -105,7 +105,7 @@ def test_an_upgrade_of_spark(tmp_path):
     """What both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query that the old
     one takes is refused later, and nothing else blocks."""
     write_cases(tmp_path / "few.parquet", smallest_run("per-key-counting", "restart"))
-    asked = ["--scenario=per-key-counting", "--cases-from=few.parquet", "--witnesses=none", "--out=out"]
+    asked = ["--scenario=per-key-counting", "--quick", "--cases-from=few.parquet", "--witnesses=none", "--out=out"]
     asked += ["--engine=spark-native:count", "--engine=spark-tws-tester"]
     command = [sys.executable, "-m", "conformance.cli", "upgrade", "pyspark", f"--from={OLDEST}", *asked]
     command.append(f"--to={version('pyspark')}")
