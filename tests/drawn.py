@@ -50,12 +50,14 @@ def cases_of(scenario):
     return pickle.loads(file.read_bytes())
 
 
-def suite_of(scenarios, wanted=WANTED, seed=SEED, can=None, every=True):
-    """What an engine, the reference if none is named, is asked of freshly drawn cases: of one bundle, too, if ``every``."""
+def suite_of(scenarios, wanted=WANTED, seed=SEED, can=None, every=True, most=0):
+    """What an engine, the reference if none is named, is asked of freshly drawn cases: of one bundle, too, if ``every``; in ``most`` rows,
+    if not in all."""
     scenarios = tuple(scenarios)
     bases = draw_cases(scenarios, wanted, seed, exercised_by_any_reading(scenarios))
     can = can or load_engine("reference").capabilities
-    return Suite(scenarios, can, bases, seed, reference_traces(programs_of(scenarios), can.lateness), every=every)
+    reference = reference_traces(programs_of(scenarios), can.lateness)
+    return Suite(scenarios, can, bases, seed, reference, every=every, most=most)
 
 
 def _file(scenario):

@@ -62,9 +62,8 @@ class OneLine(Group):
         except click.UsageError as error:
             raise in_one_line(error) from None
         except OSError as error:
-            raise click.UsageError(
-                ": ".join(map(str, filter(None, (error.strerror or error, error.filename))))
-            ) from None
+            where = f": {error.filename}" if error.filename else ""
+            raise click.UsageError(f"{error.strerror or error}{where}") from None
         except Exception as error:
             if isinstance(error, bad_input()):
                 raise click.UsageError(str(error)) from None

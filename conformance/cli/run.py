@@ -128,8 +128,9 @@ def run_(
     if quick:
         wanted, rows = QUICK, QUICK_ROWS
         if not engines:
-            asked, left = _of_a_quick_run(asked, ports)
-            console.print(f"--quick leaves out {len(left)} engines: {', '.join(left)}", highlight=False, soft_wrap=True)
+            there, asked = asked, engines_of_a_quick_run(asked, ports)
+            if left := [name for name in there if name not in asked]:
+                console.print(f"--quick leaves out {', '.join(left)}", highlight=False, soft_wrap=True)
         if not (scenarios or users_scenarios()):
             about = of_a_quick_run(about)
     asked_for = Options(
@@ -154,10 +155,9 @@ def run_(
     sys.exit(0 if execute(asked_for, console, verbose) else 3)
 
 
-def _of_a_quick_run(asked: Sequence[str], ports: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The engines of a first look, among them all that the user loaded, and the others."""
-    mine = [n for n in asked if n in ("reference", *ports) or load_engine(n).capabilities.quick]
-    return mine, [n for n in asked if n not in mine]
+def engines_of_a_quick_run(asked: Sequence[str], ports: Sequence[str]) -> list[str]:
+    """Those that a first look asks: one of each kind, and every one that the user loaded."""
+    return [name for name in asked if name in ("reference", *ports) or load_engine(name).capabilities.quick]
 
 
 def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> int:
@@ -186,7 +186,7 @@ def merge_(folders: tuple[Path, ...], out: Path, timeout: float, witnesses: Path
     console = open_console()
     shards = Shards.read(folders)
     results = shards.checked(perform(shards.options(out, witnesses, timeout), console))
-    sys.exit(3 if not write(results, out, console) or failed(results) else 0)
+    sys.exit(0 if write(results, out, console) and not failed(results) else 3)
 
 
 def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[str]:

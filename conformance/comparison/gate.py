@@ -125,10 +125,7 @@ def gate(
             after = candidate.cells.get(place)
             witness, signature = (after.witness, after.signature) if after else ("", "")
             listed = listed_for(place, signature)
-            before = baseline.cells.get(place)
-            if after and after.verdict is Verdict.VIOLATED:
-                before = _stood(baseline, place)
-            add(place, rule(before, after, listed, today), witness, signature, listed)
+            add(place, rule(_stood(baseline, place, after), after, listed, today), witness, signature, listed)
     for place, stood in baseline.alike.items():
         stands = candidate.alike.get(place)
         if place[0] not in absent and (how := weaker(stood, stands)):
@@ -141,11 +138,13 @@ def gate(
     return report_of([*_of_engines(candidate, baseline), *_of_versions(candidate, baseline), *ruled])
 
 
-def _stood(baseline: Baseline, place: Place) -> Standing | None:
-    """What the baseline says of a cell. What it breaks as drawn it breaks under a perturbation that it did not decide, too."""
+def _stood(baseline: Baseline, place: Place, after: Standing | None) -> Standing | None:
+    """What a cell is compared with. One that the candidate violates and the baseline did not decide is compared with the baseline's cell
+    as drawn, if that is violated."""
     mine, as_drawn = baseline.cells.get(place), baseline.cells.get((*place[:3], AS_DRAWN))
     undecided = mine is None or mine.verdict is Verdict.UNKNOWN
-    return as_drawn if undecided and as_drawn and as_drawn.verdict is Verdict.VIOLATED else mine
+    broken = all(cell and cell.verdict is Verdict.VIOLATED for cell in (as_drawn, after))
+    return as_drawn if undecided and broken else mine
 
 
 def report_of(ruled: Iterable[Ruled]) -> GateReport:

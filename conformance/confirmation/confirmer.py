@@ -20,7 +20,7 @@ from conformance.confirmation.replay import FAILS, Replay, resting, runs_here
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation, kind_of
 from conformance.execution.host import EngineDown
-from conformance.judgement.cell import AS_DRAWN, MatrixCell
+from conformance.judgement.cell import MatrixCell
 from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable
 from conformance.judgement.verdict import confirmed, unanswered_alone
 from conformance.model.case import Case
@@ -83,11 +83,7 @@ class Confirmer:
         self, violations: list[Violation], runs: Runs, cases: Mapping[str, Case], replays: list[Replay]
     ) -> list[MatrixCell]:
         """The cells of the violations, each with its witness, or with another verdict if there is no witness."""
-        drawn = {v.cell.row for v in violations if v.cell.perturbation == AS_DRAWN}
-        kinds = [
-            Kind((v.cell.scenario, v.guarantee.id, "")) if v.cell.row in drawn else self._targets.kind(v, runs, cases)
-            for v in violations
-        ]
+        kinds = self._targets.kinds(violations, runs, cases)
         stored = {kind_of(r.witness): r.witness for r in replays if r.answer in FAILS}
         enough = resting([r.witness for r in replays], self._info)
         outcomes: dict[Kind, Witness | Unjudgeable | NotDriven | EngineDown] = {

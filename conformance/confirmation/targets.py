@@ -63,8 +63,12 @@ class Targets:
         self._programs: Mapping[str, Program] = programs_of(scenarios)
         self._domains = {program_ref(s.id, name): domain for s in scenarios for name, domain in s.domain.items()}
 
-    def kind(self, violation: Violation, runs: Runs, cases: Mapping[str, Case]) -> Kind:
-        """The kind of a violation. The kind names a perturbation only if no case fails without it."""
+    def kinds(self, violations: list[Violation], runs: Runs, cases: Mapping[str, Case]) -> list[Kind]:
+        """The kind of each violation. A kind names a perturbation only if no case fails without it."""
+        drawn = {v.cell.row for v in violations if v.cell.perturbation == AS_DRAWN}
+        return [Kind((*v.cell.row, "")) if v.cell.row in drawn else self._kind(v, runs, cases) for v in violations]
+
+    def _kind(self, violation: Violation, runs: Runs, cases: Mapping[str, Case]) -> Kind:
         cell, guarantee = violation.cell, violation.guarantee
         if not violation.against:
             return Kind((cell.scenario, cell.guarantee, cell.perturbation.removeprefix(AS_DRAWN)))

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import fsum
-from random import Random
 
 from conformance.generation.examples import examples, seeded
 from conformance.generation.schedules import REACH, schedules, watermarks
@@ -163,7 +162,7 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
     if not crowded(case.schedule):
         yield NEEDED, "one element of a key in a bundle", timeline
     for change in CHANGES:
-        if possible(program, change) and change.apply(case.schedule, Random(0)) not in (None, case.schedule):
+        if possible(program, change) and change.twin(case, 0):
             yield NEEDED, change.id, timeline
     values = {repr(value): number for number, value in enumerate(domain.values)}
     followed: dict[str, int] = {}

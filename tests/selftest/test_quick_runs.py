@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 from drawn import suite_of
 
-from conformance.cli.run import QUICK
+from conformance.cli.run import QUICK, QUICK_ROWS
 from conformance.judgement.cell import Strength, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios
@@ -31,12 +31,12 @@ def full():
 
 @pytest.fixture(scope="module")
 def quick():
-    return [suite_of(SCENARIOS, QUICK, seed, every=False).cases for seed in range(SEEDS)]
+    return [suite_of(SCENARIOS, QUICK, seed, every=False, most=QUICK_ROWS).cases for seed in range(SEEDS)]
 
 
 @pytest.mark.parametrize("mutant", RARE)
 def test_a_row_that_a_full_run_violates_never_simply_holds_in_a_quick_run(mutant, full, quick):
-    """It is violated, or holds in part, or holds on less than a hundred cases and says so."""
+    """It is violated, or holds in part, or holds on few cases and says so."""
     violated = {guarantee for guarantee, row in rows(mutant, full).items() if row.verdict is Verdict.VIOLATED}
     assert violated
     missed = 0
@@ -47,5 +47,5 @@ def test_a_row_that_a_full_run_violates_never_simply_holds_in_a_quick_run(mutant
             assert row.verdict in (Verdict.VIOLATED, Verdict.HOLDS, Verdict.UNKNOWN)
             if row.verdict is Verdict.HOLDS:
                 missed += 1
-                assert row.in_part or row.strength in (Strength.FEW, Strength.SOME), (guarantee, row.least, row.words)
+                assert row.in_part or row.strength is Strength.FEW, (guarantee, row.least, row.words)
     assert missed, "else these quick runs show nothing of what a quick run misses"

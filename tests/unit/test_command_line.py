@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import COMMANDS, main
-from conformance.cli.run import _of_a_quick_run
+from conformance.cli.run import engines_of_a_quick_run
 from conformance.cli.upgrade import upgrade_
 from conformance.comparison.upgrade import Upgrade
 
@@ -74,5 +74,5 @@ def test_an_interrupted_upgrade_is_told_and_is_no_gate_that_blocks(monkeypatch, 
 
 def test_a_first_look_drops_nothing_that_was_loaded():
     ports = ["beam-port:mine", "spark-port:mine"]
-    left = ["spark-tws-pandas"]
-    assert _of_a_quick_run(["reference", *left, *ports], ports) == (["reference", *ports], left)
+    asked = ["reference", "spark-tws-pandas", *ports]
+    assert engines_of_a_quick_run(asked, ports) == ["reference", *ports]
