@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from conformance.confirmation.neighbours import fewest, neighbours_of
+from conformance.confirmation.neighbours import fewest_neighbours, neighbours_of
 from conformance.confirmation.reduction import Subject, Target, fewer_changes, tighter_timelines
 from conformance.confirmation.replay import failure
 from conformance.confirmation.rerun import Rerun
@@ -104,7 +104,7 @@ class Alone:
         steady = all(fails(everybody) for _ in range(STEADY - 1))
         race = None if steady else self._counted(target, subject, (), RACE)
         if not (race and race[0]):
-            found, times = fewest(everybody, fails), self._times
+            found, times = fewest_neighbours(everybody, fails), self._times
             failed, message, runs = self._counted(target, subject, found, times)
             if found and failed < times and not race:
                 race = self._counted(target, subject, (), RACE)

@@ -8,12 +8,14 @@ same engine (``replay.resting``), or if the run is brief, one more failure in a 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from conformance.confirmation.alone import Alone
 from conformance.confirmation.flips import with_flips
+from conformance.confirmation.isolation import MESSAGE
 from conformance.confirmation.neighbours import PackOf
 from conformance.confirmation.reduction import Target, reduce
 from conformance.confirmation.replay import FAILS, Replay, resting, runs_here
@@ -25,16 +27,15 @@ from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable
 from conformance.judgement.verdict import confirmed, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven
-from conformance.model.plan import is_plan
 from conformance.model.scenario import Scenario, programs_of
 from conformance.results.witness import Witness
 
 RUNS_ALONE = 3
 """Number of runs alone of a guarantee's first new witness. Its other witnesses, each of another perturbation, run alone once."""
 
-OF_A_PLAN = 4
-"""How many cases that end with an error under one plan are reduced and run alone several times. A query that fails does so for every
-program."""
+ENDED_ALIKE = 4
+"""Of how many programs the cases that end with an error under the same perturbations are reduced and run alone several times. A query that
+fails does so for every program."""
 
 
 class Confirmer:
@@ -71,6 +72,7 @@ class Confirmer:
         self._rerun = Rerun(info.capabilities, programs_of(scenarios), start)
         self._once = alone == 1
         self._alone = Alone(info, scenarios, self._targets, self._rerun, reference, specified, alone)
+        self._beside, self._lock = set[tuple[object, str]](), threading.Lock()
         self.witnesses: dict[str, Witness] = {}
         self.rounds = 0
 
@@ -90,15 +92,18 @@ class Confirmer:
             kind: witness for kind, witness in stored.items() if witness.id in enough
         }
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
-        targets = self._targets.of(new, cases)
-        further = further_of_plans(kind for kind, target in targets.items() if ends_with_error(target.begun.case, runs))
+        targets = self._targets.of(new, cases, runs)
+        ended = {kind: error for kind, target in targets.items() if (error := error_of(target.begun.case, runs))}
+        further = further_programs({kind: targets[kind].begun.case for kind in ended})
         first = set({kind[:2]: kind for kind in reversed(targets)}.values())
         reduced = [kind for kind in targets if kind not in further and (kind in first or not self._once)]
         packable = [targets[kind] for kind in reduced if not targets[kind].guarantee.accounting]
         self.rounds = reduce(packable, self._rerun.packed)
         with ThreadPoolExecutor(max_workers=self._info.capabilities.parallel) as pool:
             jobs = {
-                kind: pool.submit(self._outcome, kind, stored, targets, 0 if kind in first - further else 1)
+                kind: pool.submit(
+                    self._outcome, kind, stored, targets, 0 if kind in first - further else 1, ended.get(kind, "")
+                )
                 for kind in dict.fromkeys(kinds)
                 if kind not in outcomes
             }
@@ -109,7 +114,7 @@ class Confirmer:
         return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
 
     def _outcome(
-        self, kind: Kind, stored: Mapping[Kind, Witness], targets: Mapping[Kind, Target], times: int
+        self, kind: Kind, stored: Mapping[Kind, Witness], targets: Mapping[Kind, Target], times: int, error: str
     ) -> Witness | Unjudgeable | NotDriven | EngineDown:
         """The witness of a kind of failure, or the reason why its run alone gave nothing to judge."""
         try:
@@ -118,7 +123,7 @@ class Confirmer:
             target = targets[kind]
             found = self._alone.witness(target, times)
             never = not any(known.failed for known in found.confirmations)
-            if never and not target.guarantee.accounting and (pack := self._pack_of(target.begun.case)):
+            if never and self._runs_beside(target, error) and (pack := self._pack_of(target.begun.case)):
                 return self._alone.beside(target, pack) or found
             return found
         except (Unjudgeable, NotDriven) as error:
@@ -126,6 +131,17 @@ class Confirmer:
         except EngineDown as error:
             self._info.failure = self._info.failure or str(error)
             return error
+
+    def _runs_beside(self, target: Target, error: str) -> bool:
+        """Whether a case that does not fail alone runs beside cases of its pack. An error ended the query of all of them: the first case says
+        what it takes."""
+        if target.guarantee.accounting:
+            return False
+        place = (target.begun.case.schedule.timeline, error[:MESSAGE])
+        with self._lock:
+            stands = bool(error) and place in self._beside
+            self._beside.add(place)
+        return not stands
 
     def _cell(self, cell: MatrixCell, outcome: Witness | Exception) -> MatrixCell:
         if not isinstance(outcome, Witness):
@@ -135,15 +151,21 @@ class Confirmer:
         return confirmed(cell, outcome.id, outcome.message, *runs, neighbours=len(outcome.neighbours))
 
 
-def ends_with_error(case: Case, runs: Runs) -> bool:
-    """Whether an exception ended a case: of its program, or of the query."""
-    return case.id in runs.traces and runs.traces[case.id].error is not None
+def error_of(case: Case, runs: Runs) -> str:
+    """The exception that ended a case, of its program or of the query; "" if none did."""
+    return runs.traces[case.id].error or "" if case.id in runs.traces else ""
 
 
-def further_of_plans(kinds: Iterable[Kind]) -> set[Kind]:
-    """Of these kinds of failure, those of each plan without its first OF_A_PLAN."""
-    of_plan: dict[str, list[Kind]] = {}
-    for kind in kinds:
-        if is_plan(kind[2]):
-            of_plan.setdefault(kind[2], []).append(kind)
-    return {kind for mine in of_plan.values() for kind in mine[OF_A_PLAN:]}
+def further_programs(ended: Mapping[Kind, Case]) -> set[Kind]:
+    """Of kinds of failure whose cases end with an error, those of each set of perturbations that are not of its first ENDED_ALIKE
+    programs."""
+    programs: dict[str, list[tuple[str, str]]] = {}
+    further = set[Kind]()
+    for kind, case in ended.items():
+        mine = programs.setdefault(kind[2], [])
+        program = case.scenario, case.program
+        if program not in mine:
+            mine.append(program)
+        if kind[2] and mine.index(program) >= ENDED_ALIKE:
+            further.add(kind)
+    return further

@@ -1,29 +1,49 @@
 """Isolation: which of the perturbations of a failing twin it takes to fail.
 
-A row makes several changes at once. What fails in it runs again under halves of the changes, all failing cases together, until a smallest
-set is left. That set may be two changes. What is left of the changes runs, too, so that one fault hides no other.
+A row makes several changes at once. What fails in it runs again with all of its changes, then with fewer of them, all failing cases
+together, until a smallest set is left. That set may be two changes. What is left of the changes runs, too, so that one fault hides no
+other. What a stored witness shows to fail is taken away first, of all cases of a row at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from conformance.confirmation.bisection import fewest
 from conformance.judgement.batches import Checked, Failure, Isolated
-from conformance.judgement.evidence import Against, ReferenceTraces, Runs, Unjudgeable, findings_of, pair_finding
+from conformance.judgement.evidence import (
+    Against,
+    ReferenceTraces,
+    Runs,
+    Traces,
+    Unjudgeable,
+    findings_of,
+    pair_finding,
+)
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
-from conformance.model.perturbation import BY_ID, Part, Perturbation, factor_of, level_of, parts_of, together
+from conformance.model.perturbation import (
+    BY_ID,
+    Part,
+    Perturbation,
+    factor_of,
+    factors_of,
+    level_of,
+    parts_of,
+    together,
+)
 from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.results.witness import Witness
 
 Parts = tuple[str, ...]
 """Perturbations with their levels, as ``Case.perturbation`` names them."""
 
-Search = Generator[list[Parts], frozenset[Parts], list[Parts]]
-"""Asks whether the twins under some sets fail, is sent those that do, and returns the smallest sets."""
+Search = Generator[Parts, bool, list[Parts]]
+"""Asks whether the twin under a set fails, is sent the answer, and returns the smallest sets."""
 
 ALIKE = 2
 """Of the twins that fail a guarantee under the same perturbations, so many are taken apart."""
@@ -31,61 +51,73 @@ ALIKE = 2
 MESSAGE = 60
 """So many characters of an error tell it from another one."""
 
-ROUNDS = 24
+ROUNDS = 64
 """The most rounds of engine runs."""
 
 RunCases = Callable[[list[Case]], Runs]
 
 
-def smallest(parts: Parts, known: frozenset[str] = frozenset()) -> Search:
-    """The smallest sets of ``parts`` that fail, if ``parts`` together fail. ``known``: what a stored witness shows to fail."""
+def smallest(of_case: Parts, of_job: Parts) -> Search:
+    """The smallest sets of perturbations that fail, if all of them together fail. Those of the job are searched first: all failing cases of
+    an engine run ask for the same sets of them."""
     found: list[Parts] = []
-    if explained := tuple(part for part in parts if factor_of(part) in known):
-        rest = tuple(part for part in parts if part not in explained)
-        if not rest or rest not in (yield [rest]):
-            return [explained]
-        found, parts = [explained], rest
-    while parts:
-        one = yield from _one(parts)
+    while of_case or of_job:
+        one = yield from _one(of_case, of_job)
         found.append(one)
-        parts = tuple(part for part in parts if part not in one)
-        if not parts or parts not in (yield [parts]):
+        of_case, of_job = _without(of_case, one), _without(of_job, one)
+        if not (rest := (*of_case, *of_job)) or not (yield rest):
             break
     return found
 
 
-def likely(parts: Parts, names: frozenset[str]) -> Search:
-    """The smallest sets of ``parts`` that fail, if perturbations of these ``names`` (ids) are likely to be one: another twin of the row
-    fails under them."""
-    mine = tuple(part for part in parts if factor_of(part) in names)
-    rest = tuple(part for part in parts if part not in mine)
-    failing = yield [found for found in (mine, rest) if found]
-    if mine not in failing:
-        return (yield from smallest(parts))
-    return [mine, *((yield from smallest(rest)) if rest in failing else ())]
+def _one(of_case: Parts, of_job: Parts) -> Generator[Parts, bool, Parts]:
+    job = yield from _fewest(of_job, of_case, lambda some: (*of_case, *some))
+    case = yield from _fewest(of_case, job, lambda some: (*some, *job))
+    return *case, *job
 
 
-def _one(parts: Parts) -> Generator[list[Parts], frozenset[Parts], Parts]:
-    while len(parts) > 1:
-        halves = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
-        failing = yield halves
-        if not failing:
-            break
-        parts = next(half for half in halves if half in failing)
-    else:
-        return parts
-    # No half fails by itself: several are needed. Each is left out by itself, until none can be.
-    while len(parts) > 2:
-        without = [tuple(other for other in parts if other != part) for part in parts]
-        failing = yield without
-        if not failing:
-            break
-        parts = next(fewer for fewer in without if fewer in failing)
-    return parts
+def _fewest(pool: Parts, beside: Parts, made: Callable[[Parts], Parts]) -> Generator[Parts, bool, Parts]:
+    """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that order."""
+    search = fewest(pool)
+    answer: bool | None = None
+    while True:
+        try:
+            asked = next(search) if answer is None else search.send(answer)
+        except StopIteration as end:
+            return _ordered(pool, end.value)
+        # Without any perturbation it does not fail: what fails as drawn is not taken apart.
+        answer = bool(asked or beside) and (yield made(_ordered(pool, asked)))
 
 
-Known = Mapping[tuple[str, str], frozenset[str]]
-"""(scenario, guarantee) -> the perturbations (ids) under which a stored witness of an engine fails."""
+def _ordered(pool: Parts, some: Collection[str]) -> Parts:
+    return tuple(part for part in pool if part in some)
+
+
+def _without(parts: Parts, some: Collection[str]) -> Parts:
+    return tuple(part for part in parts if part not in some)
+
+
+Known = Mapping[tuple[str, str], Sequence[frozenset[str]]]
+"""(scenario, guarantee) -> the sets of perturbations (ids) under which a stored witness of an engine fails."""
+
+
+def explaining(parts: Parts, known: Iterable[frozenset[str]]) -> Parts:
+    """Those of the parts that a stored witness shows to fail, all of a witness's set or none."""
+    names = frozenset(map(factor_of, parts))
+    shown = frozenset[str]().union(*(some for some in known if some and some <= names))
+    return tuple(part for part in parts if factor_of(part) in shown)
+
+
+def known_of(witnesses: Iterable[Witness], scenarios: Iterable[Scenario]) -> Known:
+    """What stored witnesses that failed on an engine show. One that ends with an error shows it of each guarantee of its program."""
+    guarantees = {s.id: s.guarantees for s in scenarios}
+    known = dict[tuple[str, str], list[frozenset[str]]]()
+    for witness in witnesses:
+        scenario, names = witness.case.scenario, frozenset(factors_of(witness.case.perturbation))
+        ended = {g.id for g in guarantees.get(scenario, ()) if witness.seen.error and g.program == witness.case.program}
+        for guarantee in {witness.guarantee, *ended} if names else ():
+            known.setdefault((scenario, guarantee), []).append(names)
+    return known
 
 
 def by_order(entangled: Mapping[Failure, Against]) -> list[tuple[Failure, Against]]:
@@ -93,7 +125,9 @@ def by_order(entangled: Mapping[Failure, Against]) -> list[tuple[Failure, Agains
     return sorted(entangled.items(), key=lambda found: (found[1].size, found[0]))
 
 
-def told_apart(checked: Checked, cases: Iterable[Case], scenarios: Iterable[Scenario], known: Known) -> Isolated:
+def told_apart(
+    checked: Checked, cases: Iterable[Case], traces: Traces, scenarios: Iterable[Scenario], known: Known
+) -> Isolated:
     """What the failures come to by the traces that there are, among them those that an isolation asked for, without another run. A failure
     is explained where a twin of its base under fewer of its perturbations fails, too."""
     guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
@@ -106,7 +140,7 @@ def told_apart(checked: Checked, cases: Iterable[Case], scenarios: Iterable[Scen
     for case in cases:
         if case.base:
             twins.setdefault(case.base, []).append(case)
-    isolated, alike = Isolated(), Counter[tuple[str, ...]]()
+    isolated, alike, stopped = Isolated(), Counter[tuple[str, ...]](), _Stopped()
     for failure, against in by_order(checked.entangled):
         parts, guarantee = frozenset(parts_of(against.case.perturbation)), guarantees[failure[:2]]
         kind = (*failure[:2], against.case.perturbation)
@@ -116,9 +150,10 @@ def told_apart(checked: Checked, cases: Iterable[Case], scenarios: Iterable[Scen
         more = any(parts < frozenset(parts_of(twin.perturbation)) for twin in others)
         explained = (
             alike[kind] > ALIKE
-            or not known.get(failure[:2], frozenset()).isdisjoint(map(factor_of, parts))
+            or explaining(tuple(parts), known.get(failure[:2], ()))
             or fewer
             or not (more or _about_all(guarantee, parts))
+            or stopped.before(against.case, traces)
         )
         (isolated.explained if explained else isolated.smallest).add(failure)
     return isolated
@@ -129,16 +164,51 @@ def _about_all(guarantee: Guarantee, parts: Iterable[str]) -> bool:
     return not guarantee.same_under or all(map(guarantee.is_about, map(factor_of, parts)))
 
 
+class _Stopped:
+    """Where a query ended with an error and does not end under fewer perturbations, one failure of it stands for those of all its cases."""
+
+    def __init__(self) -> None:
+        self._places = set[tuple[object, ...]]()
+
+    def before(self, case: Case, traces: Traces) -> bool:
+        """Whether a case ended with an error of which another one stands for it."""
+        error = traces[case.id].error if case.id in traces else None
+        place = (case.schedule.timeline, (error or "")[:MESSAGE])
+        stands = error is not None and place in self._places
+        self._places.add(place)
+        return stands
+
+
 @dataclass
 class _Asked:
-    """One failing twin, or a twin without an answer, and the search for what it takes."""
+    """A failing twin, or the twins of an engine run without an answer, and the search for what it takes.
+
+    Attributes:
+        twins: the twins with their bases. Of a failing twin, this is one pair.
+        known: what stored witnesses explain.
+        ended: whether an error ended it.
+        sets: the smallest sets that fail. A search that found nothing smaller leaves all of the perturbations together.
+        first: what was asked first: all perturbations, or those without what is known.
+        again: whether it failed under these.
+    """
 
     failure: Failure
     guarantee: Guarantee | None
-    base: Case
-    case: Case
-    search: Search
+    twins: list[tuple[Case, Case]]
+    whole: Parts
+    known: Parts = ()
+    ended: bool = False
+    first: Parts = ()
     sets: list[Parts] = field(default_factory=list)
+    again: bool = False
+
+    @property
+    def base(self) -> Case:
+        return self.twins[0][0]
+
+    @property
+    def case(self) -> Case:
+        return self.twins[0][1]
 
 
 class Isolation:
@@ -175,8 +245,6 @@ class Isolation:
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
         isolated, asked, alike = Isolated(), list[_Asked](), Counter[tuple[str, ...]]()
-        stopped: dict[tuple[str, ...], _Asked] = {}
-        followers: list[tuple[_Asked, tuple[str, ...]]] = []
         for failure, against in by_order(entangled):
             case = against.case
             kind = (*failure[:2], case.perturbation)
@@ -184,117 +252,126 @@ class Isolation:
             if alike[kind] > ALIKE:
                 isolated.explained.add(failure)
                 continue
-            guarantee, known = self._guarantees[failure[:2]], self._known.get(failure[:2], frozenset())
-            search = smallest(parts_of(case.perturbation), known)
-            one = _Asked(failure, guarantee, cases[case.base], case, search)
-            error = self.runs.traces[case.id].error if case.id in self.runs.traces else None
-            if error and not known:
-                # A query that fails does so for every program: what one of them shows is tried first for the others.
-                place = (*self._of_job(case), error[:MESSAGE])
-                if place in stopped:
-                    followers.append((one, place))
-                    continue
-                stopped[place] = one
-            asked.append(one)
+            whole = parts_of(case.perturbation)
+            known = explaining(whole, self._known.get(failure[:2], ()))
+            ended = case.id in self.runs.traces and self.runs.traces[case.id].error is not None
+            asked.append(
+                _Asked(failure, self._guarantees[failure[:2]], [(cases[case.base], case)], whole, known, ended)
+            )
         groups: dict[tuple[str, object], list[Case]] = {}
         for case in lost:
             groups.setdefault((case.perturbation, case.schedule.timeline), []).append(case)
-        first = {
-            group: _Asked(
-                (mine[0].scenario, "", mine[0].id), None, cases[mine[0].base], mine[0], smallest(parts_of(group[0]))
-            )
+        unanswered = [
+            _Asked((mine[0].scenario, "", mine[0].id), None, [(cases[c.base], c) for c in mine], parts_of(group[0]))
             for group, mine in groups.items()
-        }
-        self._search([*asked, *first.values()])
-        for one, place in followers:
-            names = frozenset(factor_of(part) for found in stopped[place].sets for part in found)
-            one.search = likely(parts_of(one.case.perturbation), names)
-        self._search([one for one, _ in followers])
-        asked += [one for one, _ in followers]
+        ]
+        self._search([*asked, *unanswered])
+        stopped = _Stopped()
         for one in asked:
-            self._conclude(one, isolated)
-        self._again(first, groups, cases, isolated)
+            self._conclude(one, isolated, stopped)
+        self._again(unanswered, isolated)
         return isolated
 
-    def _of_job(self, case: Case) -> tuple[str, ...]:
-        """The perturbations of a twin that all cases of its row have."""
-        parts = parts_of(case.perturbation)
+    def _of_job(self, parts: Parts) -> Parts:
+        """The perturbations that all cases of a row have."""
         return tuple(part for part in parts if not self._perturbation(part).keeps_timeline)
 
-    def _again(
-        self,
-        first: Mapping[tuple[str, object], _Asked],
-        groups: Mapping[tuple[str, object], list[Case]],
-        cases: Mapping[str, Case],
-        isolated: Isolated,
-    ) -> None:
+    def _again(self, unanswered: Iterable[_Asked], isolated: Isolated) -> None:
         """Runs the twins without an answer again, without what it takes to lose them."""
         twins: dict[str, Case] = {}
-        for group, one in first.items():
-            left = tuple(p for p in parts_of(group[0]) if not any(p in found for found in one.sets))
-            if one.sets == [parts_of(group[0])] or not one.sets:
+        for one in unanswered:
+            if not one.again or one.sets == [one.whole]:
                 continue  # nothing smaller is lost: the twins stay without an answer
-            for case in groups[group]:
+            left = tuple(part for part in one.whole if not any(part in found for found in one.sets))
+            for number, (base, case) in enumerate(one.twins):
                 isolated.explained.add((case.scenario, "", case.id))
-                for parts in (left, *(one.sets if case is one.case else ())):
-                    if parts and (twin := self._twin(cases[case.base], parts)):
+                for parts in (left, *(() if number else one.sets)):
+                    if parts and (twin := self._twin(base, parts)):
                         twins[twin.id] = twin
         self.runs.merge(self._run([t for t in twins.values() if t.id not in self.runs.traces]))
-        self.cases |= {name: twin for name, twin in twins.items() if self._answered(twin)}
+        answered = {*self.runs.traces, *self.runs.lost}
+        self.cases |= {name: twin for name, twin in twins.items() if name in answered}
 
     def _search(self, asked: list[_Asked]) -> None:
         """Goes on with all searches side by side: the twins that they ask for run together."""
-        waiting: dict[int, tuple[_Asked, list[Parts]]] = {}
+        known: dict[Parts, set[str]] = {}
         for one in asked:
-            try:
-                waiting[id(one)] = one, next(one.search)
-            except StopIteration as end:  # all of its perturbations are known to fail
-                one.sets = end.value
+            known.setdefault(self._of_job(one.whole), set()).update(self._of_job(one.known))
+        for one in asked:
+            # Of a job, nothing that a case of its row is known to fail under: the row runs once more, not once for each known failure.
+            others = known[self._of_job(one.whole)] if one.known else ()
+            one.first = _without(one.whole, {*one.known, *others})
+        first = {id(one): self._twins(one, one.first) for one in asked}
+        answers = self._run([*{twin.id: twin for twins in first.values() for _, twin in twins}.values()])
+        self.runs.merge(_new(answers, self.runs))
+        waiting: dict[int, tuple[_Asked, Search, Parts]] = {}
+        for one in asked:
+            one.sets = [one.known] if one.known else [one.whole]
+            one.again = self._fails(one, first[id(one)], answers)
+            if one.again:
+                job = self._of_job(one.first)
+                self._go_on(one, smallest(_without(one.first, job), job), None, waiting)
         for _ in range(ROUNDS):
             if not waiting:
                 return
-            twins = {id(one): {parts: self._twin(one.base, parts) for parts in sets} for one, sets in waiting.values()}
-            every = {twin.id: twin for found in twins.values() for twin in found.values() if twin}
+            twins = {place: self._twins(one, parts) for place, (one, _, parts) in waiting.items()}
+            every = {twin.id: twin for found in twins.values() for _, twin in found}
             answered = {*self.runs.traces, *self.runs.lost, *self.runs.faults}
             self.runs.merge(self._run([twin for name, twin in every.items() if name not in answered]))
-            still: dict[int, tuple[_Asked, list[Parts]]] = {}
-            for place, (one, _) in waiting.items():
-                failing = frozenset(parts for parts, twin in twins[place].items() if twin and self._fails(one, twin))
-                try:
-                    still[place] = one, one.search.send(failing)
-                except StopIteration as end:
-                    one.sets = end.value
+            still: dict[int, tuple[_Asked, Search, Parts]] = {}
+            for place, (one, search, _) in waiting.items():
+                self._go_on(one, search, self._fails(one, twins[place], self.runs), still)
             waiting = still
 
-    def _conclude(self, one: _Asked, isolated: Isolated) -> None:
-        whole = parts_of(one.case.perturbation)
-        if one.sets == [whole] and one.guarantee and _about_all(one.guarantee, whole):
-            isolated.smallest.add(one.failure)
+    @staticmethod
+    def _go_on(
+        one: _Asked, search: Search, failed: bool | None, waiting: dict[int, tuple[_Asked, Search, Parts]]
+    ) -> None:
+        try:
+            waiting[id(one)] = one, search, next(search) if failed is None else search.send(failed)
+        except StopIteration as end:
+            one.sets = [*([one.known] if one.known else []), *end.value]
+
+    def _conclude(self, one: _Asked, isolated: Isolated, stopped: _Stopped) -> None:
+        found = [twin for parts in one.sets if parts != one.whole and (twin := self._answered(one.base, parts))]
+        if not found and not one.known:  # nothing smaller shows it
+            about = one.guarantee and _about_all(one.guarantee, one.whole)
+            stands = about and not stopped.before(one.case, self.runs.traces)
+            (isolated.smallest if stands else isolated.explained).add(one.failure)
             return
         isolated.explained.add(one.failure)
-        left = tuple(part for part in whole if not any(part in found for found in one.sets))
-        for parts in (*one.sets, left):
-            if parts and parts != whole and (twin := self._twin(one.base, parts)) and self._answered(twin):
-                self.cases[twin.id] = twin
-                if parts in one.sets and len(parts) > 1:
-                    failure = (one.case.scenario, one.failure[1], twin.id)
-                    isolated.smallest.add(failure)
+        left = tuple(part for part in one.whole if not any(part in parts for parts in one.sets))
+        beside = [twin for parts in (left, one.first) if (twin := self._answered(one.base, parts))]
+        self.cases |= {twin.id: twin for twin in (*found, *beside)}
+        several = {(one.case.scenario, one.failure[1], t.id) for t in found if len(parts_of(t.perturbation)) > 1}
+        isolated.smallest |= several
 
-    def _answered(self, twin: Case) -> bool:
-        return twin.id in self.runs.traces or twin.id in self.runs.lost
+    def _answered(self, base: Case, parts: Parts) -> Case | None:
+        """The twin under some perturbations, if the engine was asked for it and answered or lost it."""
+        twin = self._twin(base, parts) if parts else None
+        return twin if twin and (twin.id in self.runs.traces or twin.id in self.runs.lost) else None
 
-    def _fails(self, one: _Asked, twin: Case) -> bool:
+    def _fails(self, one: _Asked, twins: Iterable[tuple[Case, Case]], runs: Runs) -> bool:
         if one.guarantee is None:
-            return twin.id not in self.runs.traces
-        if twin.id not in self.runs.traces or one.base.id not in self.runs.traces:
-            return False
+            return any(twin.id not in runs.traces for _, twin in twins)
+        return any(self._speaks_against(one, base, twin, runs.traces) for base, twin in twins)
+
+    def _speaks_against(self, one: _Asked, base: Case, twin: Case, traces: Traces) -> bool:
+        guarantee, known = one.guarantee, self.runs.traces
+        assert guarantee
+        if twin.id not in traces or base.id not in known:
+            return one.ended and twin.id not in traces  # what ends a query may end it before its schedule is driven
         with suppress(Unjudgeable):
-            if one.guarantee.same_under:
+            if guarantee.same_under:
                 program = self._programs[program_ref(twin.scenario, twin.program)]
-                pair = one.base, twin, self.runs.traces
-                return bool(pair_finding(program, one.guarantee, *pair, self._reference)[1])
-            return bool(findings_of(one.guarantee, twin, self.runs.traces[twin.id], self._reference)[1])
+                pair = {base.id: known[base.id], twin.id: traces[twin.id]}
+                return bool(pair_finding(program, guarantee, base, twin, pair, self._reference)[1])
+            return bool(findings_of(guarantee, twin, traces[twin.id], self._reference)[1])
         return False
+
+    def _twins(self, one: _Asked, parts: Parts) -> list[tuple[Case, Case]]:
+        """The twins under some of the perturbations, with their bases, of those that have such twins."""
+        return [(base, twin) for base, _ in one.twins if parts and (twin := self._twin(base, parts))]
 
     def _twin(self, base: Case, parts: Parts) -> Case | None:
         made: list[Part] = [(self._perturbation(part), level_of(part)) for part in parts]
@@ -305,3 +382,16 @@ class Isolation:
     def _perturbation(self, part: str) -> Perturbation:
         name = factor_of(part)
         return BY_ID[name] if name in BY_ID else self._plans[name]
+
+
+def _new(answers: Runs, before: Runs) -> Runs:
+    """The answers for cases that had none. What a case answered first stands: it is what speaks against a guarantee."""
+    known = {*before.traces, *before.lost, *before.faults}
+    return Runs(
+        {name: trace for name, trace in answers.traces.items() if name not in known},
+        answers.packs,
+        {name: cause for name, cause in answers.lost.items() if name not in known},
+        {name: fault for name, fault in answers.faults.items() if name not in known},
+        answers.untouched - known,
+        answers.notes,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from conformance.confirmation.bisection import fewest
 from conformance.model.case import Case
 from conformance.model.runs import Pack
 
@@ -15,7 +16,8 @@ RUNS = 40
 """Maximum number of runs of a pack for one failing case."""
 
 GROWTH = 4
-"""How many times as long each prefix that is tried first is as the one before."""
+"""How many times as long each prefix that is tried first is as the one before: a run of few cases is cheap, and often one of the first is
+enough."""
 
 Fails = Callable[[Sequence[Case]], bool]
 """Whether a case fails beside these cases."""
@@ -30,37 +32,12 @@ def neighbours_of(case: Case, pack: Pack, beside: Sequence[Case]) -> tuple[Case,
     return tuple(sorted(others, key=lambda other: (other.scenario, other.program) != (case.scenario, case.program)))
 
 
-def fewest(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...]:
-    """The fewest neighbours that a case fails beside, after at most ``runs`` runs. The case fails beside all of them.
-
-    Bisection finds one needed neighbour at a time. It searches for the shortest prefix that makes the case fail
-    together with the neighbours found so far: the last case of that prefix is needed. Short prefixes are tried first,
-    each GROWTH times as long as the one before: a run of few cases is cheap, and often one of the first is enough. If
-    the runs are used up first, the case failed beside the returned neighbours, but some of them may not be needed.
-    """
-    left = runs
-
-    def still(kept: Sequence[Case]) -> bool:
-        nonlocal left
-        left -= 1
-        return fails(kept)
-
-    pool, needed = tuple(neighbours), tuple[Case, ...]()
-    while pool and left > 0 and not still(needed):
-        too_few, enough = 0, len(pool)
-        size = 1
-        while size < enough and left > 0:
-            if still((*pool[:size], *needed)):
-                enough = size
-            else:
-                too_few, size = size, size * GROWTH
-        while enough - too_few > 1 and left > 0:
-            middle = (too_few + enough) // 2
-            if still((*pool[:middle], *needed)):
-                enough = middle
-            else:
-                too_few = middle
-        if enough - too_few > 1:
-            return *pool[:enough], *needed
-        pool, needed = pool[: enough - 1], (pool[enough - 1], *needed)
-    return needed if not pool or left > 0 else (*pool, *needed)
+def fewest_neighbours(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...]:
+    """The fewest neighbours that a case fails beside, after at most ``runs`` runs. The case fails beside all of them."""
+    search = fewest(tuple(neighbours), runs, GROWTH)
+    failed: bool | None = None
+    while True:
+        try:
+            failed = fails(next(search) if failed is None else search.send(failed))
+        except StopIteration as end:
+            return tuple(end.value)

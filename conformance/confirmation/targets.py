@@ -77,9 +77,11 @@ class Targets:
         plain = guarantee.accounting or any(self._is_plain(a.case, guarantee, runs, cases) for a in violation.against)
         return Kind((cell.scenario, cell.guarantee, "" if plain else cell.perturbation))
 
-    def of(self, violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case]) -> dict[Kind, Target]:
+    def of(
+        self, violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case], runs: Runs
+    ) -> dict[Kind, Target]:
         """A target for each kind of failure. ``cases``, by id, hold those that failing cases are twins of."""
-        return {kind: self._target(*choices) for kind, choices in _choices(violations, cases).items()}
+        return {kind: self._target(*choices) for kind, choices in _choices(violations, cases, runs).items()}
 
     def within(self, begun: Subject) -> Callable[[Subject], bool]:
         """Whether a simplified subject stays in the domain of the original subject: a case whose elements are all on
@@ -130,9 +132,10 @@ class Targets:
 
 
 def _choices(
-    violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case]
+    violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case], runs: Runs
 ) -> dict[Kind, tuple[Guarantee, list[Subject]]]:
-    """The candidate cases for each kind of failure, on as few timelines as possible."""
+    """The candidate cases for each kind of failure, on as few timelines as possible. A case that ends with an error does so for many
+    guarantees, and runs alone for all of them."""
     found: dict[Kind, tuple[Guarantee, list[Subject]]] = {}
     for violation, kind in violations:
         _, subjects = found.setdefault(kind, (violation.guarantee, []))
@@ -141,10 +144,13 @@ def _choices(
                 subjects.append(Subject(against.case, cases[against.case.base]))
             elif violation.guarantee.accounting or not special(against.case):
                 subjects.append(Subject(replace(against.case, perturbation="", base="")))
-    served: Counter[object] = Counter(
-        timeline for _, subjects in found.values() for timeline in {s.case.schedule.timeline for s in subjects}
-    )
+    timelines: Counter[object] = Counter()
+    ended: Counter[str] = Counter()
     for _, subjects in found.values():
-        most = max(served[s.case.schedule.timeline] for s in subjects)
-        subjects.sort(key=lambda s: (served[s.case.schedule.timeline] < most, simplicity(s.case)))
+        timelines.update({subject.case.schedule.timeline for subject in subjects})
+        names = {subject.case.id for subject in subjects}
+        ended.update(name for name in names if name in runs.traces and runs.traces[name].error)
+    for _, subjects in found.values():
+        most = max(timelines[subject.case.schedule.timeline] for subject in subjects)
+        subjects.sort(key=lambda s: (timelines[s.case.schedule.timeline] < most, -ended[s.case.id], simplicity(s.case)))
     return found

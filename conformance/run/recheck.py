@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from conformance.confirmation.isolation import Known, told_apart
+from conformance.confirmation.isolation import Known, known_of, told_apart
 from conformance.confirmation.replay import FAILS
 from conformance.execution.host import Host
 from conformance.judgement.batches import Judgement
@@ -23,7 +23,6 @@ from conformance.judgement.verdict import not_run_alone, still_violated
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, bare
 from conformance.model.naming import instead, unknown
-from conformance.model.perturbation import factors_of
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
 from conformance.results.record import EngineRecord, ScenarioRecord
@@ -133,20 +132,15 @@ class _Check:
             cases = self._mine(handed)
             by_id = {case.id: case for case in cases}
             checked = self.checks.check(info, batch, cases, runs)
-            isolated = told_apart(checked, cases, self.scenarios, self._known(info))
+            isolated = told_apart(checked, cases, runs.traces, self.scenarios, self._known(info))
             judgement.add(checked.settled(isolated), by_id, runs.traces, runs.notes)
         return judgement
 
     def _known(self, info: EngineInfo) -> Known:
         """What the stored witnesses that the run replayed on the engine showed, as its isolation knew it."""
         failed = {replay.witness for replay in self.before.replays if replay.answer in FAILS}
-        known = dict[tuple[str, str], frozenset[str]]()
-        for witness in self.before.witnesses.values():
-            names = factors_of(witness.case.perturbation)
-            if witness.id in failed and bare(witness.engine) == bare(info.id) and len(names) == 1:
-                place = witness.case.scenario, witness.guarantee
-                known[place] = known.get(place, frozenset()) | {*names}
-        return known
+        mine = (w for w in self.before.witnesses.values() if bare(w.engine) == bare(info.id))
+        return known_of((w for w in mine if w.id in failed), self.scenarios)
 
     def _decided(
         self, cell: MatrixCell, guarantee: Guarantee, against: list[Against], judgement: Judgement, info: EngineInfo

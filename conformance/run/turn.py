@@ -11,7 +11,7 @@ from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
-from conformance.confirmation.isolation import Isolation
+from conformance.confirmation.isolation import Isolation, known_of
 from conformance.confirmation.replay import (
     FAILS,
     STILL_FAILS,
@@ -301,11 +301,8 @@ class Turn:
         judgement.add(checked.settled(isolated), by_id, runs.traces, runs.notes)
 
     def _isolation(self, engine: Process, runs: Runs) -> Isolation:
-        can, known = self.info.capabilities, dict[tuple[str, str], frozenset[str]]()
-        for replay in self.outcome.replays:
-            if replay.answer in FAILS and (names := frozenset(factors_of(replay.witness.case.perturbation))):
-                place = replay.witness.case.scenario, replay.witness.guarantee
-                known[place] = known.get(place, frozenset()) | (names if len(names) == 1 else frozenset())
+        can, scenarios = self.info.capabilities, self._options.scenarios
+        known = known_of((r.witness for r in self.outcome.replays if r.answer in FAILS), scenarios)
 
         def run(cases: list[Case]) -> Runs:
             packs = tuple(packs_for(cases, can, self._programs))
@@ -315,7 +312,7 @@ class Turn:
             return given.runs
 
         reference = self._run.checks.reference(can.lateness)
-        return Isolation(self._options.scenarios, can, self._options.seed, reference, run, runs, known)
+        return Isolation(scenarios, can, self._options.seed, reference, run, runs, known)
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs) -> Checked:
         """Stores what an engine was asked and answered, and checks it."""

@@ -9,8 +9,8 @@ from conformance.model.engine import EngineInfo
 from conformance.model.scenario import programs_of
 
 
-def judged(scenarios, engine, cases, seed, info=None):
-    """(the judgement, what the failures came to), as a run has them without stored witnesses."""
+def judged(scenarios, engine, cases, seed, info=None, known=()):
+    """(the judgement, what the failures came to), as a run has them. ``known``: what stored witnesses show."""
     can, programs = engine.capabilities, programs_of(scenarios)
     reference = reference_traces(programs, can.lateness)
     info = info or EngineInfo(engine.id, engine.title, can)
@@ -27,7 +27,7 @@ def judged(scenarios, engine, cases, seed, info=None):
         entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
         if not entangled:
             break
-        isolation = Isolation(scenarios, can, seed, reference, run, runs, {})
+        isolation = Isolation(scenarios, can, seed, reference, run, runs, dict(known))
         found = isolation.isolate(entangled, [], by_id)
         isolated.explained |= found.explained
         isolated.smallest |= found.smallest

@@ -7,8 +7,8 @@ import pytest
 from inprocess import PROGRAMS, InProcess
 
 from conformance.confirmation.alone import Alone
-from conformance.confirmation.confirmer import Confirmer, ends_with_error, further_of_plans
-from conformance.confirmation.neighbours import fewest
+from conformance.confirmation.confirmer import Confirmer, error_of, further_programs
+from conformance.confirmation.neighbours import fewest_neighbours
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
     FIXED,
@@ -181,9 +181,9 @@ def test_the_neighbours_that_are_needed_are_found_in_few_runs(needed):
         tried.append(kept)
         return {cases[n].id for n in needed} <= {case.id for case in kept}
 
-    assert fewest(cases, fails) == tuple(cases[n] for n in sorted(needed))
+    assert fewest_neighbours(cases, fails) == tuple(cases[n] for n in sorted(needed))
     assert len(tried) <= 40
-    few = fewest(cases, fails, runs=4)
+    few = fewest_neighbours(cases, fails, runs=4)
     assert {cases[n].id for n in needed} <= {case.id for case in few}, "what is left when the runs end has failed"
 
 
@@ -385,16 +385,22 @@ def test_what_ends_with_an_error_is_not_what_gives_other_output():
     """A plan that only answers otherwise has a reduced witness for each guarantee."""
     failed = Trace.collect([Emission("", None, 0, error="the query failed")])
     runs = Runs(traces={CASE.id: failed})
-    assert ends_with_error(CASE, runs)
-    assert not ends_with_error(CASE, Runs(traces={CASE.id: Trace(())}))
-    assert not ends_with_error(CASE, Runs())
+    assert error_of(CASE, runs) == "the query failed"
+    assert not error_of(CASE, Runs(traces={CASE.id: Trace(())}))
+    assert not error_of(CASE, Runs())
 
 
-def test_of_the_failed_queries_of_one_plan_the_first_four_are_reduced():
-    kinds = [Kind(("s", f"g{n}", f"plan:{name}")) for n in range(6) for name in ("one", "other")]
-    kinds += [Kind(("s", f"g{n}", "restart")) for n in range(6)]
-    assert further_of_plans(kinds) == {
-        Kind(("s", f"g{n}", f"plan:{name}")) for n in (4, 5) for name in ("one", "other")
+def test_of_queries_that_failed_under_the_same_changes_those_of_four_programs_are_reduced():
+    programs = [replace(CASE, program=f"p{n}") for n in range(6)]
+    under = ("restart", "plan:one", "restart+plan:one")
+    ended = {
+        Kind((CASE.scenario, f"g{n} of p{p}", name)): case
+        for name in ("", *under)
+        for p, case in enumerate(programs)
+        for n in range(2)
+    }
+    assert further_programs(ended) == {
+        Kind((CASE.scenario, f"g{n} of p{p}", name)) for name in under for p in (4, 5) for n in range(2)
     }
 
 

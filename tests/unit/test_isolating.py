@@ -7,7 +7,7 @@ import pytest
 from drawn import suite_of
 from isolated import judged
 
-from conformance.confirmation.isolation import smallest
+from conformance.confirmation.isolation import explaining, smallest
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, factors_of
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -16,69 +16,74 @@ FIVE = ("finer", "shift", "no-data", "restart.2", "retry.1")
 PAIRS = [*itertools.combinations(FIVE, 2)]
 
 
-def searched(parts, fails, known=frozenset()):
-    """(the smallest sets, how many rounds it took)"""
-    search, rounds = smallest(parts, known), 0
+def searched(fails, of_case=(), of_job=FIVE):
+    """(the smallest sets, how many questions it took)"""
+    search, asked = smallest(of_case, of_job), 0
     try:
-        asked = next(search)
+        parts = next(search)
         while True:
-            rounds += 1
-            asked = search.send(frozenset(found for found in asked if fails(set(found))))
+            asked += 1
+            assert parts == tuple(part for part in (*of_case, *of_job) if part in parts), "in their order"
+            parts = search.send(bool(fails(set(parts))))
     except StopIteration as end:
-        return [set(found) for found in end.value], rounds
+        return [set(found) for found in end.value], asked
 
 
 @pytest.mark.parametrize("cause", FIVE)
 def test_one_cause_is_found_by_halves(cause):
-    found, rounds = searched(FIVE, lambda parts: cause in parts)
+    found, asked = searched(lambda parts: cause in parts)
     assert found == [{cause}]
-    assert rounds <= 4, "three to find it, and one for the others"
+    assert asked <= 5, "three to find it, one whether it takes nothing else, and one for the others"
+
+
+def test_a_cause_among_many_takes_few_questions():
+    many = tuple(f"p{number}" for number in range(32))
+    found, asked = searched(lambda parts: "p20" in parts, of_job=many)
+    assert found == [{"p20"}]
+    assert asked <= 7
 
 
 @pytest.mark.parametrize("causes", PAIRS, ids="+".join)
 def test_two_causes_that_need_each_other_are_one_set(causes):
-    found, _ = searched(FIVE, lambda parts: set(causes) <= parts)
-    assert found == [set(causes)]
+    assert searched(lambda parts: set(causes) <= parts)[0] == [set(causes)]
 
 
 @pytest.mark.parametrize("causes", PAIRS, ids="+".join)
 def test_two_causes_that_fail_by_themselves_are_both_found(causes):
-    found, _ = searched(FIVE, lambda parts: parts & set(causes))
+    found, _ = searched(lambda parts: parts & set(causes))
     assert sorted(found, key=min) == sorted(({cause} for cause in causes), key=min)
 
 
 def test_a_cause_hides_neither_another_one_nor_a_pair():
-    found, _ = searched(FIVE, lambda parts: "shift" in parts or {"finer", "retry.1"} <= parts)
+    found, _ = searched(lambda parts: "shift" in parts or {"finer", "retry.1"} <= parts)
     assert sorted(found, key=len) == [{"shift"}, {"finer", "retry.1"}]
 
 
 def test_three_causes_that_need_each_other_are_one_set():
-    assert searched(FIVE, lambda parts: len(parts) >= 5)[0] == [set(FIVE)]
-    assert searched(FIVE, lambda parts: {"finer", "no-data", "retry.1"} <= parts)[0] == [
-        {"finer", "no-data", "retry.1"}
-    ]
+    assert searched(lambda parts: len(parts) >= 5)[0] == [set(FIVE)]
+    three = {"finer", "no-data", "retry.1"}
+    assert searched(lambda parts: three <= parts)[0] == [three]
 
 
-def test_what_does_not_fail_again_ends_the_search():
-    """An engine may answer otherwise each time."""
-    found, rounds = searched(FIVE, lambda parts: False)
-    assert found == [set(FIVE)]
-    assert rounds <= 2
+@pytest.mark.parametrize("cause", [{"rename"}, {"reverse"}, {"rename", "shift"}, {"rename", "reverse"}], ids="+".join)
+def test_what_belongs_to_a_case_is_found_beside_what_belongs_to_its_job(cause):
+    assert searched(lambda parts: cause <= parts, ("rename", "reverse"))[0] == [cause]
 
 
-@pytest.mark.parametrize("known", [{"restart"}, {"restart", "shift"}, set(FIVE) | {"restart", "retry"}])
-def test_what_a_stored_witness_shows_to_fail_is_asked_once(known):
-    """Without it, at its level or another one, the twin does not fail: nothing else is asked."""
-    found, rounds = searched(FIVE, lambda parts: "restart.2" in parts, frozenset(known))
-    [explained] = found
-    assert "restart.2" in explained
-    assert {factors_of(part)[0] for part in explained} <= known
-    assert rounds <= 1
+KNOWN = [frozenset({"restart"}), frozenset({"shift", "retry"})]
 
 
-def test_beside_what_is_known_another_cause_is_found():
-    found, _ = searched(FIVE, lambda parts: parts & {"restart.2", "shift"}, frozenset({"restart"}))
-    assert found == [{"restart.2"}, {"shift"}]
+@pytest.mark.parametrize(
+    ("parts", "explained"),
+    [
+        (("shift", "restart.2"), ("restart.2",)),
+        (("shift", "finer", "retry.1"), ("shift", "retry.1")),
+        (("shift", "finer"), ()),
+        (FIVE, ("shift", "restart.2", "retry.1")),
+    ],
+)
+def test_a_stored_witness_explains_its_perturbations_at_any_level_if_all_are_there(parts, explained):
+    assert explaining(parts, KNOWN) == explained
 
 
 SCENARIOS = load_scenarios(["per-key-counting"])
@@ -161,3 +166,57 @@ def test_a_bug_that_cases_as_drawn_show_is_not_taken_apart(cases):
     assert AS_DRAWN in violated(judgement)
     fails = {case.base for _, _, case in isolated.explained}
     assert not fails
+
+
+def asking(engine, known, cases):
+    """The sets of perturbations that an isolation asks an engine for, and what the failures came to."""
+    asked = []
+
+    class Watched:
+        id, title, capabilities = engine.id, engine.title, engine.capabilities
+
+        def run(self, pack, programs):
+            asked.append({case.perturbation for case in pack.cases if case.base})
+            return engine.run(pack, programs)
+
+    rows = {p for case in cases if (p := case.perturbation)}
+    judgement, isolated = judged(SCENARIOS, Watched(), cases, 1, known=known)
+    return [sets for sets in asked if not sets <= rows], judgement, isolated
+
+
+def test_what_a_stored_witness_shows_is_asked_once_more_a_row_without_it(cases):
+    guarantees = [(s.id, g.id) for s in SCENARIOS for g in s.guarantees]
+    known = dict.fromkeys(guarantees, [frozenset({RESTART.id})])
+    asked, judgement, isolated = asking(load_engine("mutant:state-lost-on-restart"), known, cases)
+    assert isolated.explained
+    assert not isolated.smallest
+    assert violated(judgement) == set(), "the witness is replayed by itself"
+    assert all(RESTART.id not in factors_of(name) for sets in asked for name in sets)
+
+
+def test_what_a_stored_witness_shows_hides_no_other_fault(cases):
+    guarantees = [(s.id, g.id) for s in SCENARIOS for g in s.guarantees]
+    known = dict.fromkeys(guarantees, [frozenset({RETRY.id})])
+    _, judgement, _ = asking(load_engine("mutant:retry-loses-its-writes"), known, cases)
+    assert RESUME.id in violated(judgement)
+
+
+def test_what_does_not_fail_again_is_not_taken_apart(cases):
+    """An engine may answer otherwise each time, or only beside other cases."""
+    reference = load_engine("reference")
+    before = set()
+
+    class Once:
+        """Puts out nothing for a case under several perturbations the first time."""
+
+        id, title, capabilities = "once", "", reference.capabilities
+
+        def run(self, pack, programs):
+            run = reference.run(pack, programs)
+            new = {c.id for c in pack.cases if "+" in c.perturbation} - before
+            before.update(new)
+            return replace(run, traces={n: replace(t, emissions=()) if n in new else t for n, t in run.traces.items()})
+
+    asked, _, isolated = asking(Once(), {}, cases)
+    assert isolated.smallest
+    assert not asked

@@ -1,0 +1,39 @@
+"""Bisection: the fewest of some things that a failure needs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+Search = Generator[tuple[T, ...], bool, tuple[T, ...]]
+"""Asks whether it fails with some of the things, is sent the answer, and returns those that it needs."""
+
+
+def fewest(pool: tuple[T, ...], most: int = 10_000, growth: int | None = None) -> Search[T]:
+    """The fewest things that a failure needs, after at most ``most`` questions. It fails with all of them, which is not asked.
+
+    Bisection finds one needed thing at a time. It searches for the shortest prefix that makes it fail together with the things found so
+    far: the last of that prefix is needed. With ``growth``, short prefixes are tried first, each ``growth`` times as long as the one
+    before. If the questions are used up first, it fails with the returned things, but some of them may not be needed.
+    """
+    needed = tuple[T, ...]()
+    while pool and most > 0:
+        most -= 1
+        if (yield needed):
+            return needed
+        too_few, enough = 0, len(pool)
+        size = 1 if growth else enough
+        while enough - too_few > 1 and most > 0:
+            tried = size if growth and size < enough else (too_few + enough) // 2
+            most -= 1
+            if (yield (*pool[:tried], *needed)):
+                enough = tried
+                size = enough
+            else:
+                too_few, size = tried, size * (growth or 1)
+        if enough - too_few > 1:
+            return *pool[:enough], *needed
+        pool, needed = pool[: enough - 1], (pool[enough - 1], *needed)
+    return *pool, *needed
