@@ -51,8 +51,8 @@ ALIKE = 2
 MESSAGE = 60
 """So many characters of an error tell it from another one."""
 
-ROUNDS = 64
-"""The most rounds of engine runs."""
+MOST = 20
+"""The most questions that one smallest set is worth."""
 
 RunCases = Callable[[list[Case]], Runs]
 
@@ -78,7 +78,7 @@ def _one(of_case: Parts, of_job: Parts) -> Generator[Parts, bool, Parts]:
 
 def _fewest(pool: Parts, beside: Parts, made: Callable[[Parts], Parts]) -> Generator[Parts, bool, Parts]:
     """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that order."""
-    search = fewest(pool)
+    search = fewest(pool, MOST)
     answer: bool | None = None
     while True:
         try:
@@ -186,7 +186,6 @@ class _Asked:
     Attributes:
         twins: the twins with their bases. Of a failing twin, this is one pair.
         known: what stored witnesses explain.
-        ended: whether an error ended it.
         sets: the smallest sets that fail. A search that found nothing smaller leaves all of the perturbations together.
         first: what was asked first: all perturbations, or those without what is known.
         again: whether it failed under these.
@@ -197,7 +196,6 @@ class _Asked:
     twins: list[tuple[Case, Case]]
     whole: Parts
     known: Parts = ()
-    ended: bool = False
     first: Parts = ()
     sets: list[Parts] = field(default_factory=list)
     again: bool = False
@@ -217,6 +215,7 @@ class Isolation:
     Args:
         run: runs cases on the engine.
         known: what stored witnesses of this engine show.
+        go_on: whether to ask for more.
         runs: what the engine answered so far. Answers of the isolation are added.
 
     Attributes:
@@ -232,13 +231,14 @@ class Isolation:
         run: RunCases,
         runs: Runs,
         known: Known,
+        go_on: Callable[[], bool] = lambda: True,
     ) -> None:
         scenarios = list(scenarios)
         self._programs: Mapping[str, Program] = programs_of(scenarios)
         self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
         self._can, self._seed, self._reference, self._run, self._known = can, seed, reference, run, known
         self._plans = {plan.perturbation.id: plan.perturbation for plan in can.plans}
-        self.runs, self.cases = runs, dict[str, Case]()
+        self.runs, self.cases, self._go_on = runs, dict[str, Case](), go_on
 
     def isolate(
         self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]
@@ -254,10 +254,7 @@ class Isolation:
                 continue
             whole = parts_of(case.perturbation)
             known = explaining(whole, self._known.get(failure[:2], ()))
-            ended = case.id in self.runs.traces and self.runs.traces[case.id].error is not None
-            asked.append(
-                _Asked(failure, self._guarantees[failure[:2]], [(cases[case.base], case)], whole, known, ended)
-            )
+            asked.append(_Asked(failure, self._guarantees[failure[:2]], [(cases[case.base], case)], whole, known))
         groups: dict[tuple[str, object], list[Case]] = {}
         for case in lost:
             groups.setdefault((case.perturbation, case.schedule.timeline), []).append(case)
@@ -310,21 +307,19 @@ class Isolation:
             one.again = self._fails(one, first[id(one)], answers)
             if one.again:
                 job = self._of_job(one.first)
-                self._go_on(one, smallest(_without(one.first, job), job), None, waiting)
-        for _ in range(ROUNDS):
-            if not waiting:
-                return
+                self._advance(one, smallest(_without(one.first, job), job), None, waiting)
+        while waiting and self._go_on():
             twins = {place: self._twins(one, parts) for place, (one, _, parts) in waiting.items()}
             every = {twin.id: twin for found in twins.values() for _, twin in found}
             answered = {*self.runs.traces, *self.runs.lost, *self.runs.faults}
             self.runs.merge(self._run([twin for name, twin in every.items() if name not in answered]))
             still: dict[int, tuple[_Asked, Search, Parts]] = {}
             for place, (one, search, _) in waiting.items():
-                self._go_on(one, search, self._fails(one, twins[place], self.runs), still)
+                self._advance(one, search, self._fails(one, twins[place], self.runs), still)
             waiting = still
 
     @staticmethod
-    def _go_on(
+    def _advance(
         one: _Asked, search: Search, failed: bool | None, waiting: dict[int, tuple[_Asked, Search, Parts]]
     ) -> None:
         try:
@@ -360,7 +355,7 @@ class Isolation:
         guarantee, known = one.guarantee, self.runs.traces
         assert guarantee
         if twin.id not in traces or base.id not in known:
-            return one.ended and twin.id not in traces  # what ends a query may end it before its schedule is driven
+            return False
         with suppress(Unjudgeable):
             if guarantee.same_under:
                 program = self._programs[program_ref(twin.scenario, twin.program)]

@@ -153,8 +153,8 @@ def run_packs(
 
 def run_pack(processes: Processes, pack: Pack) -> Given:
     """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program, which then run by
-    themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, its parts run by themselves. A
-    pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure, are
+    themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, and where its query ended with
+    an error, its parts run by themselves. A pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure, are
     the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed, asked, made = Given(), 0, pack, False
@@ -162,9 +162,10 @@ def run_pack(processes: Processes, pack: Pack) -> Given:
     while engine and pack.cases:
         try:
             run = engine.run(pack)
-            if _too_slow(pack, run) and len(smaller := halves(pack)) > 1:
-                for half in smaller:
-                    given.add(run_pack(processes, half))
+            smaller = halves(pack) if _too_slow(pack, run) else processes.parts(pack) if _ended(run) else ()
+            if len(smaller) > 1:
+                for part in smaller:
+                    given.add(run_pack(processes, part))
             else:
                 given.runs.add(pack, run)
             break
@@ -216,3 +217,9 @@ def _parted(pack: Pack, guilty: Case) -> tuple[tuple[Case, ...], tuple[Case, ...
 def _too_slow(pack: Pack, run: PackRun) -> bool:
     """Whether a pack says nothing because more processing time passed than the schedule waited for."""
     return pack.cases[0].schedule.waits and all(case.id in run.untouched for case in pack.cases)
+
+
+def _ended(run: PackRun) -> bool:
+    """Whether a query ended for all of its cases."""
+    errors = {trace.error for trace in run.traces.values()}
+    return len(errors) == 1 and errors != {None}

@@ -304,15 +304,18 @@ class Turn:
         can, scenarios = self.info.capabilities, self._options.scenarios
         known = known_of((r.witness for r in self.outcome.replays if r.answer in FAILS), scenarios)
 
+        def go_on() -> bool:
+            return not (self._run.spent() or self._run.hosts.interrupted)
+
         def run(cases: list[Case]) -> Runs:
             packs = tuple(packs_for(cases, can, self._programs))
-            given = run_packs(self._processes(engine), packs, can.parallel, lambda: None, lambda: not self._run.spent())
+            given = run_packs(self._processes(engine), packs, can.parallel, lambda: None, go_on)
             self.outcome.effort["isolation"] = self.outcome.effort.get("isolation", 0) + len(packs)
             self._packs += packs
             return given.runs
 
         reference = self._run.checks.reference(can.lateness)
-        return Isolation(scenarios, can, self._options.seed, reference, run, runs, known)
+        return Isolation(scenarios, can, self._options.seed, reference, run, runs, known, go_on)
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs) -> Checked:
         """Stores what an engine was asked and answered, and checks it."""

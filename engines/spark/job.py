@@ -167,7 +167,9 @@ class Job:
         waits = {number: batch.wait for number, batch in enumerate(self.batches)}
         try:
             output = self._query(failure)
-            feed = (lambda batch: self._write(batch + 1, query)) if self._layout.fed else None
+            feed = (
+                (lambda batch: self._write(batch + 1) if batch + 1 in numbers else None) if self._layout.fed else None
+            )
             found, progress, error = running.run_query(
                 output, self.checkpoint, self.mode, waits, self.plan.sink, feed, self.plan.to
             )
@@ -200,14 +202,13 @@ class Job:
         """The micro-batches of the schedule, and those behind it that the plan needs."""
         return [*self.batches, *self._after]
 
-    def _write(self, number: int, query: int | None = None) -> None:
-        """The input of a micro-batch, unless there is none, or ``query`` is not its query."""
-        if number >= len(self._all) or self._layout.without_data(self._all, number):
+    def _write(self, number: int) -> None:
+        """The input of a micro-batch, unless there is none."""
+        if self._layout.without_data(self._all, number):
             return
         batch = self._all[number]
-        if query is None or batch.query == query:
-            events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
-            self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay), self.typed)
+        events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
+        self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay), self.typed)
 
     def _query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
