@@ -93,6 +93,7 @@ class Turn:
         self.outcome = EngineOutcome(self.info)
         self._first_runs = FirstRuns()
         self._shelf: Shelf | None = None
+        self._serving: Processes | None = None
         self._packs: list[Pack] = []
         self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
@@ -266,14 +267,17 @@ class Turn:
         return found
 
     def _processes(self, engine: Process) -> Processes:
-        hosts = self._run.hosts
-        return Processes(
-            engine,
-            restart=lambda: self._behind(self._start),
-            beside=lambda: self._behind(self._start_beside),
-            interrupted=lambda: hosts.interrupted,
-            parts=self._parts,
-        )
+        """Those of the whole turn: each process opens its engine once."""
+        if self._serving is None:
+            hosts = self._run.hosts
+            self._serving = Processes(
+                engine,
+                restart=lambda: self._behind(self._start),
+                beside=lambda: self._behind(self._start_beside),
+                interrupted=lambda: hosts.interrupted,
+                parts=self._parts,
+            )
+        return self._serving
 
     def _judge_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement, engine: Process) -> None:
         """Checks the cases of a batch, and takes apart what fails under several perturbations."""

@@ -82,7 +82,7 @@ class Layout:
         if self.fed and not self.steady and len(first) == 1 and (mine or number % 2):
             # The heartbeat alone is left: it takes turns, so that the first source is empty, too.
             first, mine = [], rows
-        if first:
+        if first or not (self.fed and mine):  # a micro-batch without any row is an empty file, too
             driving.write_file(folder / "input", number, first, typed, self.group)
         if mine or (second and not self.fed):
             driving.write_file(folder / "input-2", number, mine, typed, self.group)
