@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.confirmation.alone import Alone
 from conformance.confirmation.flips import with_flips
-from conformance.confirmation.isolation import MESSAGE
+from conformance.confirmation.isolation import ENDED_ALIKE, MESSAGE
 from conformance.confirmation.neighbours import PackOf
 from conformance.confirmation.reduction import Target, reduce
 from conformance.confirmation.replay import FAILS, Replay, resting, runs_here
@@ -32,10 +32,6 @@ from conformance.results.witness import Witness
 
 RUNS_ALONE = 3
 """Number of runs alone of a guarantee's first new witness. Its other witnesses, each of another perturbation, run alone once."""
-
-ENDED_ALIKE = 4
-"""Of how many programs the cases that end with an error under the same perturbations are reduced and run alone several times. A query that
-fails does so for every program."""
 
 
 class Confirmer:

@@ -51,6 +51,9 @@ ALIKE = 2
 MESSAGE = 60
 """So many characters of an error tell it from another one."""
 
+ENDED_ALIKE = 4
+"""Of how many programs the cases speak of perturbations under which their query ends with an error: it does so for every program."""
+
 MOST = 20
 """The most questions that one smallest set is worth."""
 
@@ -165,10 +168,22 @@ def _about_all(guarantee: Guarantee, parts: Iterable[str]) -> bool:
 
 
 class _Stopped:
-    """Where a query ended with an error and does not end under fewer perturbations, one failure of it stands for those of all its cases."""
+    """Queries that ended with an error, for all of their cases. Where one does not end under fewer perturbations, one failure stands for
+    all of them; where it does, the twins of a few programs."""
 
     def __init__(self) -> None:
         self._places = set[tuple[object, ...]]()
+        self._programs: dict[tuple[Parts, str], set[tuple[str, str]]] = {}
+
+    def enough(self, twin: Case, traces: Traces) -> bool:
+        """Whether the queries of ENDED_ALIKE other programs ended with the error of a twin under the same perturbations."""
+        error = traces[twin.id].error if twin.id in traces else None
+        if error is None:
+            return False
+        programs = self._programs.setdefault((factors_of(twin.perturbation), error[:MESSAGE]), set())
+        if len(programs) < ENDED_ALIKE:
+            programs.add((twin.scenario, twin.program))
+        return (twin.scenario, twin.program) not in programs
 
     def before(self, case: Case, traces: Traces) -> bool:
         """Whether a case ended with an error of which another one stands for it."""
@@ -335,6 +350,7 @@ class Isolation:
             (isolated.smallest if stands else isolated.explained).add(one.failure)
             return
         isolated.explained.add(one.failure)
+        found = [twin for twin in found if not stopped.enough(twin, self.runs.traces)]
         left = tuple(part for part in one.whole if not any(part in parts for parts in one.sets))
         beside = [twin for parts in (left, one.first) if (twin := self._answered(one.base, parts))]
         self.cases |= {twin.id: twin for twin in (*found, *beside)}
@@ -356,6 +372,10 @@ class Isolation:
         assert guarantee
         if twin.id not in traces or base.id not in known:
             return False
+        if (
+            known[one.case.id].error is not None
+        ):  # whatever ends its query does so whether the guarantee is put to the test or not
+            return traces[twin.id].error is not None
         with suppress(Unjudgeable):
             if guarantee.same_under:
                 program = self._programs[program_ref(twin.scenario, twin.program)]

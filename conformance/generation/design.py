@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
@@ -86,13 +86,15 @@ class Row:
 
 
 class Factors:
-    """What an engine can be asked to change for a whole job."""
+    """What an engine can be asked to change for a whole job, but for some changes (ids)."""
 
-    def __init__(self, can: Capabilities) -> None:
+    def __init__(self, can: Capabilities, without: Collection[str] = ()) -> None:
         self._can = can
         self.plans = {plan.perturbation: plan for plan in can.plans}
         self.plans_together = can.plans_together
-        self.expressible = frozenset(p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None)
+        self.expressible = frozenset(
+            p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None and p.id not in without
+        )
 
     def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:
         """The changes of the timeline, and the plans, in rows of a family for programs of a kind."""

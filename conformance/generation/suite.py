@@ -80,7 +80,8 @@ class Suite:
         designed: whether anything changes. If not, the cases run as they are.
         most: the most rows of programs of a kind in a family, 0 for all. They are on the shortest timeline.
         known: program ("scenario/program") -> changes of a job (ids) that end its query on the engine, as stored witnesses show. The
-            program has no case in rows with one of them: its fault would take the other programs along.
+            program has no case in rows with one of them: its fault would take the other programs along. What ends the queries of all
+            programs is in no row.
 
     Attributes:
         rows: the design.
@@ -101,9 +102,13 @@ class Suite:
         most: int = 0,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
-        self._factors = Factors(can)
-        self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
         self._asked = _asked(scenarios)
+        self._every, self._known, self._most = every, known or {}, most
+        of_all = (
+            frozenset[str]().union(*self._known.values()).intersection(*(self._known.get(n, ()) for n in self._asked))
+        )
+        self._factors = Factors(can, of_all)
+        self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
         mine = [case for case in cases if can.takes(case, self._asked[_ref(case)].program)]
         bases = [case for case in mine if not case.base]
         if not every and can.first_missing([Feature.SEVERAL_BUNDLES]) is None:
@@ -112,7 +117,6 @@ class Suite:
         for case in bases:
             self._asked[_ref(case)].bases.append(case)
         self.left_out = 0
-        self._every, self._known, self._most = every, known or {}, most
         self.rows = [*self._rows(bases)] if designed else []
         if designed and not every:
             there = {(row.timeline.timeline, row.kind) for row in self.rows}

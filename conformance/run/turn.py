@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from conformance.confirmation.confirmer import RUNS_ALONE, Confirmer
-from conformance.confirmation.isolation import Isolation, known_of
+from conformance.confirmation.isolation import ENDED_ALIKE, Isolation, known_of
 from conformance.confirmation.replay import (
     FAILS,
     STILL_FAILS,
@@ -257,14 +258,17 @@ class Turn:
         )
 
     def _ending_queries(self) -> dict[str, frozenset[str]]:
-        """Program -> plans (ids) under which a stored witness of this very engine ends with an error."""
+        """Program -> plans (ids) under which a stored witness of this very engine ends with an error. A plan that ends the queries of
+        ENDED_ALIKE programs ends those of all."""
         found: dict[str, frozenset[str]] = {}
         for witness in self._run.stored:
             mine = bare(witness.engine) == bare(self.info.id) and known_here(witness, self.info)
             if mine and _ends_a_query(witness):
                 ref = program_ref(witness.case.scenario, witness.case.program)
                 found[ref] = found.get(ref, frozenset()) | set(factors_of(witness.case.perturbation))
-        return found
+        times = Counter(plan for plans in found.values() for plan in plans)
+        of_all = frozenset(plan for plan, programs in times.items() if programs >= ENDED_ALIKE)
+        return {ref: found.get(ref, frozenset()) | of_all for ref in self._programs} if of_all else found
 
     def _processes(self, engine: Process) -> Processes:
         """Those of the whole turn: each process opens its engine once."""

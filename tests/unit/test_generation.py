@@ -331,6 +331,18 @@ def test_a_program_whose_case_ends_a_query_has_none_in_rows_that_do():
     assert (plain.left_out, careful.left_out > 0) == (0, True)
 
 
+def test_what_ends_the_queries_of_all_programs_is_in_no_row():
+    """The other changes of its rows are asked."""
+    scenarios = [scenario_of("per-key-counting"), scenario_of("null-output")]
+    bases = draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios))
+    known = dict.fromkeys(programs_of(scenarios), frozenset({"restart"}))
+    suite = Suite(scenarios, REFERENCE, bases, 1, reference_traces(programs_of(scenarios)), known=known)
+    changed = {name for row in suite.rows for perturbation, _ in row.parts for name in [perturbation.id]}
+    assert "restart" not in changed
+    assert {"retry", "shift"} <= changed
+    assert suite.left_out == 0
+
+
 def test_without_a_design_cases_run_as_they_are():
     scenario = scenario_of("per-key-counting")
     cases = suite_of([scenario], 1).cases

@@ -7,9 +7,10 @@ import pytest
 from drawn import suite_of
 from isolated import judged
 
-from conformance.confirmation.isolation import explaining, smallest
+from conformance.confirmation.isolation import ENDED_ALIKE, explaining, smallest
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, factors_of
+from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 
 FIVE = ("finer", "shift", "no-data", "restart.2", "retry.1")
@@ -186,7 +187,7 @@ def asking(engine, known, cases):
 
 def test_what_a_stored_witness_shows_is_asked_once_more_a_row_without_it(cases):
     guarantees = [(s.id, g.id) for s in SCENARIOS for g in s.guarantees]
-    known = dict.fromkeys(guarantees, [frozenset({RESTART.id})])
+    known = {place: [frozenset({RESTART.id})] for place in guarantees}
     asked, judgement, isolated = asking(load_engine("mutant:state-lost-on-restart"), known, cases)
     assert isolated.explained
     assert not isolated.smallest
@@ -196,7 +197,7 @@ def test_what_a_stored_witness_shows_is_asked_once_more_a_row_without_it(cases):
 
 def test_what_a_stored_witness_shows_hides_no_other_fault(cases):
     guarantees = [(s.id, g.id) for s in SCENARIOS for g in s.guarantees]
-    known = dict.fromkeys(guarantees, [frozenset({RETRY.id})])
+    known = {place: [frozenset({RETRY.id})] for place in guarantees}
     _, judgement, _ = asking(load_engine("mutant:retry-loses-its-writes"), known, cases)
     assert RESUME.id in violated(judgement)
 
@@ -220,3 +221,27 @@ def test_what_does_not_fail_again_is_not_taken_apart(cases):
     asked, _, isolated = asking(Once(), {}, cases)
     assert isolated.smallest
     assert not asked
+
+
+def test_of_changes_that_end_every_query_a_few_programs_speak():
+    scenarios = load_scenarios(["per-key-counting", "late-data", "index-assignment", "value-state", "dedup-then-count"])
+    reference = load_engine("reference")
+
+    class Ends:
+        """Ends with an error wherever a job is restarted."""
+
+        id, title, capabilities = "ends", "", reference.capabilities
+
+        def run(self, pack, programs):
+            run = reference.run(pack, programs)
+            ended = Trace.collect([Emission("", None, 0, error="the query failed")])
+            fails = any(RESTART.id in factors_of(case.perturbation) for case in pack.cases)
+            return replace(run, traces=dict.fromkeys(run.traces, ended)) if fails else run
+
+    several = suite_of(scenarios, 1, 1).cases
+    asked = [case for case in several if factors_of(case.perturbation) != (RESTART.id,)]
+    judgement, isolated = judged(scenarios, Ends(), asked, 1)
+    assert not isolated.smallest
+    spoken = {(c.scenario, g.program) for c, g, _ in judgement.cells() if c.verdict is Verdict.VIOLATED}
+    assert len(spoken) == ENDED_ALIKE < len({(s.id, p) for s in scenarios for p in s.programs})
+    assert violated(judgement) == {RESTART.id}

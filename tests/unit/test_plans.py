@@ -340,6 +340,19 @@ def test_a_source_without_rows_before_a_restart(written, tmp_path):
     assert ("input-2", 1) in written
 
 
+def test_a_micro_batch_that_ends_a_query_is_read_in_its_turn(written, tmp_path):
+    """It is written before the query that it ends, which has no second source yet."""
+    layout = Layout(sources=2, later=True)
+    layout.write(tmp_path, 0, MicroBatch(1, True, T, query=1, fails=FailOnce(1, True)), [*ROWS, HEARTBEAT])
+    assert set(written) == {("input", 0)}
+
+
+@pytest.mark.parametrize("layout", [Layout(sources=2), Layout(sources=2, idle=True), Layout(sources=2, fed=True)])
+def test_a_micro_batch_without_any_row_is_an_empty_file(layout, written, tmp_path):
+    layout.write(tmp_path, 0, MicroBatch(1, False, T, without_rows=True), [])
+    assert ("input", 0) in written
+
+
 def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark():
     batches = [
         MicroBatch(0, False, T),
