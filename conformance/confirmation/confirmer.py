@@ -41,7 +41,8 @@ class Confirmer:
         reference: the reference engine, which reads *late* as this engine does.
         specified: the reference engine as it is. Witnesses record its traces as expected.
         start: starts the engine again, in another process.
-        alone: number of runs alone of a new witness. If it is 1, only the first new witness of a guarantee is reduced.
+        alone: number of runs alone of a new witness. If it is 1, only the first new witness of a guarantee is reduced, and what does not
+            fail alone is not looked for beside other cases.
         pack_of: the pack in which a case failed. A case that does not fail alone runs again beside fewer and fewer
             cases of this pack.
 
@@ -131,7 +132,7 @@ class Confirmer:
     def _runs_beside(self, target: Target, error: str) -> bool:
         """Whether a case that does not fail alone runs beside cases of its pack. An error ended the query of all of them: the first case says
         what it takes."""
-        if target.guarantee.accounting:
+        if target.guarantee.accounting or self._once:
             return False
         place = (target.begun.case.schedule.timeline, error[:MESSAGE])
         with self._lock:
