@@ -50,8 +50,9 @@ class Options:
             cases.
         rows: the most rows of programs of a kind, the first of the suite; 0 for all.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
-            in the existing process; only the first of a guarantee is reduced. Every stored witness is replayed in a pack,
-            confirmed here or not; only one that is confirmed here, and passes there, runs alone.
+            in the existing process; only the first of a guarantee is reduced, and what fails only beside other cases is
+            unknown. Every stored witness is replayed in a pack, confirmed here or not; only one that is confirmed here,
+            and passes there, runs alone.
         sampled: stored witnesses that failed alone on the very engine, version and configuration run again until half of an engine's
             failed; the others then stand.
         traces: the folder of kept traces, which answer in the place of engines; None for none.

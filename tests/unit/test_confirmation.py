@@ -80,13 +80,20 @@ def confirm(
     against=True,
     programs=PROGRAMS,
     pack=None,
+    alone=3,
 ):
     """(the cell, its witness if any, the engine process) of a violation by ``case``, or, without ``against``, by a replay alone."""
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment=versions or {"fake": "1"})
     process = InProcess(REFERENCE, spoil)
     reference = reference_traces(programs)
     confirmer = Confirmer(
-        info, [scenario], reference=reference, specified=reference, start=lambda: process, pack_of=lambda case: pack
+        info,
+        [scenario],
+        reference=reference,
+        specified=reference,
+        start=lambda: process,
+        pack_of=lambda case: pack,
+        alone=alone,
     )
     cell = MatrixCell("late-data", "global", guarantee.id, perturbation, "fake", Verdict.VIOLATED, "e2 was dropped")
     violation = Violation(cell, guarantee, (Against(case, "e2 was dropped"),) if against else ())
@@ -152,6 +159,14 @@ def test_what_fails_beside_others_alone_is_a_witness_of_several_cases(tmp_path):
     alone = replace(witness, neighbours=())
     assert replay(again, alone, [SCENARIO], REFERENCE.capabilities).answer == FIXED
     assert alone.id != witness.id
+
+
+def test_a_brief_run_does_not_search_what_a_case_needs_beside_it():
+    cell, witness, process = confirm(crowded, pack=PACKED, alone=1)
+    assert cell.verdict is Verdict.UNKNOWN
+    assert "fails only in a pack, not alone" in cell.reason
+    assert witness.neighbours == ()
+    assert len(process.packs) < 5
 
 
 def test_a_stored_witness_with_neighbours_is_replayed_and_confirmed_beside_them():
