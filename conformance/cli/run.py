@@ -124,6 +124,11 @@ def run_(
         raise click.UsageError("--shard and --budget do not go together: shards are of a whole run")
     ports = port_engines()
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
+    if not engines and asked == ["reference"]:
+        console.print(
+            "nothing to test: no engine but the reference can run here; each has a line above", style="yellow"
+        )
+        sys.exit(3)
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
     if quick:
         wanted, rows = QUICK, QUICK_ROWS

@@ -251,11 +251,16 @@ def _promised(asked: list[MatrixCell]) -> list[MatrixCell]:
     return [cell for cell in asked if cell.perturbation not in sparse]
 
 
+FEWEST_BOUNDED = 10
+"""The fewest cases that bound a rate of failures."""
+
+
 def held(cases: int, timelines: int, least: str = "") -> str:
     """The reason of a cell that holds: evidence, not proof. By the rule of three, 3/n would bound the share of failing
     cases with 95 % confidence if cases were generated independently. Cases are not quite independent, so 3/n is a
-    heuristic."""
-    return f"{cases} cases on {least}{timelines} timelines, none against (heuristic bound 3/n = {3 / cases:.1%})"
+    heuristic. Fewer than FEWEST_BOUNDED cases bound nothing."""
+    found = f"{cases} case{'s' * (cases != 1)} on {least}{timelines} timeline{'s' * (timelines != 1)}, none against"
+    return found + (f" (heuristic bound 3/n = {3 / cases:.1%})" if cases >= FEWEST_BOUNDED else "")
 
 
 def _needs(

@@ -30,7 +30,7 @@ def _imported(path):
 @pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: str(path.relative_to(CORE)))
 def test_the_command_line_alone_imports_reports(path):
     """And nothing imports the command line."""
-    if path.parent.name != "cli":
+    if path.parent.name != "cli" and path != CORE / "__main__.py":
         assert [name for name in _imported(path) if name.split(".")[0] == "reports"] == []
         assert [name for name in _imported(path) if name.startswith("conformance.cli")] == []
 
@@ -76,3 +76,16 @@ def test_a_first_look_drops_nothing_that_was_loaded():
     ports = ["beam-port:mine", "spark-port:mine"]
     asked = ["reference", "spark-tws-pandas", *ports]
     assert engines_of_a_quick_run(asked, ports) == ["reference", *ports]
+
+
+def test_a_run_that_finds_no_engine_but_the_reference_is_not_a_pass(monkeypatch):
+    """The reference against itself would hold in everything."""
+    monkeypatch.setattr("conformance.cli.run.runnable", lambda console, names: ["reference"])
+    done = CliRunner().invoke(main, ["run"])
+    assert done.exit_code == 3
+    assert "nothing to test: no engine but the reference can run here" in done.output
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "conformance", "--help"], capture_output=True, text=True, check=True)
+    assert "run" in done.stdout
