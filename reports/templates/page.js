@@ -1,5 +1,12 @@
 // The script hides, filters and opens, and makes what is packed part of the page.
 (() => {
+  // The lists of a move, by the kind of difference, in their order.
+  const MOVES = {
+    broken: "Held there, broken here",
+    mended: "Broken there, holds here",
+    both: "Broken on both, under other perturbations",
+    apart: "Cannot be compared: broken on one where the other one decides nothing",
+  };
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
   const main = document.querySelector("#matrix table");
@@ -17,6 +24,7 @@
     })),
   }));
   const letters = document.getElementById("letters").textContent.split(" ");
+  const perturbations = [...form.elements.perturbation.options].slice(1).map((option) => option.value);
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
   for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) {
@@ -232,30 +240,74 @@
     return numbers.includes(-1) || numbers[0] === numbers[1] ? null : numbers;
   }
 
-  // What differs between the two columns of a move, why, and what to do: first what breaks, then what holds there, then the rest.
+  // What a guarantee's cells of a column say under each perturbation ("" where it was not asked): violated as soon as one of them is.
+  const order = ["violated", "error", "unknown", "unsupported", "holds"];
+  function under(found, place) {
+    return perturbations.map((name, n) => {
+      const words = found.map((link) => LETTERS[letters[link.dataset.p][n]]?.[0]);
+      return place < 0 || place === n ? order.find((word) => words.includes(word)) || "" : "";
+    });
+  }
+
+  // How two columns of a move differ in a guarantee, by the perturbations that both decided; null where nothing speaks against either, or
+  // the same does against both.
+  function compare(move, row, place) {
+    const [old, other] = move.map((n) => under(row.links[n], place));
+    const names = (fits) => perturbations.filter((name, n) => fits(old[n], other[n]));
+    const broken = names((a, b) => a === "holds" && b === "violated");
+    if (broken.length) return { kind: "broken", names: broken };
+    const both = names((a, b) => a === "violated" && b === "violated");
+    const mended = names((a, b) => a === "violated" && b === "holds");
+    const alone = names((a, b) => (a === "violated") !== (b === "violated"));
+    if (mended.length) return { kind: "mended", names: mended };
+    if (!alone.length) return null;
+    if (both.length || (old.includes("violated") && other.includes("violated"))) return { kind: "both", names: alone };
+    const why = new Set(perturbations.flatMap((name, n) => (alone.includes(name) ? [old[n] === "violated" ? other[n] : old[n]] : [])));
+    const side = columns[move[old.includes("violated") ? 1 : 0]].key;
+    return { kind: "apart", names: alone, why: `${side} there: ${[...why].map((word) => word || "not asked").join(", ")}` };
+  }
+
+  // What differs between the two columns of a move, why, and what to do: first what breaks. Each cause stands once in a list.
   function tellMove(move, rows) {
     const place = document.getElementById("move");
     place.hidden = !move;
     if (!move) return place.replaceChildren();
     const title = document.createElement("h3");
-    title.textContent = `From ${columns[move[0]].key} to ${columns[move[1]].key}: ${rows.length} guarantees differ`;
-    const violated = (row, n) => row.links[move[n]].some((link) => link.now === "violated");
-    const breaks = rows.filter((row) => violated(row, 1) && !violated(row, 0));
-    const mended = rows.filter((row) => violated(row, 0) && row.links[move[1]].length && row.links[move[1]].every((link) => ["holds", "in-part"].includes(link.now)));
-    const rest = rows.filter((row) => !breaks.includes(row) && !mended.includes(row));
-    const parts = [["These break", breaks], ["These hold there", mended], ["These differ otherwise: in part, or not asked or not possible on one of the two", rest]]
+    const behave = rows.filter((row) => row.differs.kind !== "apart").length;
+    title.textContent = `From ${columns[move[0]].key} to ${columns[move[1]].key}: ${behave} guarantees differ`;
+    const parts = Object.entries(MOVES).map(([kind, words]) => [words, rows.filter((row) => row.differs.kind === kind)])
       .filter(([, found]) => found.length)
       .map(([words, found]) => {
         const part = document.createElement("details");
         const summary = document.createElement("summary");
-        summary.textContent = `${words}: ${found.length}`;
-        const list = document.createElement("ul");
-        list.append(...found.map((row) => moveLine(move, row)));
-        part.append(summary, list);
-        part.open = found !== rest;
+        const causes = new Map();
+        for (const row of found) {
+          const cause = advised(move, row)?.dataset.a ?? "";
+          causes.set(cause, [...(causes.get(cause) || []), row]);
+        }
+        const named = [...causes.keys()].filter(Boolean).length;
+        summary.textContent = `${words}: ${found.length}${named ? `, of ${named} known ${named === 1 ? "cause" : "causes"}` : ""}`;
+        part.append(summary);
+        for (const [cause, mine] of [...causes].sort(([one], [other]) => !one - !other)) {
+          const list = document.createElement("ul");
+          list.append(...mine.map((row) => moveLine(move, row)));
+          part.append(...(cause ? [adviceOf(cause)] : []), list);
+        }
+        part.open = found[0].differs.kind === "broken";
         return part;
       });
     return place.replaceChildren(title, ...parts);
+  }
+
+  const advised = (move, row) => row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
+
+  function adviceOf(cause) {
+    const text = document.getElementById(`advice-${cause}`);
+    const line = document.createElement("p");
+    const why = document.createElement("b");
+    why.textContent = `Why: ${text.dataset.cause}. What to do: `;
+    line.append(why, text.querySelector("span").textContent);
+    return line;
   }
 
   function moveLine(move, row) {
@@ -267,13 +319,9 @@
       lead.textContent = `${link.dataset.e} ${(link.now || "not asked").replace("-", " ")}`;
       line.append(number ? ", " : "", lead);
     });
-    const advised = row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
-    if (advised) {
-      const text = document.getElementById(`advice-${advised.dataset.a}`);
-      const why = document.createElement("b");
-      why.textContent = `. Why: ${text.dataset.cause}. What to do: `;
-      line.append(why, text.querySelector("span").textContent);
-    }
+    const { names, why } = row.differs;
+    const few = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+    line.append(` (${few}${why ? `; ${why}` : ""})`);
     return line;
   }
 
@@ -303,7 +351,6 @@
       first += family.size;
     }
     const { fits, wrong, counted } = conditions(state.get("q") || "");
-    const stands = (row, n) => row.links[n].map((link) => link.now).sort().join();
     const kept = [];
     let all = 0;
     for (const { body, scenario, rows } of bodies) {
@@ -314,8 +361,8 @@
           && (!state.has("verdict") || words.has(state.get("verdict")))
           && (!state.has("differ") || ((words.has("holds") || words.has("in-part")) && words.has("violated")))
           && (!state.has("changed") || row.changed)
-          && (!move || stands(row, move[0]) !== stands(row, move[1]))
-          && fits(row, shown);
+          && fits(row, shown)
+          && (!move || !!(row.differs = compare(move, row, place)));
         row.row.hidden = !keep;
         if (keep) row.cells.forEach((cell, n) => { cell.hidden = !shown[n]; });
         any ||= keep;
