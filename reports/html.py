@@ -57,6 +57,7 @@ def render(
         notes=list(cells.notes),
         lacks=list(cells.lacks),
         letters=list(cells.letters),
+        known_as={name: record.title for run in runs for name, record in run.environment.items() if record.title},
         parts=Parts(plain),
         perturbations=grid.perturbations,
         titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],

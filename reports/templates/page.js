@@ -168,6 +168,31 @@
   const verdicts = [...Object.values(LETTERS).map(([name]) => name), "in-part"];
   const versions = columns.map(({ cell }) => (cell.querySelector("small")?.textContent || "").split(" ")[0]);
 
+  // What engines are called, without what words are written with.
+  const squeezed = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const knownAs = new Map([...document.querySelectorAll("#known-as li")].map((line) => [line.dataset.e, squeezed(line.dataset.e) + squeezed(line.textContent)]));
+
+  // The term of the page that is nearest to one that is nowhere, as an offer; "" where none is near.
+  function nearest(text) {
+    const page = [...bodies.flatMap(({ rows }) => rows.map((row) => row.text)), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
+    const terms = new Set(["strength:", "finding:", "any:", ...page.join(" ").match(/[a-z][a-z-]{3,}/g)]);
+    const asked = text.replace(/[<>]?\d+$/, "");
+    const [distance, term] = [...terms].map((word) => [edits(asked, word), word]).sort(([one], [other]) => one - other)[0];
+    return distance <= asked.length / 3 ? `; did you mean ${term}${text.slice(asked.length)}?` : "";
+  }
+
+  // How many letters to put, drop or change make one word of another.
+  function edits(one, other) {
+    if (Math.abs(one.length - other.length) > 3) return Infinity;
+    let row = [...other, ""].map((_, n) => n);
+    [...one].forEach((letter, n) => {
+      const next = [n + 1];
+      [...other].forEach((its, m) => next.push(Math.min(row[m + 1] + 1, next[m] + 1, row[m] + (letter !== its))));
+      row = next;
+    });
+    return row[other.length];
+  }
+
   // The fewest cases under one perturbation, which the mark beside a link tells; of what holds in part: none.
   const strength = (link) => Number(link.nextElementSibling?.title.match(/\d+/) || 0);
 
@@ -198,7 +223,10 @@
       const colon = text.includes(":") && !text.startsWith('"');
       if (!verdict || !(colon || not)) {
         const plain = text.replaceAll('"', "");
-        return (row) => row.text.includes(plain);
+        const named = plain.length > 2 ? [...knownAs].filter(([, title]) => title.includes(squeezed(plain))).map(([name]) => name) : [];
+        if (!bodies.some(({ rows }) => rows.some((row) => row.text.includes(plain))) && !named.length) wrong.push(`${text} is in no claim, scenario or engine${nearest(plain)}`);
+        const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
+        return (row, shown) => row.text.includes(plain) || any(row, shown, decided);
       }
       if (!verdicts.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
       else if (!known.has(engine)) wrong.push(`no engine is called ${engine}`);

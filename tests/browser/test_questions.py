@@ -187,3 +187,29 @@ def test_a_cell_leads_to_the_source_of_what_was_asked(page):
     rows(page).locator(f'a.v.violated[data-e="{ENGINE}"]').first.click()
     page.locator("section.row.open").get_by_role("link", name="its source, and the predicates").click()
     expect(page.locator("#source-late-data pre")).to_contain_text("class CountPerWindow(Program)")
+
+
+@pytest.mark.parametrize("text", ["DirectRunner late", 'directrunner "behind the watermark"'])
+def test_an_engine_is_found_by_the_name_that_people_know(text, page):
+    page.get_by_label("Find").fill(text)
+    expect(rows(page).first).to_be_visible()
+    assert rows(page).locator('a.v[data-e="beam-direct"]').count() == rows(page).count()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("strenght:<10", "strenght:<10 is in no claim, scenario or engine; did you mean strength:<10?"),
+        ("watermrak", "watermrak is in no claim, scenario or engine; did you mean watermark?"),
+        ("xqzw", "xqzw is in no claim, scenario or engine"),
+    ],
+)
+def test_an_empty_answer_says_what_was_searched(text, said, page):
+    page.get_by_label("Find").fill(text)
+    expect(rows(page)).to_have_count(0)
+    expect(page.locator("output")).to_contain_text(said)
+
+
+def test_a_move_is_between_engines_as_people_call_them(page):
+    choice = page.get_by_label("I run").locator("option", has_text="beam-direct").first
+    expect(choice).to_contain_text("Beam DirectRunner (Python, bundle-based): beam-direct")
