@@ -126,7 +126,7 @@ def run_(
     asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
     if not engines and asked == ["reference"]:
         console.print(
-            "nothing to test: no engine but the reference can run here; each has a line above", style="yellow"
+            "nothing to test: no engine but the reference can run here; the lines above say why", style="yellow"
         )
         sys.exit(3)
     about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()

@@ -59,8 +59,8 @@ class Alone:
         Raises:
             Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
         """
-        tighter = [target.subject] if self._times == 1 else _with_tighter_timelines(target.subject)
-        for found in filter(self._targets.within(target.subject), tighter):
+        tried = [target.subject] if self._times == 1 else _with_tighter_timelines(target.subject)
+        for found in filter(self._targets.within(target.subject), tried):
             # The witness stores exactly the case that ran: its id is part of its keys, and decides what hash tables do.
             subject = found if target.guarantee.same_under else Subject(replace(found.case, base=""))
             runs = self._rerun.alone(subject)

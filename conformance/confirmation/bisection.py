@@ -11,7 +11,7 @@ Search = Generator[tuple[T, ...], bool, tuple[T, ...]]
 """Asks whether it fails with some of the things, is sent the answer, and returns those that it needs."""
 
 
-def fewest(pool: tuple[T, ...], most: int = 10_000, growth: int | None = None) -> Search[T]:
+def fewest(pool: tuple[T, ...], most: int, growth: int | None = None) -> Search[T]:
     """The fewest things that a failure needs, after at most ``most`` questions. It fails with all of them, which is not asked.
 
     Bisection finds one needed thing at a time. It searches for the shortest prefix that makes it fail together with the things found so

@@ -23,7 +23,7 @@ from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation, kind_of
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable
+from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable, error_of
 from conformance.judgement.verdict import confirmed, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven
@@ -90,7 +90,7 @@ class Confirmer:
         }
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases, runs)
-        ended = {kind: error for kind, target in targets.items() if (error := error_of(target.begun.case, runs))}
+        ended = {kind: error for kind, target in targets.items() if (error := error_of(target.begun.case, runs.traces))}
         further = further_programs({kind: targets[kind].begun.case for kind in ended})
         first = set({kind[:2]: kind for kind in reversed(targets)}.values())
         reduced = [kind for kind in targets if kind not in further and (kind in first or not self._once)]
@@ -111,7 +111,7 @@ class Confirmer:
         return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
 
     def _outcome(
-        self, kind: Kind, stored: Mapping[Kind, Witness], targets: Mapping[Kind, Target], times: int, error: str
+        self, kind: Kind, stored: Mapping[Kind, Witness], targets: Mapping[Kind, Target], times: int, ended: str
     ) -> Witness | Unjudgeable | NotDriven | EngineDown:
         """The witness of a kind of failure, or the reason why its run alone gave nothing to judge."""
         try:
@@ -120,7 +120,7 @@ class Confirmer:
             target = targets[kind]
             found = self._alone.witness(target, times)
             never = not any(known.failed for known in found.confirmations)
-            if never and self._runs_beside(target, error) and (pack := self._pack_of(target.begun.case)):
+            if never and self._runs_beside(target, ended) and (pack := self._pack_of(target.begun.case)):
                 return self._alone.beside(target, pack) or found
             return found
         except (Unjudgeable, NotDriven) as error:
@@ -129,14 +129,14 @@ class Confirmer:
             self._info.failure = self._info.failure or str(error)
             return error
 
-    def _runs_beside(self, target: Target, error: str) -> bool:
-        """Whether a case that does not fail alone runs beside cases of its pack. An error ended the query of all of them: the first case says
-        what it takes."""
+    def _runs_beside(self, target: Target, ended: str) -> bool:
+        """Whether a case that does not fail alone runs beside cases of its pack. If an error ``ended`` the query, it did so for all of them:
+        the first says what it takes."""
         if target.guarantee.accounting or self._once:
             return False
-        place = (target.begun.case.schedule.timeline, error[:MESSAGE])
+        place = (target.begun.case.schedule.timeline, ended[:MESSAGE])
         with self._lock:
-            stands = bool(error) and place in self._beside
+            stands = bool(ended) and place in self._beside
             self._beside.add(place)
         return not stands
 
@@ -146,11 +146,6 @@ class Confirmer:
         self.witnesses[outcome.id] = outcome
         runs = runs_here(outcome, self._info)
         return confirmed(cell, outcome.id, outcome.message, *runs, neighbours=len(outcome.neighbours))
-
-
-def error_of(case: Case, runs: Runs) -> str:
-    """The exception that ended a case, of its program or of the query; "" if none did."""
-    return runs.traces[case.id].error or "" if case.id in runs.traces else ""
 
 
 def further_programs(ended: Mapping[Kind, Case]) -> set[Kind]:

@@ -8,7 +8,7 @@ other. What a stored witness shows to fail is taken away first, of all cases of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -20,6 +20,7 @@ from conformance.judgement.evidence import (
     Runs,
     Traces,
     Unjudgeable,
+    error_of,
     findings_of,
     pair_finding,
 )
@@ -123,9 +124,17 @@ def known_of(witnesses: Iterable[Witness], scenarios: Iterable[Scenario]) -> Kno
     return known
 
 
-def by_order(entangled: Mapping[Failure, Against]) -> list[tuple[Failure, Against]]:
-    """Failures in the order in which they are taken apart."""
-    return sorted(entangled.items(), key=lambda found: (found[1].size, found[0]))
+def taken_apart(entangled: Mapping[Failure, Against], isolated: Isolated) -> Iterator[tuple[Failure, Against]]:
+    """The failures that are taken apart, in their order: the first ALIKE of a guarantee under the same perturbations. The others are
+    explained."""
+    alike = Counter[tuple[str, ...]]()
+    for failure, against in sorted(entangled.items(), key=lambda found: (found[1].size, found[0])):
+        kind = (*failure[:2], against.case.perturbation)
+        alike[kind] += 1
+        if alike[kind] <= ALIKE:
+            yield failure, against
+        else:
+            isolated.explained.add(failure)
 
 
 def told_apart(
@@ -143,17 +152,14 @@ def told_apart(
     for case in cases:
         if case.base:
             twins.setdefault(case.base, []).append(case)
-    isolated, alike, stopped = Isolated(), Counter[tuple[str, ...]](), _Stopped()
-    for failure, against in by_order(checked.entangled):
+    isolated, stopped = Isolated(), _Stopped()
+    for failure, against in taken_apart(checked.entangled, isolated):
         parts, guarantee = frozenset(parts_of(against.case.perturbation)), guarantees[failure[:2]]
-        kind = (*failure[:2], against.case.perturbation)
-        alike[kind] += 1
         others = [t for t in twins[against.case.base] if (*failure[:2], t.id) in failing]
         fewer = any(parts > frozenset(parts_of(twin.perturbation)) for twin in others)
         more = any(parts < frozenset(parts_of(twin.perturbation)) for twin in others)
         explained = (
-            alike[kind] > ALIKE
-            or explaining(tuple(parts), known.get(failure[:2], ()))
+            explaining(tuple(parts), known.get(failure[:2], ()))
             or fewer
             or not (more or _about_all(guarantee, parts))
             or stopped.before(against.case, traces)
@@ -177,8 +183,7 @@ class _Stopped:
 
     def enough(self, twin: Case, traces: Traces) -> bool:
         """Whether the queries of ENDED_ALIKE other programs ended with the error of a twin under the same perturbations."""
-        error = traces[twin.id].error if twin.id in traces else None
-        if error is None:
+        if (error := error_of(twin, traces)) is None:
             return False
         programs = self._programs.setdefault((factors_of(twin.perturbation), error[:MESSAGE]), set())
         if len(programs) < ENDED_ALIKE:
@@ -187,9 +192,10 @@ class _Stopped:
 
     def before(self, case: Case, traces: Traces) -> bool:
         """Whether a case ended with an error of which another one stands for it."""
-        error = traces[case.id].error if case.id in traces else None
-        place = (case.schedule.timeline, (error or "")[:MESSAGE])
-        stands = error is not None and place in self._places
+        if (error := error_of(case, traces)) is None:
+            return False
+        place = (case.schedule.timeline, error[:MESSAGE])
+        stands = place in self._places
         self._places.add(place)
         return stands
 
@@ -222,6 +228,11 @@ class _Asked:
     @property
     def case(self) -> Case:
         return self.twins[0][1]
+
+    @property
+    def left(self) -> Parts:
+        """The perturbations that are in no set that fails."""
+        return _without(self.whole, {part for parts in self.sets for part in parts})
 
 
 class Isolation:
@@ -259,14 +270,9 @@ class Isolation:
         self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
-        isolated, asked, alike = Isolated(), list[_Asked](), Counter[tuple[str, ...]]()
-        for failure, against in by_order(entangled):
+        isolated, asked = Isolated(), list[_Asked]()
+        for failure, against in taken_apart(entangled, isolated):
             case = against.case
-            kind = (*failure[:2], case.perturbation)
-            alike[kind] += 1
-            if alike[kind] > ALIKE:
-                isolated.explained.add(failure)
-                continue
             whole = parts_of(case.perturbation)
             known = explaining(whole, self._known.get(failure[:2], ()))
             asked.append(_Asked(failure, self._guarantees[failure[:2]], [(cases[case.base], case)], whole, known))
@@ -294,10 +300,9 @@ class Isolation:
         for one in unanswered:
             if not one.again or one.sets == [one.whole]:
                 continue  # nothing smaller is lost: the twins stay without an answer
-            left = tuple(part for part in one.whole if not any(part in found for found in one.sets))
             for number, (base, case) in enumerate(one.twins):
                 isolated.explained.add((case.scenario, "", case.id))
-                for parts in (left, *(() if number else one.sets)):
+                for parts in (one.left, *(() if number else one.sets)):
                     if parts and (twin := self._twin(base, parts)):
                         twins[twin.id] = twin
         self.runs.merge(self._run([t for t in twins.values() if t.id not in self.runs.traces]))
@@ -351,8 +356,7 @@ class Isolation:
             return
         isolated.explained.add(one.failure)
         found = [twin for twin in found if not stopped.enough(twin, self.runs.traces)]
-        left = tuple(part for part in one.whole if not any(part in parts for parts in one.sets))
-        beside = [twin for parts in (left, one.first) if (twin := self._answered(one.base, parts))]
+        beside = [twin for parts in (one.left, one.first) if (twin := self._answered(one.base, parts))]
         self.cases |= {twin.id: twin for twin in (*found, *beside)}
         several = {(one.case.scenario, one.failure[1], t.id) for t in found if len(parts_of(t.perturbation)) > 1}
         isolated.smallest |= several
@@ -372,10 +376,9 @@ class Isolation:
         assert guarantee
         if twin.id not in traces or base.id not in known:
             return False
-        if (
-            known[one.case.id].error is not None
-        ):  # whatever ends its query does so whether the guarantee is put to the test or not
-            return traces[twin.id].error is not None
+        # Whatever ends a query does so whether the guarantee is put to the test or not.
+        if error_of(one.case, known) is not None:
+            return error_of(twin, traces) is not None
         with suppress(Unjudgeable):
             if guarantee.same_under:
                 program = self._programs[program_ref(twin.scenario, twin.program)]

@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 
 from conformance.confirmation.reduction import Subject, Target, simplicity
 from conformance.judgement.cell import AS_DRAWN, MatrixCell
-from conformance.judgement.evidence import Against, ReferenceTraces, Runs, Unjudgeable, findings_of, pair_finding
+from conformance.judgement.evidence import (
+    Against,
+    ReferenceTraces,
+    Runs,
+    Unjudgeable,
+    error_of,
+    findings_of,
+    pair_finding,
+)
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import schedule_needs
 from conformance.model.feature import Feature
@@ -148,8 +156,7 @@ def _choices(
     ended: Counter[str] = Counter()
     for _, subjects in found.values():
         timelines.update({subject.case.schedule.timeline for subject in subjects})
-        names = {subject.case.id for subject in subjects}
-        ended.update(name for name in names if name in runs.traces and runs.traces[name].error)
+        ended.update({subject.case.id for subject in subjects if error_of(subject.case, runs.traces)})
     for _, subjects in found.values():
         most = max(timelines[subject.case.schedule.timeline] for subject in subjects)
         subjects.sort(key=lambda s: (timelines[s.case.schedule.timeline] < most, -ended[s.case.id], simplicity(s.case)))

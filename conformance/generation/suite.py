@@ -104,10 +104,8 @@ class Suite:
         self._can, self._seed, self._reference = can, seed, reference
         self._asked = _asked(scenarios)
         self._every, self._known, self._most = every, known or {}, most
-        of_all = (
-            frozenset[str]().union(*self._known.values()).intersection(*(self._known.get(n, ()) for n in self._asked))
-        )
-        self._factors = Factors(can, of_all)
+        ending = [self._known.get(ref, frozenset()) for ref in self._asked]
+        self._factors = Factors(can, frozenset.intersection(*ending) if ending else ())
         self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
         mine = [case for case in cases if can.takes(case, self._asked[_ref(case)].program)]
         bases = [case for case in mine if not case.base]

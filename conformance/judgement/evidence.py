@@ -22,6 +22,11 @@ from conformance.model.trace import Trace
 Traces = Mapping[str, Trace]
 
 
+def error_of(case: Case, traces: Traces) -> str | None:
+    """The exception that ended a case, of its program or of the query; None if none did, or the case has no trace."""
+    return traces[case.id].error if case.id in traces else None
+
+
 @dataclass
 class Runs:
     """The results of one engine for the cases that the harness gave it.

@@ -4,7 +4,7 @@ a fresh process), and reports the failures."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -154,15 +154,19 @@ def run_packs(
 def run_pack(processes: Processes, pack: Pack) -> Given:
     """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program, which then run by
     themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, and where its query ended with
-    an error, its parts run by themselves. A pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure, are
-    the plan's answer, which is kept.
+    an error, its parts run by themselves. A pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in
+    a case's call, and its last failure, are the plan's answer, which is kept.
     Cases without an answer are lost, or have a fault if the schedule was not driven."""
     given, failed, asked, made = Given(), 0, pack, False
     engine: Process | None = processes.living()
     while engine and pack.cases:
         try:
             run = engine.run(pack)
-            smaller = halves(pack) if _too_slow(pack, run) else processes.parts(pack) if _ended(run) else ()
+            smaller: Sequence[Pack] = (pack,)
+            if _too_slow(pack, run):
+                smaller = halves(pack)
+            elif _ended(run):
+                smaller = processes.parts(pack)
             if len(smaller) > 1:
                 for part in smaller:
                     given.add(run_pack(processes, part))

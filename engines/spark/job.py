@@ -165,13 +165,16 @@ class Job:
         failing = last or retried
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
         waits = {number: batch.wait for number, batch in enumerate(self.batches)}
+
+        def feed(batch: int) -> None:
+            if batch + 1 in numbers:
+                self._write(batch + 1)
+
         try:
             output = self._query(failure)
-            feed = (
-                (lambda batch: self._write(batch + 1) if batch + 1 in numbers else None) if self._layout.fed else None
-            )
+            fed = feed if self._layout.fed else None
             found, progress, error = running.run_query(
-                output, self.checkpoint, self.mode, waits, self.plan.sink, feed, self.plan.to
+                output, self.checkpoint, self.mode, waits, self.plan.sink, fed, self.plan.to
             )
         except Exception as refused:
             if self.plan is PLAIN:

@@ -284,15 +284,14 @@
     const names = (fits) => perturbations.filter((name, n) => fits(old[n], other[n]));
     const broken = names((a, b) => a === "holds" && b === "violated");
     if (broken.length) return { kind: "broken", names: broken };
-    const both = names((a, b) => a === "violated" && b === "violated");
     const mended = names((a, b) => a === "violated" && b === "holds");
     const alone = names((a, b) => (a === "violated") !== (b === "violated"));
     if (mended.length) return { kind: "mended", names: mended };
     if (!alone.length) return null;
-    if (both.length || (old.includes("violated") && other.includes("violated"))) return { kind: "both", names: alone };
+    if (old.includes("violated") && other.includes("violated")) return { kind: "both", names: alone };
     const why = new Set(perturbations.flatMap((name, n) => (alone.includes(name) ? [old[n] === "violated" ? other[n] : old[n]] : [])));
     const side = columns[move[old.includes("violated") ? 1 : 0]].key;
-    return { kind: "apart", names: alone, why: `${side} there: ${[...why].map((word) => word || "not asked").join(", ")}` };
+    return { kind: "apart", names: alone, why: `on ${side}: ${[...why].map((word) => word || "not asked").join(", ")}` };
   }
 
   // What differs between the two columns of a move, why, and what to do: first what breaks. Each cause stands once in a list.

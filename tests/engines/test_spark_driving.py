@@ -16,6 +16,7 @@ from conformance.model.schedule import (
     Deliver,
     Event,
     FailOnce,
+    NoData,
     Partitions,
     Plan,
     Restart,
@@ -225,8 +226,13 @@ def test_timers_beyond_the_last_advance_do_not_come_out(spark):
     ],
 )
 def test_a_plan_answers_as_the_plain_query_does(spark, plan):
-    planned = replace(COUNTED, schedule=renumbered([Plan(0, plan), *COUNTED.schedule.steps]))
-    right = spark.run(Pack((COUNTED,)), PROGRAMS).traces[COUNTED.id]
+    assert_alike(spark, COUNTED, plan)
+
+
+def assert_alike(spark, plain, plan):
+    """A case comes out of a plan as it comes out of the plain query."""
+    planned = replace(plain, schedule=renumbered([Plan(0, plan), *plain.schedule.steps]))
+    right = spark.run(Pack((plain,)), PROGRAMS).traces[plain.id]
     found = spark.run(Pack((planned,)), PROGRAMS).traces[planned.id]
     # Another operator behind may put the output of a step out in another order.
     assert sorted((e.step - 1, e.key, canonical(e.value)) for e in found.emissions) == sorted(
@@ -251,6 +257,19 @@ def test_the_jvm_refuses_event_time_in_a_batch_query(spark):
     """Finding 50."""
     planned = replace(COUNTED, schedule=renumbered([Plan(0, "batch"), *COUNTED.schedule.steps]))
     assert "INTERNAL_ERROR_TWS" in spark.run(Pack((planned,)), PROGRAMS).traces[planned.id].error
+
+
+@pytest.mark.parametrize(
+    ("plan", "steps"),
+    [
+        ("union-by-turns", [FailOnce(0, resume=True)]),
+        ("union-later", [FailOnce(0, resume=True)]),
+        ("union-empty", [NoData(0)]),
+    ],
+)
+def test_a_plan_of_two_sources_is_driven_through_what_comes_between_bundles(spark, plan, steps):
+    """Each micro-batch is read in its turn: the one that fails, and the one without any row."""
+    assert_alike(spark, with_steps(*steps), plan)
 
 
 def test_a_query_of_a_plan_that_fails_is_an_answer(spark, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from inprocess import PROGRAMS, InProcess
 
 from conformance.confirmation.alone import Alone
-from conformance.confirmation.confirmer import Confirmer, error_of, further_programs
+from conformance.confirmation.confirmer import Confirmer, further_programs
 from conformance.confirmation.neighbours import fewest_neighbours
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
@@ -29,7 +29,7 @@ from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
-from conformance.judgement.evidence import Against, Runs
+from conformance.judgement.evidence import Against, Runs, error_of
 from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven
@@ -399,10 +399,9 @@ def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, r
 def test_what_ends_with_an_error_is_not_what_gives_other_output():
     """A plan that only answers otherwise has a reduced witness for each guarantee."""
     failed = Trace.collect([Emission("", None, 0, error="the query failed")])
-    runs = Runs(traces={CASE.id: failed})
-    assert error_of(CASE, runs) == "the query failed"
-    assert not error_of(CASE, Runs(traces={CASE.id: Trace(())}))
-    assert not error_of(CASE, Runs())
+    assert error_of(CASE, {CASE.id: failed}) == "the query failed"
+    assert not error_of(CASE, {CASE.id: Trace(())})
+    assert not error_of(CASE, {})
 
 
 def test_of_queries_that_failed_under_the_same_changes_those_of_four_programs_are_reduced():

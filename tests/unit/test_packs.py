@@ -1,6 +1,7 @@
 """Packs whose run fails for a reason that is not a case's are run again; an engine that fails from the start is given up."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from inprocess import InProcess
@@ -12,6 +13,7 @@ from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.run.packs import Processes, parts_of, run_packs
 
@@ -162,3 +164,23 @@ def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_
     assert set(given.runs.traces) == {case.id for case in whole.cases[1:]}
     assert runs == [3, 1, 1, 1] * 2
     assert engine.given_up == ""
+
+
+def test_a_pack_whose_query_ends_with_an_error_runs_in_its_parts():
+    """A plan's answer is an error for all cases of the pack, whichever of them ended the query."""
+    whole = Pack(
+        tuple(of(*ref.split("/"), 1) for ref in ("typed-state/values", "typed-keys/values", "late-data/global"))
+    )
+
+    class Ends(InProcess):
+        def run(self, pack):
+            run = super().run(pack)
+            if not any(case.scenario == "typed-state" for case in pack.cases):
+                return run
+            return replace(run, traces=dict.fromkeys(run.traces, Trace.collect([Emission("", None, 0, error="ended")])))
+
+    engine = Watched(Ends(REFERENCE), FirstRuns(), apart)
+    given = run_packs(Processes(engine, parts=apart), (whole,), 1, done=lambda: None)
+    ended = {case.scenario for case in whole.cases if given.runs.traces[case.id].error}
+    assert ended == {"typed-state"}
+    assert given.runs.lost == {}
