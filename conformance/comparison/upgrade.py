@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.comparison.gate import Outcome, Ruled, of_engine
-from conformance.confirmation.confirmer import RUNS_ALONE
+from conformance.confirmation.owed import RUNS_ALONE
 from conformance.confirmation.replay import NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay, with_replays
 from conformance.execution.carried import opened
 from conformance.execution.host import EngineDown, Host

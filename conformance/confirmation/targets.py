@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from conformance.confirmation.owed import Kind
 from conformance.confirmation.reduction import Subject, Target, simplicity
 from conformance.judgement.cell import AS_DRAWN, MatrixCell
 from conformance.judgement.evidence import (
@@ -38,10 +39,6 @@ class Violation:
     cell: MatrixCell
     guarantee: Guarantee
     against: tuple[Against, ...]
-
-
-class Kind(tuple[str, str, str]):
-    """(scenario, guarantee, perturbation that the failure needs, or ""). Violations of one kind share a witness."""
 
 
 def kind_of(witness: Witness) -> Kind:

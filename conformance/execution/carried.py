@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from conformance.execution.host import EngineDown, Host, OpenEngine
+from conformance.execution.host import EngineDown, EngineEnded, Host, OpenEngine
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Restart
@@ -48,9 +48,9 @@ class CarriedEngine:
         try:
             self._old.host.run(self._old.id, pack, "begin", folder)
             return self._new.host.run(self._new.id, pack, "resume", folder)
+        except EngineEnded:
+            raise
         except EngineDown as error:
-            if not self.alive:
-                raise
             return self._not_resumed(pack, str(error))
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -25,6 +25,24 @@ Traces = Mapping[str, Trace]
 def error_of(case: Case, traces: Traces) -> str | None:
     """The exception that ended a case, of its program or of the query; None if none did, or the case has no trace."""
     return traces[case.id].error if case.id in traces else None
+
+
+ENDED_ALIKE = 4
+"""Of how many programs the cases speak of perturbations under which their query ends with an error: it does so for every program."""
+
+
+class FewPrograms:
+    """The first ENDED_ALIKE programs of each place."""
+
+    def __init__(self) -> None:
+        self._programs: dict[Hashable, set[tuple[str, str]]] = {}
+
+    def beyond(self, place: Hashable, case: Case) -> bool:
+        """Whether a case is of a further program. A case of one of the first ones is counted."""
+        programs = self._programs.setdefault(place, set())
+        if len(programs) < ENDED_ALIKE:
+            programs.add((case.scenario, case.program))
+        return (case.scenario, case.program) not in programs
 
 
 @dataclass

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.execution.cached import ENGINES
 from conformance.execution.kept import Kept
+from conformance.execution.process import ENGINES
 from conformance.model.values import Json
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import JUDGING, harness_digest

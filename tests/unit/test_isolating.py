@@ -7,8 +7,9 @@ import pytest
 from drawn import suite_of
 from isolated import judged
 
-from conformance.confirmation.isolation import ENDED_ALIKE, explaining, smallest
+from conformance.confirmation.isolation import explaining, smallest
 from conformance.judgement.cell import AS_DRAWN, Verdict
+from conformance.judgement.evidence import ENDED_ALIKE
 from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, factors_of
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios

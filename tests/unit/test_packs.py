@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from inprocess import InProcess
 
-from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.watched import FirstRuns, Watched
+from conformance.execution.ask import Ask, parts_of
+from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
+from conformance.execution.process import FirstRuns, Process
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
@@ -15,7 +16,6 @@ from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.run.packs import Processes, parts_of, run_packs
 
 REFERENCE = load_engine("reference")
 REFUSED = "RuntimeError: Python worker failed to connect back"
@@ -43,17 +43,17 @@ class Supply:
             times = self._times[pack] = self._times.get(pack, 0) + 1
             self.runs.append((number, PACKS.index(pack)))
             if error := self._fails(number, pack, times):
-                process.alive = process.alive and "ended" not in str(error) and not isinstance(error, NoAnswer)
+                process.alive = process.alive and not isinstance(error, EngineEnded)
                 raise error
             return run
 
         process = InProcess(REFERENCE, spoil)
         self.started.append(process)
-        return Watched(process, self.first_runs)
+        return process
 
     def given(self, packs=PACKS):
-        processes = Processes(self.start(), self.start, self.start)
-        return run_packs(processes, packs, 1, done=lambda: None)
+        first, beside = (Process(self.start, watch=self.first_runs) for _ in range(2))
+        return Ask(first, beside).packs(packs)
 
 
 def test_a_query_that_dies_once_is_run_again_and_nothing_is_lost():
@@ -71,9 +71,11 @@ def test_a_query_that_dies_again_is_run_in_a_fresh_process():
     assert supply.runs[4:] == [(0, 2), (0, 3), (0, 4), (0, 5)]
 
 
-@pytest.mark.parametrize("cause", [REFUSED, "the engine's process ended with code 1"])
-def test_a_pack_that_fails_everywhere_is_lost_and_no_other(cause):
-    given = Supply(lambda process, pack, times: EngineDown(cause) if pack is PACKS[2] else None).given()
+@pytest.mark.parametrize(
+    ("down", "cause"), [(EngineDown, REFUSED), (EngineEnded, "the engine's process ended with code 1")]
+)
+def test_a_pack_that_fails_everywhere_is_lost_and_no_other(down, cause):
+    given = Supply(lambda process, pack, times: down(cause) if pack is PACKS[2] else None).given()
     assert given.runs.lost == {PACKS[2].cases[0].id: cause}
     assert given.failure == cause
     assert len(given.runs.traces) == 5
@@ -98,7 +100,7 @@ def test_an_engine_that_fails_its_first_packs_in_one_way_is_given_up_with_one_li
 
 
 def test_an_engine_whose_process_always_ends_is_given_up():
-    supply = Supply(lambda process, pack, times: EngineDown(f"the engine's process ended with code {-times}"))
+    supply = Supply(lambda process, pack, times: EngineEnded(f"the engine's process ended with code {-times}"))
     assert len(supply.given().runs.lost) == 6
     assert len(supply.started) <= 4
 
@@ -113,12 +115,13 @@ def test_an_engine_that_has_answered_or_fails_in_several_ways_is_not_given_up():
 
 
 def test_a_process_that_cannot_be_started_again_loses_what_is_left():
-    supply = Supply(lambda process, pack, times: EngineDown("the engine's process ended with code 1"))
+    supply = Supply(lambda process, pack, times: EngineEnded("the engine's process ended with code 1"))
 
     def refuse():
         raise CannotRun("no room")
 
-    given = run_packs(Processes(supply.start(), refuse, refuse), PACKS, 1, done=lambda: None)
+    starts = iter([supply.start, *[refuse] * 20])
+    given = Ask(Process(lambda: next(starts)()), Process(refuse)).packs(PACKS)
     assert len(given.runs.lost) == 6
 
 
@@ -158,8 +161,8 @@ def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_
                 raise EngineDown("a value cannot be encoded")
             return super().run(pack)
 
-    engine = Watched(Fails(REFERENCE), FirstRuns(), apart)
-    given = run_packs(Processes(engine, parts=apart), (whole, whole), 1, done=lambda: None)
+    engine = Process(lambda: Fails(REFERENCE), parts=apart)
+    given = Ask(engine, parts=apart).packs((whole, whole))
     assert list(given.runs.lost.values()) == ["a value cannot be encoded"]
     assert set(given.runs.traces) == {case.id for case in whole.cases[1:]}
     assert runs == [3, 1, 1, 1] * 2
@@ -179,8 +182,8 @@ def test_a_pack_whose_query_ends_with_an_error_runs_in_its_parts():
                 return run
             return replace(run, traces=dict.fromkeys(run.traces, Trace.collect([Emission("", None, 0, error="ended")])))
 
-    engine = Watched(Ends(REFERENCE), FirstRuns(), apart)
-    given = run_packs(Processes(engine, parts=apart), (whole,), 1, done=lambda: None)
+    engine = Process(lambda: Ends(REFERENCE), parts=apart)
+    given = Ask(engine, parts=apart).packs((whole,))
     ended = {case.scenario for case in whole.cases if given.runs.traces[case.id].error}
     assert ended == {"typed-state"}
     assert given.runs.lost == {}

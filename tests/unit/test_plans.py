@@ -15,10 +15,11 @@ from drawn import suite_of
 from pyarrow import parquet
 
 from conformance.confirmation.reduction import Subject
-from conformance.confirmation.replay import run_of
 from conformance.confirmation.targets import Targets
+from conformance.execution.ask import Ask, answer_of, packs_for
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
+from conformance.execution.process import Process
 from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import Verdict
@@ -45,7 +46,6 @@ from conformance.model.schedule import (
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.store import Store
-from conformance.run.packs import Processes, packs_for, run_pack
 from conformance.selftest.selftest import judged
 from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.case_run import CaseRun
@@ -387,18 +387,18 @@ class Failing:
 def test_a_plan_that_fails_while_its_process_lives_has_answered():
     (plan,) = load_engine("reference").capabilities.plans
     twin = plan.perturbation.twin(DRAWN, 1)
-    given = run_pack(Processes(Failing()), Pack((twin,)))
+    given = Ask(Process(Failing)).pack(Pack((twin,)))
     assert (given.failure, given.runs.lost) == ("", {})
     assert given.runs.traces[twin.id].error == "the plan failed: QueryFailed: Broken pipe"
-    assert run_of(Failing(), Pack((twin,))).traces == given.runs.traces
+    assert answer_of(Failing(), Pack((twin,))).traces == given.runs.traces
 
 
 def test_a_plain_query_that_fails_is_lost():
-    given = run_pack(Processes(Failing()), Pack((DRAWN,)))
+    given = Ask(Process(Failing)).pack(Pack((DRAWN,)))
     assert given.failure == "QueryFailed: Broken pipe"
     assert given.runs.lost == {DRAWN.id: "QueryFailed: Broken pipe"}
     with pytest.raises(EngineDown):
-        run_of(Failing(), Pack((DRAWN,)))
+        answer_of(Failing(), Pack((DRAWN,)))
 
 
 def test_only_what_is_asked_about_plans_has_twins():
