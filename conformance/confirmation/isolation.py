@@ -22,8 +22,7 @@ from conformance.judgement.evidence import (
     Traces,
     Unjudgeable,
     error_of,
-    findings_of,
-    pair_finding,
+    speaks_against,
 )
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
@@ -374,11 +373,9 @@ class Isolation:
         if error_of(one.case, known) is not None:
             return error_of(twin, traces) is not None
         with suppress(Unjudgeable):
-            if guarantee.same_under:
-                program = self._programs[program_ref(twin.scenario, twin.program)]
-                pair = {base.id: known[base.id], twin.id: traces[twin.id]}
-                return bool(pair_finding(program, guarantee, base, twin, pair, self._reference)[1])
-            return bool(findings_of(guarantee, twin, traces[twin.id], self._reference)[1])
+            program = self._programs[program_ref(twin.scenario, twin.program)]
+            pair = {base.id: known[base.id], twin.id: traces[twin.id]}
+            return bool(speaks_against(program, guarantee, base, twin, pair, self._reference))
         return False
 
     def _twins(self, one: _Asked, parts: Parts) -> list[tuple[Case, Case]]:

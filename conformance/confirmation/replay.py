@@ -12,7 +12,7 @@ from conformance.confirmation.rerun import packs_beside
 from conformance.execution.ask import answer_of
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
-from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, findings_of, pair_finding
+from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, speaks_against
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import confirmed, replayed, replayed_once, unanswered_alone
 from conformance.model.case import program_ref
@@ -74,11 +74,7 @@ def failure(
     if guarantee.accounting:
         findings = guarantee.accounting(runs[subject.case.id])
         return next((finding for finding in findings if isinstance(finding, str)), "")
-    if guarantee.same_under:
-        assert subject.base
-        return pair_finding(program, guarantee, subject.base, subject.case, traces, reference)[1]
-    _, against = findings_of(guarantee, subject.case, traces[subject.case.id], reference)
-    return against[0] if against else ""
+    return speaks_against(program, guarantee, subject.base, subject.case, traces, reference)
 
 
 def speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:

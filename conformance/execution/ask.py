@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
@@ -86,20 +86,6 @@ def failed_plan(pack: Pack, error: EngineDown) -> PackRun | None:
     return PackRun({case.id: trace for case in pack.cases})
 
 
-@dataclass
-class Given:
-    """The results of packs, the failure of the engine's process, "" if it did not fail, and the packs that did not run."""
-
-    runs: Runs = field(default_factory=Runs)
-    failure: str = ""
-    left_out: list[Pack] = field(default_factory=list)
-
-    def add(self, other: Given) -> None:
-        self.runs.merge(other.runs)
-        self.failure = self.failure or other.failure
-        self.left_out += other.left_out
-
-
 AGAIN = 2
 """Number of retries of a failed pack: first in a fresh query, then in a fresh process."""
 
@@ -123,36 +109,36 @@ class Ask:
     parallel: int = 1
     go_on: Callable[[], bool] = lambda: True
 
-    def packs(self, packs: Iterable[Pack], done: Callable[[], None] = lambda: None) -> Given:
+    def packs(self, packs: Iterable[Pack], done: Callable[[], None] = lambda: None) -> Runs:
         """Runs packs. ``done`` is called after each."""
 
-        def run(pack: Pack) -> Given:
+        def run(pack: Pack) -> Runs:
             if not self.go_on():
-                return Given(left_out=[pack])
+                return Runs(left_out=[pack])
             given = self.pack(pack)
             done()
             return given
 
-        total = Given()
+        total = Runs()
         with ThreadPoolExecutor(max_workers=self.parallel) as pool:
             for given in pool.map(run, packs):
-                total.add(given)
+                total.merge(given)
         total.failure = self.process.given_up or total.failure
         return total
 
-    def pack(self, pack: Pack) -> Given:
+    def pack(self, pack: Pack) -> Runs:
         """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program, which then run by
         themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, and where its query ended
         with an error, its parts run by themselves. A pack of one part runs again in a fresh query and then in a fresh process. A failure of a
         plan in a case's call, and its last failure, are the plan's answer, which is kept.
         Cases without an answer are lost, or have a fault if the schedule was not driven."""
-        given, failed, asked, made = Given(), 0, pack, False
+        given, failed, asked, made = Runs(), 0, pack, False
         process: Process = self.process
         while pack.cases:
             try:
                 run = process.run(pack)
             except NotDriven as error:
-                given.runs.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
+                given.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
                 break
             except EngineDown as error:
                 stopped = self.interrupted()
@@ -168,20 +154,20 @@ class Ask:
                         process = other
                         continue
                     if answer := failed_plan(pack, error):
-                        given.runs.add(pack, answer)
+                        given.add(pack, answer)
                         made = True
                         break
-                    given.runs.lost |= {case.id: cause for case in pack.cases}
+                    given.lost |= {case.id: cause for case in pack.cases}
                     given.failure = cause
                     break
                 if answer := failed_plan(Pack((guilty,)), error):
-                    given.runs.add(Pack((guilty,)), answer)
+                    given.add(Pack((guilty,)), answer)
                     made = True
                 else:
-                    given.runs.lost[guilty.id] = cause
+                    given.lost[guilty.id] = cause
                 mine, others = _parted(pack, guilty)
                 if mine and others:  # what one case of a program does, another one is likely to do
-                    given.add(self.pack(Pack(mine)))
+                    given.merge(self.pack(Pack(mine)))
                 if not (left := others or mine):
                     break
                 pack = Pack(left)
@@ -190,15 +176,15 @@ class Ask:
                 if len(smaller) > 1:
                     self._apart(smaller, given)
                 else:
-                    given.runs.add(pack, run)
+                    given.add(pack, run)
                 break
-        if made and given.runs.traces.keys() == {case.id for case in asked.cases}:
-            process.keep(asked, PackRun(given.runs.traces))
+        if made and given.traces.keys() == {case.id for case in asked.cases}:
+            process.keep(asked, PackRun(given.traces))
         return given
 
-    def _apart(self, parts: Iterable[Pack], given: Given) -> None:
+    def _apart(self, parts: Iterable[Pack], given: Runs) -> None:
         for part in parts:
-            given.add(self.pack(part))
+            given.merge(self.pack(part))
 
     def _again(self, failed: Process, error: EngineDown, times: int) -> Process | None:
         """The process for another run of a pack that failed for the time ``times``. None if another run cannot help: the engine hung, or

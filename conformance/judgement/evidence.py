@@ -51,7 +51,8 @@ class Runs:
 
     ``lost`` (case id -> cause) holds the cases without an answer. ``faults`` holds the cases on which the harness
     failed: the engine did not run the requested schedule. ``untouched`` holds the cases that a failure did not reach.
-    ``notes`` ("scenario/program" -> a remark) are shown with cells.
+    ``notes`` ("scenario/program" -> a remark) are shown with cells. ``failure`` is that of the engine's process, "" if it did not
+    fail; ``left_out`` are packs that did not run.
     """
 
     traces: dict[str, Trace] = field(default_factory=dict)
@@ -60,6 +61,8 @@ class Runs:
     faults: dict[str, str] = field(default_factory=dict)
     untouched: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
+    left_out: list[Pack] = field(default_factory=list)
 
     def merge(self, other: Runs) -> None:
         self.packs += other.packs
@@ -68,6 +71,8 @@ class Runs:
         self.faults |= other.faults
         self.untouched |= other.untouched
         self.notes |= other.notes
+        self.failure = self.failure or other.failure
+        self.left_out += other.left_out
 
     def add(self, pack: Pack, run: PackRun) -> None:
         self.packs.append((pack, run))
@@ -99,6 +104,9 @@ class Evidence:
     inapplicable: int = 0
     faults: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence(*(mine + its for mine, its in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
 @dataclass
@@ -227,6 +235,20 @@ def pair_finding(
     if pair_differs(program, guarantee, base, twin, reference([base, twin])):
         return False, ""
     return True, _stop(stopped[0][1]) if stopped else pair_differs(program, guarantee, base, twin, traces)
+
+
+def speaks_against(
+    program: Program, guarantee: Guarantee, base: Case | None, case: Case, traces: Traces, reference: ReferenceTraces
+) -> str:
+    """How a case, or for a relation the pair of it and its ``base``, speaks against a guarantee, "" if it does not.
+
+    Raises:
+        Unjudgeable: the program stops on the reference too, or the predicate fails on the reference's trace.
+    """
+    if guarantee.same_under:
+        assert base
+        return pair_finding(program, guarantee, base, case, traces, reference)[1]
+    return next(iter(findings_of(guarantee, case, traces[case.id], reference)[1]), "")
 
 
 def _stops_here_alone(case: Case, stopped: str, reference: ReferenceTraces) -> None:

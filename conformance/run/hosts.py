@@ -86,6 +86,7 @@ class Hosts:
             if name in self._living and not self._living[name].alive:
                 self._living.pop(name).close()
             if name not in self._living:
+                self._logs.mkdir(parents=True, exist_ok=True)
                 number = self._started[name]
                 log = self._logs / (f"{name}-{number}.log" if number else f"{name}.log")
                 self._living[name] = Host(log, self._timeout, hash_seed, release)

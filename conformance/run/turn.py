@@ -38,7 +38,7 @@ from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
 from conformance.results.catalogue import opposed
 from conformance.results.record import LEFT_OUT
-from conformance.results.store import Store, file_name
+from conformance.results.store import Store, file_name, write_cases
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
@@ -190,13 +190,13 @@ class Turn:
         every = packs_for(suite.cases, info.capabilities, self._programs)
         packs = self._part.taken(every)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs)))
-        given = self._ask.packs(packs, done=lambda: on_event(PackDone(info.id)))
-        info.failure = info.failure or given.failure
-        ran = [pack for pack in packs if pack not in given.left_out]
+        runs = self._ask.packs(packs, done=lambda: on_event(PackDone(info.id)))
+        info.failure = info.failure or runs.failure
+        ran = [pack for pack in packs if pack not in runs.left_out]
         info.packs = info.packs[0] + len(ran), info.packs[1] + len(every)
-        self.outcome.left_out += len(given.left_out)
+        self.outcome.left_out += len(runs.left_out)
         self._packs += ran
-        return _without([case for pack in packs for case in pack.cases], given.left_out), given.runs
+        return _without([case for pack in packs for case in pack.cases], runs.left_out), runs
 
     def _spent(self, what: str, times: int) -> None:
         self.outcome.effort[what] = self.outcome.effort.get(what, 0) + times
@@ -258,7 +258,7 @@ class Turn:
             packs = packs_for(cases, can, self._programs)
             self._spent("isolation", len(packs))
             self._packs += packs
-            return replace(self._ask, go_on=go_on).packs(packs).runs
+            return replace(self._ask, go_on=go_on).packs(packs)
 
         reference = self._run.checks.reference(can.lateness)
         return Isolation(scenarios, can, self._options.seed, reference, run, runs, known, go_on)
@@ -266,13 +266,13 @@ class Turn:
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs) -> Checked:
         """Stores what an engine was asked and answered, and checks it."""
         info, checks = self.info, self._run.checks
-        self._store.write_handed(info.id, batch, cases)
+        write_cases(self._store.handed(info.id, batch), cases)
         tables.write(self._store.traces(info.id, batch), tables.run_table(cases, runs))
         try:
             return checks.check(info, batch, cases, runs)
         except EngineDown as error:
             info.failure = info.failure or f"not checked on {checks.checker}, but here: {error}"
-            return checks.check_here(info, batch, cases, runs)
+            return checks.check_here(info, cases, runs)
 
     def _conclude(self, judgement: Judgement) -> None:
         """Makes cells from the results of all batches, and confirms the violated cells."""

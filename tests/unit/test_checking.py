@@ -4,8 +4,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from handmade import judge
 
-from conformance.judgement.batches import cells_asked, judge
+from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import (
     Against,

@@ -250,11 +250,11 @@ def test_what_a_plan_failed_with_is_not_asked_again(tmp_path, pack):
     for failing, alone in ((planned, Pack((planned.cases[1],))), (Pack((twin,)), None)):
         asked = Fails()
         given = Ask(Process(lambda asked=asked: asked, shelf(tmp_path))).pack(failing)
-        assert (given.failure, given.runs.lost) == ("", {})
-        assert "broken" in given.runs.traces[twin.id].error
+        assert (given.failure, given.lost) == ("", {})
+        assert "broken" in given.traces[twin.id].error
         assert asked.packs == ([alone] if alone else [])
         kept = Ask(Process(not_started, shelf(tmp_path))).pack(failing)
-        assert kept.runs.traces == given.runs.traces
+        assert kept.traces == given.traces
 
 
 def test_fresh_asks_and_keeps(tmp_path, pack):

@@ -13,6 +13,7 @@ import pyarrow
 import pytest
 from drawn import suite_of
 from pyarrow import parquet
+from unconfirmed import judged
 
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.targets import Targets
@@ -45,8 +46,6 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.results.store import Store
-from conformance.selftest.selftest import judged
 from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.case_run import CaseRun
 from engines.spark import batch_plan, driving
@@ -162,15 +161,6 @@ def test_every_plan_of_an_engine_is_asked(name):
     on_time = case([FIRST], [replace(LATE, event_time=T + 21_000)])
     can = replace(reference, plans=load_engine(name).capabilities.plans)
     assert planned(can, [DRAWN, CROWDED, on_time]) == {plan.id for plan in can.plans}
-
-
-def test_the_twins_of_an_engine_are_stored_with_its_traces(tmp_path):
-    cases = asked(load_engine("reference").capabilities).cases
-    assert any(case.schedule.plans for case in cases)
-    store = Store(tmp_path)
-    assert store.handed("reference", 0) == store.cases(0)
-    store.write_handed("reference", 0, cases)
-    assert store.handed("reference", 0) != store.cases(0)
 
 
 def twins_on(name):
@@ -388,15 +378,15 @@ def test_a_plan_that_fails_while_its_process_lives_has_answered():
     (plan,) = load_engine("reference").capabilities.plans
     twin = plan.perturbation.twin(DRAWN, 1)
     given = Ask(Process(Failing)).pack(Pack((twin,)))
-    assert (given.failure, given.runs.lost) == ("", {})
-    assert given.runs.traces[twin.id].error == "the plan failed: QueryFailed: Broken pipe"
-    assert answer_of(Failing(), Pack((twin,))).traces == given.runs.traces
+    assert (given.failure, given.lost) == ("", {})
+    assert given.traces[twin.id].error == "the plan failed: QueryFailed: Broken pipe"
+    assert answer_of(Failing(), Pack((twin,))).traces == given.traces
 
 
 def test_a_plain_query_that_fails_is_lost():
     given = Ask(Process(Failing)).pack(Pack((DRAWN,)))
     assert given.failure == "QueryFailed: Broken pipe"
-    assert given.runs.lost == {DRAWN.id: "QueryFailed: Broken pipe"}
+    assert given.lost == {DRAWN.id: "QueryFailed: Broken pipe"}
     with pytest.raises(EngineDown):
         answer_of(Failing(), Pack((DRAWN,)))
 

@@ -375,7 +375,7 @@ def test_a_pack_that_was_too_slow_is_run_in_halves():
 
     engine = InProcess(load_engine("reference"), spoil)
     given = Ask(Process(lambda: engine)).pack(pack)
-    runs = given.runs
+    runs = given
     assert len(engine.packs) > 2
     assert (set(runs.traces), runs.untouched, given.failure) == ({case.id for case in pack.cases}, set(), "")
     assert all(len(pack.cases) <= 60 for pack, _ in runs.packs)
