@@ -6,6 +6,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.execution.carried import AnyEngine
@@ -64,18 +65,12 @@ class Shelf:
 
     def met(self) -> Met | None:
         """The engine as this run met it, or an earlier one."""
-        if self._met:
+        if self._met or self.fresh or not (data := self.kept.data(f"{ENGINES}/{self.name}")):
             return self._met
-        data = None if self.fresh else self.kept.data(f"{ENGINES}/{self.name}")
-        try:
-            return data and Met(
-                data["environment"],
-                {Feature[n]: t for n, t in data["evidence"].items()},
-                data["lacks"],
-                data["answers"],
-            )
-        except (KeyError, TypeError, AttributeError):
-            return None
+        with suppress(KeyError, TypeError, AttributeError):
+            evidence = {Feature[name]: text for name, text in data["evidence"].items()}
+            self._met = Met(data["environment"], evidence, data["lacks"], data["answers"])
+        return self._met
 
     def meet(self, met: Met) -> None:
         evidence = {feature.name: text for feature, text in met.evidence.items()}
@@ -262,12 +257,12 @@ class Process:
             raise EngineEnded(str(error)) from None
         try:
             run = engine.run(pack)
-        except EngineEnded as error:
-            self._watch.failed(engine, str(error), HUNG if isinstance(error, NoAnswer) else PROCESSES)
-            raise
         except EngineDown as error:
-            if "[case " not in str(error) and len(self._parts(pack)) == 1:  # parts run by themselves, and tell more
-                self._watch.failed(tuple(case.id for case in pack.cases), str(error), PACKS)
+            if "[case " not in str(error):
+                if isinstance(error, EngineEnded):
+                    self._watch.failed(engine, str(error), HUNG if isinstance(error, NoAnswer) else PROCESSES)
+                elif len(self._parts(pack)) == 1:  # parts run by themselves, and tell more
+                    self._watch.failed(tuple(case.id for case in pack.cases), str(error), PACKS)
             raise
         self._watch.answered()
         return run

@@ -414,27 +414,10 @@ Asked = Mapping[tuple[str, str], list[Guarantee]]
 
 def asked_of(scenarios: Iterable[Scenario]) -> Asked:
     """The guarantees of each program."""
-    guarantees: dict[tuple[str, str], list[Guarantee]] = {}
-    for scenario in scenarios:
-        for guarantee in scenario.guarantees:
-            guarantees.setdefault((scenario.id, guarantee.program), []).append(guarantee)
-    return guarantees
-
-
-def exercised(asked: Asked, cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
-    """For each case, the ids of the guarantees of its program that the case tests, judged by these traces."""
-    return [_tested(asked.get((c.scenario, c.program), ()), Observation(c, traces[c.id])) for c in cases]
-
-
-def _tested(guarantees: Iterable[Guarantee], seen: Observation) -> frozenset[str]:
-    if seen.trace.error:
-        return frozenset()  # the program stopped: there is nothing to judge
-    return frozenset(guarantee.id for guarantee in guarantees if _tests(guarantee, seen))
+    return {(s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs}
 
 
 def _tests(guarantee: Guarantee, seen: Observation) -> bool:
-    if guarantee.same_under:
-        return any(map(guarantee.is_about, factors_of(seen.case.perturbation)))
     if guarantee.accounting:
         return any(arrival.behind for arrival in seen.arrivals)
     if guarantee.complete:
