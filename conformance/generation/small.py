@@ -25,6 +25,9 @@ History = list[tuple[int, int, int, Json]]
 
 def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
     """The schedules, in a fixed order."""
+    if domain.language:
+        yield from _of_language(timeline, domain, domain.language.lists)
+        return
     slots = [slot.id for slot in timeline.bundles]
     marks, on_time = watermarks(timeline), domain.on_time or len(slots) == 1
     waiting = list(_histories(slots, domain))
@@ -46,6 +49,21 @@ def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
             room -= len(history)
             waiting = waiting[1:]
         yield _schedule(timeline, mine, marks, on_time)
+
+
+def _of_language(timeline: Schedule, domain: Domain, values: Sequence[Json]) -> Iterator[Schedule]:
+    """All values once: as many in a case as it may have events, for its keys in turn, from the first bundle to the last."""
+    slots, marks = [slot.id for slot in timeline.bundles], watermarks(timeline)
+    for number in range(-(-len(values) // domain.events)):
+        part = values[number * domain.events : (number + 1) * domain.events]
+        keys = domain.names[number % len(domain.names)][: 1 + number % domain.keys]
+        bundles: dict[int, list[Event]] = {slot: [] for slot in slots}
+        for nth, value in enumerate(part):
+            slot = slots[nth * len(slots) // len(part)]
+            offset = domain.offsets[(number + nth) % len(domain.offsets)]
+            time = min(marks[slot] + max(offset, 1), marks[slot] + REACH)
+            bundles[slot].append(Event(f"e{nth + 1}", keys[nth % len(keys)], value, time))
+        yield timeline.with_bundles(bundles)
 
 
 def _on_time(domain: Domain) -> int:
