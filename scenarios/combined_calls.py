@@ -44,7 +44,7 @@ class CombinedCalls(Program):
         "sum_a": Cell.COMBINING,
         SCRIPTS: Cell.MAP,
     }
-    timers = ("x", "X")
+    timers: ClassVar[tuple[str, ...]] = ("x", "X")
     times = ("at", "fired", "window")
     timer_chain = 2
     nothing: ClassVar[Any] = NOTHING

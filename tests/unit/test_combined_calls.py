@@ -13,7 +13,7 @@ from engines.case_run import CaseRun
 from engines.reference import SPECIFIED
 from engines.reference_cells import Bag, Map
 from scenarios.call_language import parsed, spelled
-from scenarios.combined_calls import LANGUAGES, LAWS, SCENARIO, CombinedCalls
+from scenarios.combined_calls import LANGUAGES, SCENARIO, CombinedCalls
 
 
 def asked(*bundles: list[tuple[str, str]]) -> Case:
@@ -47,7 +47,11 @@ def test_drawn_calls_are_read_as_they_are_spelled():
 
 
 def test_each_kind_of_call_stands_right_before_each():
-    met = {two for calls in LANGUAGES["calls"].lists for two in itertools.pairwise(tuple(call[:2]) for call in parsed(calls))}
+    met = {
+        two
+        for calls in LANGUAGES["calls"].lists
+        for two in itertools.pairwise(tuple(call[:2]) for call in parsed(calls))
+    }
     assert met == set(itertools.product(LANGUAGES["calls"].kinds, repeat=2))
 
 
