@@ -218,6 +218,8 @@ def fold(cells: Iterable[MatrixCell]) -> Folded:
     more = {"perturbation": "", "notes": notes, "timelines": timelines, "coverage": coverage}
     promised = _promised(asked)
     unexercised = tuple(cell.perturbation for cell in promised if not cell.cases)
+    grades = [cell.grade for cell in cells if cell.verdict is worst.verdict and cell.grade]
+    more["grade"] = min(grades, key=list(Grade).index, default=None)
     counts = {"promised": len(promised), "exercised": len(promised) - len(unexercised), "unexercised": unexercised}
     least = min((cell.cases for cell in promised), default=0)
     row = Folded(**vars(worst) | total | more | counts | {"least": least})
