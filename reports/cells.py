@@ -137,8 +137,7 @@ class Entry:
             return ""
         alone = f"; alone it failed in {cell.intermittent} runs" if cell.intermittent else ""
         if cell.violations <= cell.cases:
-            of = f"{cell.violations} of {cell.cases} cases on at least {cell.timelines} timelines"
-            return f"{of} speak against it{alone}."
+            return f"{cell.violations} of {cell.cases} cases speak against it{alone}."
         stored = f"{cell.violations} cases, stored witnesses among them, speak against it"
         return f"{stored}; {cell.cases} cases of this run put the guarantee to the test{alone}."
 

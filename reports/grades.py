@@ -26,16 +26,18 @@ OF_VIOLATIONS = {
 }
 
 OF_WHAT_HOLDS = {
-    Strength.FEW: Shown("few", BARS[Strength.FEW], "few cases", f"{Strength.FEW.value} under some promised change"),
+    Strength.FEW: Shown(
+        "few", BARS[Strength.FEW], "few cases", f"{Strength.FEW.value} under some promised perturbation"
+    ),
     Strength.SOME: Shown(
-        "some", BARS[Strength.SOME], "some cases", f"{Strength.SOME.value} under some promised change"
+        "some", BARS[Strength.SOME], "some cases", f"{Strength.SOME.value} under some promised perturbation"
     ),
     Strength.MANY: Shown(
-        "many", BARS[Strength.MANY], "many cases", f"{Strength.MANY.value} under each promised change"
+        "many", BARS[Strength.MANY], "many cases", f"{Strength.MANY.value} under each promised perturbation"
     ),
 }
 
-IN_PART = Shown("part", "◌", "in part", "some of the changes that the guarantee promises had no case")
+IN_PART = Shown("part", "◌", "in part", "some of the perturbations that the guarantee promises had no case")
 
 WEAKEST_FIRST = (
     OF_VIOLATIONS[Grade.PACK],
@@ -59,8 +61,8 @@ def grade_of(cell: Folded) -> Shown | None:
 
 
 def behind(cell: Folded) -> str:
-    """How much a cell rests on: changes, timelines and cases, in words; "" without cases."""
+    """How much a cell rests on: perturbations, timelines and cases, in words; "" without cases."""
     if not cell.cases or cell.verdict is Verdict.UNSUPPORTED:
         return ""
-    of = f"{cell.exercised} of {amount(cell.promised, 'change')}, " if cell.promised else ""
+    of = f"{cell.exercised} of {amount(cell.promised, 'perturbation')}, " if cell.promised else ""
     return f"{of}at least {amount(cell.timelines, 'timeline')}, {amount(cell.cases, 'case')}"

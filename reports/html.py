@@ -73,7 +73,7 @@ def render(
         letters=list(cells.letters),
         titled={name: record.title for run in runs for name, record in run.environment.items() if record.title},
         named={
-            name: known_as(record.native_operator or record.title, record.framework[0] if record.framework else "")
+            name: known_as(record.title, record.framework[0] if record.framework else "")
             for run in runs
             for name, record in run.environment.items()
         },

@@ -55,6 +55,8 @@
       const beside = mark.nextElementSibling?.matches("p") ? mark.nextElementSibling.firstChild.textContent.trim() : "";
       const [exercised, promised] = (mark.dataset.k || "").split("/");
       link.behind = [promised && `${exercised} of ${promised} perturbations`, beside.replace(/^(\d+ of \d+)/, "$1 perturbations").replace(/(\d+)\/(\d+)$/, "$1 of $2 cases against it").replace(/(^|, )(\d+)$/, "$1$2 cases")].filter(Boolean).join(", ");
+      const [, part, all] = link.behind.match(/^(\d+) of (\d+)/) || [];
+      if (link.grade.word === "part" && all) link.style.setProperty("--share", `${100 * part / all}%`);
       mark.title = `${link.grade.name}: ${link.behind}`;
     }
   }
@@ -322,7 +324,7 @@
     const there = sides.sides.filter(({ engine }) => engine === moving.elements[name].value);
     const choice = moving.elements[`${name}-release`];
     choice.replaceChildren(...there.map((side) => new Option(side.release, side.key, false, side.key === key)));
-    choice.disabled = !there.length;
+    choice.parentElement.hidden = !there.length;
   }
 
   function readMove() {
@@ -335,7 +337,7 @@
     tellMove();
   }
 
-  const inWords = (name) => `${moving.elements[name].selectedOptions[0].textContent} ${sideOf(name).release}`;
+  const inWords = (name) => `${moving.elements[name].selectedOptions[0].textContent} ${sideOf(name).release.split(",")[0]}`;
 
   // What differs between the two sides of a move, why, and what to do: first what breaks. Each cause stands once in a list.
   function tellMove() {
@@ -620,7 +622,8 @@
     tellMove();
     write();
   }));
-  document.querySelector("[name=weak]").addEventListener("click", () => {
+  document.addEventListener("click", (event) => {
+    if (!event.target.matches("[name=weak]")) return;
     form.elements.weakest.checked = true;
     apply();
     write();
