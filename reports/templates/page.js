@@ -214,6 +214,8 @@
   const squeezed = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const knownAs = new Map([...document.querySelectorAll("#known-as li")].map((line) => [line.dataset.e, squeezed(line.dataset.e) + squeezed(line.textContent)]));
 
+  const entitled = (text) => (squeezed(text) ? [...knownAs].filter(([, title]) => title.includes(squeezed(text))).map(([name]) => name) : []);
+
   // The term of the page that is nearest to one that is nowhere, as an offer; "" where none is near.
   function nearest(text) {
     const page = [...bodies.flatMap(({ rows }) => rows.map((row) => row.text)), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
@@ -272,16 +274,17 @@
       const colon = text.includes(":") && !text.startsWith('"');
       if (!verdict || !(colon || not)) {
         const plain = text.replaceAll('"', "");
-        const named = plain.length > 2 ? [...knownAs].filter(([, title]) => title.includes(squeezed(plain))).map(([name]) => name) : [];
+        const named = plain.length > 2 ? entitled(plain) : [];
         if (!bodies.some(({ rows }) => rows.some((row) => row.text.includes(plain))) && !named.length) wrong.push(`${text} is in no claim, scenario or engine${nearest(plain)}`);
         const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
         return (row, shown) => row.text.includes(plain) || any(row, shown, decided);
       }
+      const titled = known.has(engine) ? [] : entitled(engine);
       if (!verdicts.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
-      else if (!known.has(engine)) wrong.push(`no engine is called ${engine}`);
+      else if (!known.has(engine) && !titled.length) wrong.push(`no engine is called ${engine}`);
       const fits = (link) => link.now && (link.now === verdict) !== (not === "!");
       return (row, shown) => row.links.some((all, n) => (engine === "any" ? shown[n] : true) && all.some(
-        (link) => (engine === "any" || called[n].has(engine) || link.dataset.e.toLowerCase() === engine) && fits(link)));
+        (link) => (engine === "any" || called[n].has(engine) || link.dataset.e.toLowerCase() === engine || titled.includes(link.dataset.e)) && fits(link)));
     }
 
     function cell(words) {

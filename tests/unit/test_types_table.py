@@ -23,7 +23,6 @@ def cell(verdict, reason="", guarantee="g", engine="spark-x", scenario="s", prog
     ("verdict", "reason", "said"),
     [
         (V, "the int cell of key a refuses 'int 7': ValueError", "refused"),
-        (V, "the double cell of key a gives 0.1 after 0.25 was written", "changed"),
         (V, "a text into an int: it is not refused, and key a reads null", "stored"),
         (V, 'a fraction into an int: key a has {"integer":"1"} stored', "stored"),
         (V, "e1 of the key '1' found an element of the key '2' in its state", "merged"),
