@@ -68,7 +68,7 @@ class Leads:
         self._numbers = {advice: number for number, advice in enumerate(shown)}
         self._claimed = _claimed()
         self._about = {place: self._numbers_of(*place) for place in violated}
-        self.advice = [(a.cause, _paragraphs(a.text), self._linked(a)) for a in shown]
+        self.advice = [(a.cause, paragraphs(a.text), self._linked(a)) for a in shown]
         self.findings = [
             self._findings[n]
             for n in sorted({n for about in self._about.values() for n in about})
@@ -115,7 +115,7 @@ def _claimed() -> dict[tuple[Row, str], set[int]]:
     return found
 
 
-def _paragraphs(text: str) -> list[str]:
+def paragraphs(text: str) -> list[str]:
     """Advice without its markup, a line each; what it links to is left out where the link is all."""
     return [_plain(line) for line in text.splitlines() if line.strip() and not line.startswith("[More]")]
 
@@ -127,11 +127,12 @@ def _plain(text: str) -> str:
 def known_courses(rows: Collection[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
     """(engine, scenario, guarantee) -> its course over the measured releases, for these rows: of the folder beside this module where it is
     installed, of the checkout's baselines in a checkout; none elsewhere."""
-    return courses_in(_measured(), rows) if rows else {}
+    return courses_in(measured(), rows) if rows else {}
 
 
 @cache
-def _measured() -> Mapping[Path, Baseline]:
+def measured() -> Mapping[Path, Baseline]:
+    """The baselines of measured releases: beside this module where it is installed, of the checkout in a checkout; none elsewhere."""
     places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
     place = next((place for place in places if any(place.glob("*.jsonl"))), None)
     return sources([place]) if place else {}

@@ -12,14 +12,13 @@ from rich.markup import escape
 from conformance.cli import options
 from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
+from conformance.comparison.exported import exported
 from conformance.comparison.upgrade import asked_alone, asked_of
 from conformance.confirmation.replay import ERROR, STILL_FAILS
-from conformance.judgement.reference import reference_traces
-from conformance.model.engine import CannotRun, bare
-from conformance.model.export import CannotExport, Exportable, rows
-from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.engine import CannotRun
+from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
-from conformance.plugins.registry import export_names, load_export, load_scenarios
+from conformance.plugins.registry import export_names, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
 
@@ -76,7 +75,7 @@ def replay_(
         )
     if formatted:
         to = to or Path(f"test_witness_{found.id}.py")
-        to.write_text(load_export(formatted)(exportable(found, scenario, guarantee)), encoding="utf-8")
+        to.write_text(exported(found, [scenario], formatted), encoding="utf-8")
         click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
         return
     console = open_console()
@@ -95,30 +94,6 @@ def replay_(
 
         plot.write_text(picture.document(replayed(found, seen)), encoding="utf-8")
     sys.exit(max(codes))
-
-
-def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Exportable:
-    """A witness for an export: its case. Of a case and its twin it is the one on which the engine puts out something else than the
-    reference. Raises CannotExport where the case needs neighbours."""
-    if found.neighbours or found.packed_seen:
-        raise CannotExport(f"witness {found.id} is a case among its neighbours, and an export is one case alone")
-    case, seen, specified = found.case, found.seen, found.specified
-    if found.base and found.base_seen and rows(seen) == rows(specified):
-        case, seen = found.base, found.base_seen
-        specified = reference_traces(programs_of([scenario]))([case])[case.id]
-    return Exportable(
-        witness=found.id,
-        scenario=scenario.name,
-        claim=guarantee.claim,
-        message=found.message,
-        program=scenario.programs[found.case.program],
-        case=case,
-        engine=bare(found.engine),
-        versions=found.versions,
-        seen=seen,
-        specified=specified,
-        one_of_two=found.base is not None and not case.schedule.plan,
-    )
 
 
 def _replay_on(

@@ -298,7 +298,7 @@ class Turn:
         still = {r.witness.id: r.witness for r in replays if r.answer in FAILS}
         outcome.witnesses = still | confirmer.witnesses
         resting_on = {r.witness.id: outcome.witnesses[r.witness.id] for r in replays if r.answer == STILL_FAILS}
-        outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)
+        outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info)
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort |= {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
 
