@@ -26,6 +26,9 @@ from conformance.run.options import Options, Part
 FILE, TRACES = "shard.json", "kept"
 """The description of a shard in its folder, and the folder of its traces there."""
 
+PLAIN = ("wanted", "seed", "rows", "brief", "sampled")
+"""The options that a description has as they are."""
+
 
 class UnusableShards(ValueError):
     """Folders do not hold the shards of one run. The message says why."""
@@ -71,11 +74,8 @@ def leave(options: Options, number: int, of: int, results: Results) -> None:
         "options": {
             "engines": list(options.engines),
             "scenarios": [scenario.id for scenario in options.scenarios],
-            "wanted": options.wanted,
-            "seed": None if options.cases_from else options.seed,
-            "rows": options.rows,
-            "brief": options.brief,
-            "sampled": options.sampled,
+            "given": options.cases_from is not None,
+            **{name: getattr(options, name) for name in PLAIN},
         },
         "cases": results.run.cases_digest,
         "stored_witnesses": results.run.stored_witnesses,
@@ -116,14 +116,10 @@ class Shards:
             engines=tuple(asked["engines"]),
             scenarios=tuple(load_scenarios(asked["scenarios"])),
             out=out,
-            wanted=asked["wanted"],
-            seed=asked["seed"] or 0,
-            cases_from=self.folders[0] if asked["seed"] is None else None,
+            cases_from=self.folders[0] if asked["given"] else None,
             witnesses=(witnesses,),
             timeout=timeout,
-            rows=asked["rows"],
-            brief=asked["brief"],
-            sampled=asked["sampled"],
+            **{name: asked[name] for name in PLAIN},
             traces=out / TRACES,
             traces_beside=tuple(folder / TRACES for folder in self.folders),
             shelves={name: shelf for shard in self.told for name, shelf in shard["shelves"].items()},
