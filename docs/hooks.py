@@ -9,7 +9,7 @@ from pathlib import Path
 from mkdocs.structure.files import File
 from site_pages import measured as measuring
 from site_pages.finding_page import finding_pages
-from site_pages.finding_page import index as finding_index
+from site_pages.inserted import with_inserted
 from site_pages.pages import pages, places
 from site_pages.rendering import titled
 
@@ -26,9 +26,6 @@ LOADED = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*\b(?:src|h
 
 FINDING = re.compile(r"\]\(([^)\s]*?)findings\.md#finding-(\d+)\)")
 """A link to a finding, which has a page of its own in the site."""
-
-INDEX = "<!-- index of the findings -->"
-"""Where docs/findings.md has the table of all findings."""
 
 
 def on_config(config):
@@ -82,7 +79,7 @@ def on_page_markdown(markdown, page, config, files):
         place = config.extra["places"].get(target) or (index if index in files.src_uris else "")
         return f"]({posixpath.relpath(place, folder)})" if place else link[0]
 
-    return LINK.sub(resolved, markdown.replace(INDEX, finding_index(known_findings().values())))
+    return LINK.sub(resolved, with_inserted(markdown, Path(config.config_file_path).parent / "docs"))
 
 
 def on_post_page(output, page, config):

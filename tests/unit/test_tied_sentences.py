@@ -1,6 +1,6 @@
 """Each paragraph of the pages on engines is tied to what would fail if it were false.
 
-Those are the findings, the guide to moving, and the advice. The other pages say how to use the harness.
+Those are the findings, the page on differences, and the advice. The other pages say how to use the harness.
 """
 
 import fnmatch
@@ -22,10 +22,9 @@ else:
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
-PAGES = ("moving.md",)
+PAGES = ("differences.md",)
 NO_FACTS = (
     "This page is for a port of a stateful `DoFn`",
-    "To compare your own two operators",
     "From Beam to Spark:",
     "From Spark to Beam:",
 )
@@ -140,7 +139,7 @@ def test_every_script_of_the_docs_is_linked_from_a_page_or_decides_a_claim():
     ],
 )
 def test_a_block_of_an_engine_without_a_tie_is_listed(text, found):
-    assert [number for number, _ in untied(text, DOCS / "moving.md")] == found
+    assert [number for number, _ in untied(text, DOCS / "differences.md")] == found
 
 
 def test_every_script_of_a_finding_is_recorded_with_what_it_says():
