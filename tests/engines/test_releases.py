@@ -31,7 +31,7 @@ OLDEST = "3.4.1"
 
 
 OLDEST_BEAM = "2.60.0"
-"""The oldest release of Beam that docs/upgrade.md names."""
+"""The oldest release of Beam that docs/moving.md names."""
 
 
 def run(folder, *engines, scenario="per-key-counting"):
