@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.reading import text_of, value_of
+from conformance.model.writing import write_whole
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
@@ -191,7 +192,7 @@ class Baseline:
         }
         lines = [json.dumps(head, ensure_ascii=False), *_lines("guarantee", self.cells, _to_json)]
         lines += _lines("program", self.alike, list)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_whole(path, "\n".join(lines) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
