@@ -20,6 +20,7 @@ from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, bare
 from conformance.model.naming import instead
 from conformance.model.scenario import Scenario
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import engine_ids, load_scenarios, package_of, variant_ids
 from conformance.results.baseline import Baseline, Place, is_results
 from conformance.results.changes import changes
@@ -44,9 +45,9 @@ def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path
     if html:
         if len(runs) < 2:
             raise click.UsageError("--html needs results of both: a baseline has no evidence to show")
-        html.write_text(load_report("html").render(runs), encoding="utf-8")
+        write_whole(html, load_report("html").render(runs))
     if markdown:
-        markdown.write_text(comparison.diff_markdown(between, runs, str(old), str(new)), encoding="utf-8")
+        write_whole(markdown, comparison.diff_markdown(between, runs, str(old), str(new)))
     if as_json:
         click.echo(comparison.diff_json(between), nl=False)
         return
@@ -81,9 +82,9 @@ def gate_(
 
     report = judged(Baseline.read(results), Baseline.read(baseline), divergences(expectations))
     if markdown:
-        markdown.write_text(comparison.gate_markdown(report), encoding="utf-8")
+        write_whole(markdown, comparison.gate_markdown(report))
     if junit:
-        junit.write_text(comparison.gate_junit(report), encoding="utf-8")
+        write_whole(junit, comparison.gate_junit(report))
     for line in comparison.gate_lines(report):
         click.echo(line)
     if propose:

@@ -94,7 +94,9 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
             signal.signal(signal.SIGTERM, job.stop)
             results = job.execute()
     except KeyboardInterrupt:
-        on = "; the same command goes on from what engines have answered" if options.traces and not options.fresh else ""
+        on = (
+            "; the same command goes on from what engines have answered" if options.traces and not options.fresh else ""
+        )
         console.print(f"interrupted before there was any result{on}", style="yellow", highlight=False, soft_wrap=True)
         sys.exit(Unfinished.exit_code)
     return results

@@ -19,6 +19,7 @@ from conformance.model.engine import CannotRun, bare
 from conformance.model.export import CannotExport, Exportable, rows
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.model.trace import Trace
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import export_names, load_export, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
@@ -76,7 +77,7 @@ def replay_(
         )
     if formatted:
         to = to or Path(f"test_witness_{found.id}.py")
-        to.write_text(load_export(formatted)(exportable(found, scenario, guarantee)), encoding="utf-8")
+        write_whole(to, load_export(formatted)(exportable(found, scenario, guarantee)))
         click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
         return
     console = open_console()
@@ -93,7 +94,7 @@ def replay_(
         from reports import picture
         from reports.panels import replayed
 
-        plot.write_text(picture.document(replayed(found, seen)), encoding="utf-8")
+        write_whole(plot, picture.document(replayed(found, seen)))
     sys.exit(max(codes))
 
 

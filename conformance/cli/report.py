@@ -11,6 +11,7 @@ import click
 
 from conformance.cli.job import console as open_console
 from conformance.model.naming import unknown
+from conformance.model.writing import write_whole
 from conformance.results.report import load_report, report_names
 from conformance.results.results import Results
 from conformance.selftest.power import read_powers
@@ -80,7 +81,7 @@ def report_(
             text = html.render(found, SelfTest.read(kills) if kills else None, of_runs)
         else:
             text = load_report(name).render(found)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     if not files:
         from reports.terminal import summary
 

@@ -12,6 +12,7 @@ from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.run import QUICK, RUN_CASES
 from conformance.cli.upgrade import UPGRADE
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.options import of_a_quick_run
 from conformance.run.processes import available
@@ -122,7 +123,7 @@ def selftest_(
     else:
         kills.show(found, console, matrix=bool(html or as_json))
     if html:
-        html.write_text(kills.render(found), encoding="utf-8")
+        write_whole(html, kills.render(found))
     if as_json:
         found.write(as_json)
     sys.exit(0 if found.passed else 1)
