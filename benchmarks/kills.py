@@ -42,11 +42,11 @@ def found_in(path: Path) -> Any:
 class Runs:
     """Runs of one command, with one folder and one cache below ``folder``."""
 
-    def __init__(self, folder: Path, engines: Sequence[str], scenario: str) -> None:
+    def __init__(self, folder: Path, engines: Sequence[str], scenario: str, rows: int = 3) -> None:
         self.out = folder / "out"
         self._folder, self._traces = folder, folder / "traces"
         named = [part for engine in engines for part in ("--engine", engine)]
-        asked = [*named, "--scenario", scenario, "--cases", "1", "--rows", "3", "--out", str(self.out)]
+        asked = [*named, "--scenario", scenario, "--cases", "1", "--rows", str(rows), "--out", str(self.out)]
         self._command = [sys.executable, "-m", "conformance", "run", *asked]
 
     def run(self, after: float | None = None, by: signal.Signals = signal.SIGKILL) -> int:

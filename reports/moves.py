@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 from conformance.comparison.moves import Difference, Kind, Move
 from conformance.results.results import Results
-from reports.advice import Advice, known_advice
+from reports.advice import advice_on
 from reports.markdown import plain
-from reports.words import amount, claim, replay_command, shortened, some
+from reports.violations import UNKNOWN_CAUSE, named
+from reports.words import amount, replay_command, shortened, some
 
 FEW = 3
 """How many guarantees of a cause the terminal tells; the summary has all."""
 
 WIDTH = 200
 """The most characters of an advice or a reason at the terminal."""
-
-UNKNOWN_CAUSE = "no cause is known"
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,13 @@ class Told:
             if kind is Kind.APART:
                 cause = difference.why, ""
             else:
-                advice = _advice(difference)
+                advice = advice_on(difference.row, difference.engine)
                 cause = (advice.cause, advice.text) if advice else (UNKNOWN_CAUSE, "")
             found.setdefault(cause, []).append(difference)
         return dict(sorted(found.items(), key=lambda entry: (entry[0][0] == UNKNOWN_CAUSE, -len(entry[1]))))
 
     def name(self, difference: Difference) -> str:
-        scenario = self.results.scenarios[difference.row[0]].name
-        return f"{scenario}: {claim(self.results, difference.row)}"
+        return named(self.results, difference.row)
 
     @property
     def sum(self) -> str:
@@ -59,10 +57,6 @@ class Told:
         numbers = ", ".join(f"{len(self.of(kind))} {kind.value}" for kind in Kind)
         accepted = f" ({len(self.accepted)} of them accepted)" if self.accepted else ""
         return f"{self.move.words}: of {amount(len(self.results.folded()), 'guarantee')}, {numbers}{accepted}"
-
-
-def _advice(difference: Difference) -> Advice | None:
-    return next((one for one in known_advice() if one.about(difference.row, difference.engine)), None)
 
 
 def lines(told: Told, everything: bool = False) -> Iterator[str]:

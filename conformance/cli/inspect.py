@@ -26,6 +26,10 @@ from conformance.results.claims import Answer, all_decisions, counted
 from conformance.results.results import Results
 
 
+WIDTH, LINES = 300, 30
+"""The most characters of a line, and lines of a witness, in an explanation without -v."""
+
+
 @click.command("list")
 @click.argument("what", type=Choice(["engines", "scenarios", "guarantees", "claims"]), default="scenarios")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -129,11 +133,12 @@ def doctor_() -> None:
 @click.command("explain")
 @click.argument("cell")
 @click.argument("results", type=click.Path(path_type=Path))
-def explain_(cell: str, results: Path) -> None:
-    """Say why a cell has its verdict. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
+@options.verbose
+def explain_(cell: str, results: Path, verbose: bool) -> None:
+    """Say why a cell has its verdict, with -v under each perturbation. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
     from reports.likeness import stability_lines
     from reports.witnesses import alone_lines, witness_lines
-    from reports.words import coverage_line
+    from reports.words import coverage_line, replay_command, shortened, some
 
     found = Results.read(results)
     engine, _, row = cell.partition("/")
@@ -149,19 +154,28 @@ def explain_(cell: str, results: Path) -> None:
 
     say(f"{found.scenarios[scenario].name}: {texts.claim}", style="bold")
     say(f"claimed by {texts.source}: {texts.quote!r}" if texts.quote else f"the claim is {texts.source}")
-    say(f"on {found.environment[engine].title}: {fold(cells).words}", style="bold")
-    for part in cells:
-        say(
-            f"  {part.perturbation}: {part.verdict.value}: {part.reason} ({part.violations} of {part.cases} cases against)"
-        )
-    for note in fold(cells).notes:
-        say(f"  {note}")
-    if covered := coverage_line(fold(cells)):
-        say(f"  {covered}")
-    if witness := found.witnesses.get(fold(cells).witness):
+    folded = fold(cells)
+    say(f"on {found.environment[engine].title}: {folded.words}", style="bold")
+    if verbose:
+        for c in cells:
+            say(f"  {c.perturbation}: {c.verdict.value}: {c.reason} ({c.violations} of {c.cases} cases against)")
+        for note in folded.notes:
+            say(f"  {note}")
+        if covered := coverage_line(folded):
+            say(f"  {covered}")
+    else:
+        for verdict in dict.fromkeys(c.verdict for c in cells):
+            mine = [c for c in cells if c.verdict is verdict]
+            say(shortened(f"  {verdict.value}: {some([c.perturbation for c in mine])}: {mine[0].reason}", WIDTH))
+    if witness := found.witnesses.get(folded.witness):
         alone = alone_lines(witness, engine, found.environment[engine].versions)
-        for line in ["the witness:", *witness_lines(witness), *alone]:
+        lines = [*witness_lines(witness), *alone]
+        most = len(lines) if verbose else LINES
+        left = [f"and {len(lines) - most} more lines: -v"] if len(lines) > most else []
+        for line in ["the witness:", *lines[:most], *left, replay_command(witness.id)]:
             say(line)
+    if not verbose:
+        return
     say("how alike a case and its perturbed twin were:")
     for stability in found.stability:
         if (stability.engine, stability.scenario, stability.program) == (engine, scenario, texts.program):

@@ -71,7 +71,7 @@ seed = click.option(
 )
 
 verbose = click.option(
-    "--verbose", is_flag=True, help="Print each step, and at the end the whole matrix with all reasons."
+    "-v", "--verbose", is_flag=True, help="Print all: each step of a run, each guarantee, each reason."
 )
 
 witnesses = click.option(

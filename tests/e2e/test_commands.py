@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import re
 import platform
 import shutil
 import signal
@@ -215,7 +216,10 @@ def test_a_cell_is_explained(ran):
     folder, _ = ran
     results = folder / "out" / "results.json.gz"
     row = "late-data/an-element-exactly-at-the-watermark-is-processed"
-    done = conformance("explain", f"{LATE}/{row}", results, cwd=folder)
+    short = conformance("explain", f"{LATE}/{row}", results, cwd=folder)
+    assert len(short.stdout.splitlines()) <= 40, "a screen"
+    assert re.search(r"\n  violated: as drawn, [\w-]+.*\nconformance replay \w+\n$", short.stdout, re.DOTALL)
+    done = conformance("explain", f"{LATE}/{row}", results, "-v", cwd=folder)
     assert done.returncode == 0, done.stderr
     for said in (
         "claimed by Spark",

@@ -8,7 +8,7 @@ from conformance.comparison.moves import Kind, Move, differences, silent
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
-from reports import moves
+from reports import advice, moves
 from reports.advice import Advice
 
 MOVE = Move("old@1", "new@2")
@@ -56,7 +56,7 @@ def test_an_engine_that_decided_nothing_cannot_be_compared():
 
 
 def test_a_cause_stands_once_with_its_advice(monkeypatch):
-    monkeypatch.setattr(moves, "known_advice", lambda: (Advice("one cause", ("new",), ("s/g?",), "Do *this*."),))
+    monkeypatch.setattr(advice, "known_advice", lambda: (Advice("one cause", ("new",), ("s/g?",), "Do *this*."),))
     found = results(*[(H, V)] * 5, (V, H))
     told = moves.Told(found, MOVE, differences(found, MOVE))
     printed = [*moves.lines(told)]
