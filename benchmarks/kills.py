@@ -74,7 +74,8 @@ class Runs:
     def faults_of_a_killed_run(self, code: int, by: signal.Signals) -> list[str]:
         """What is wrong with how a killed run ended, a sentence each."""
         faults = [f"{by.name}: left processes behind: {self.left_behind}"] if self.left_behind else []
-        if code not in (0, 3, -by if by is signal.SIGKILL else 3):
+        ended = "results in" in self.said  # then the interpreter may have been about to end
+        if code not in (0, 3, -by) or (code == -by and by is not signal.SIGKILL and not ended):
             faults.append(f"{by.name}: exit code {code}")
         if "Traceback" in self.said or "Aborted" in self.said:
             faults.append(f"{by.name}: {self.said[-500:]}")

@@ -25,7 +25,6 @@ from conformance.results.catalogue import Claim, catalogue
 from conformance.results.claims import Answer, all_decisions, counted
 from conformance.results.results import Results
 
-
 WIDTH, LINES = 300, 30
 """The most characters of a line, and lines of a witness, in an explanation without -v."""
 

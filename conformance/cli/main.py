@@ -19,6 +19,7 @@ from conformance.model.writing import NO_ROOM
 COMMANDS = {
     "run": ("run", "merge", "check"),
     "plan": ("plan",),
+    "new": ("new",),
     "files": ("check-files",),
     "kept": ("cache",),
     "inspect": ("list", "claims", "doctor", "explain"),

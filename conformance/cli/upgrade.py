@@ -89,7 +89,7 @@ class Sides:
     "--from-engine",
     "old_engine",
     metavar="ENGINE[@RELEASE]",
-    help="In place of PACKAGE, --from and --to: the engine in use, such as spark-fmgws-pandas@3.5.9. With --to-engine.",
+    help="In place of PACKAGE, --from and --to: the engine in use, by its id, in a release or as it is here. With --to-engine.",
 )
 @click.option("--to-engine", "new_engine", metavar="ENGINE[@RELEASE]", help="The engine to go to.")
 @options.asked(

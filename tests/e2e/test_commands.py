@@ -3,8 +3,8 @@
 import contextlib
 import gzip
 import json
-import re
 import platform
+import re
 import shutil
 import signal
 import subprocess
