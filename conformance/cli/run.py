@@ -16,7 +16,7 @@ from conformance.cli import options
 from conformance.cli.hints import Unfinished
 from conformance.cli.job import console as open_console
 from conformance.cli.job import execute, failed, perform, prepare, runnable, write
-from conformance.cli.settings import ConfigurableCommand
+from conformance.cli.settings import ConfigurableCommand, check_used
 from conformance.plugins.registry import (
     engine_ids,
     load_engine,
@@ -119,6 +119,7 @@ def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: 
     if extent.shard and extent.budget is not None:
         raise click.UsageError("--shard and --budget do not go together: shards are of a whole run")
     engines, about = _engines_of(asked, releases, extent.quick, console), asked.about
+    check_used(click.get_current_context(), engines, checker)
     if extent.quick:
         asked, extent = replace(asked, wanted=QUICK), replace(extent, rows=QUICK_ROWS)
         if not (asked.scenarios or users_scenarios()):

@@ -14,7 +14,7 @@ from apache_beam.transforms.userstate import CombiningValueStateSpec
 from conformance.plugins.port import BeamPort, Port
 
 
-class CountFn(beam.DoFn):  # type: ignore[misc]  # apache_beam has no types
+class CountFn(beam.DoFn):
     COUNT = CombiningValueStateSpec("count", sum)
 
     def process(self, element: Any, count: Any = beam.DoFn.StateParam(COUNT)) -> Iterator[Any]:

@@ -84,7 +84,7 @@ class Adapter:
                     if kind is Cell.VALUE
                 }
                 try:
-                    outputs = call(programs[name].on_event, event, State(cells), None)
+                    outputs = call(programs[name].on_event, event, State(cells), NoTimers())
                 except EngineFault as fault:
                     raise RuntimeError(f"[case {case.id}] {fault}") from fault
                 emissions[case.id] += [Emission(event.key, o.value, step.id, o.event_time, o.error) for o in outputs]
@@ -106,6 +106,19 @@ class Value:
 
     def clear(self) -> None:
         self._store.pop(self._at, None)
+
+
+class NoTimers:
+    """Timers are unsupported, so no program that sets one is handed to this adapter."""
+
+    def set(self, name: str, time: int, tag: str = "") -> None:
+        raise EngineFault("starter 1.0 has no timers")
+
+    def set_after(self, name: str, ms: int, tag: str = "") -> None:
+        raise EngineFault("starter 1.0 has no timers")
+
+    def clear(self, name: str, tag: str = "") -> None:
+        raise EngineFault("starter 1.0 has no timers")
 
 
 if __name__ == "__main__":
