@@ -229,18 +229,22 @@ class Baseline:
             measured = str(head.get("measured", ""))
             if measured:
                 date.fromisoformat(measured)
-            return cls(
+            found = cls(
                 str(head["harness"]),
                 str(head["cases"]),
-                dict(head["engines"]),
+                {name: dict(versions) for name, versions in head["engines"].items()},
                 cells,
                 alike,
                 stored_witnesses=str(run.pop("stored_witnesses", "")),
                 scope=Scope(**run),
-                packs=dict(head["packs"]),
-                failures=dict(head["failures"]),
+                packs={name: int(number) for name, number in head["packs"].items()},
+                failures={name: str(why) for name, why in head["failures"].items()},
                 measured=measured,
             )
+            for place in (*cells, *alike):
+                if not all(isinstance(part, str) for part in place) or place[0] not in found.engines:
+                    raise ValueError(f"{'/'.join(map(str, place))} is of no engine that it has")
+            return found
         except UnreadableBaseline:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
