@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -30,8 +31,8 @@ from conformance.results.witness import Witness, find_witness, stored_witnesses
 
 
 @click.command("diff")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=options.PATH)
+@click.argument("new", type=options.PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @options.file("--markdown", "Write the changes as Markdown here.")
 @options.file("--html", "Write the matrix with the engines of both runs here.")
@@ -65,8 +66,8 @@ def _side(path: Path) -> tuple[Baseline, Results | None]:
 
 
 @click.command("gate")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option("--baseline", type=click.Path(path_type=Path), required=True, help="A baseline, or results.")
+@click.argument("results", type=options.PATH)
+@click.option("--baseline", type=options.PATH, required=True, help="A baseline, or results.")
 @options.expectations
 @options.file("--markdown", "Write the answer as Markdown here.")
 @options.file("--junit", "Write the answer as JUnit XML here.")
@@ -119,8 +120,8 @@ def baseline_() -> None:
 
 
 @baseline_.command("write")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("results", type=options.PATH)
+@click.argument("file", type=options.PATH)
 @click.option(
     "--without", "left_out", metavar="ENGINE", multiple=True, help="Leave an engine out (repeat for several)."
 )
@@ -136,8 +137,8 @@ def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None
 
 
 @baseline_.command("update")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
+@click.argument("results", type=options.PATH)
 def baseline_update(file: Path, results: Path) -> None:
     """Put the engines of RESULTS into the baseline FILE, and say what changed.
 
@@ -164,7 +165,7 @@ def _no_results(file: Path, otherwise: str) -> None:
 
 
 @baseline_.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 def baseline_show(file: Path) -> None:
     """Say what is in a baseline: engines, versions, how many cells of each verdict."""
     from reports.witnesses import versions_in
@@ -176,6 +177,14 @@ def baseline_show(file: Path) -> None:
         click.echo(f"{engine} ({versions_in(found.engines[engine])}): {said}")
 
 
+@dataclass(frozen=True)
+class Ends:
+    """The releases between which a change is looked for."""
+
+    good: str
+    bad: str
+
+
 @click.command("bisect")
 @click.argument("package")
 @click.option("--cell", required=True, help="ENGINE/SCENARIO/GUARANTEE, by their ids, without a version.")
@@ -184,12 +193,13 @@ def baseline_show(file: Path) -> None:
 @click.option(
     "--witness",
     "chosen",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="A file or an id. Default: the stored ones of the cell, one after the other.",
 )
 @options.witnesses
 @options.timeout(300, "one run")
-def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, witnesses: Path, timeout: float) -> None:
+@options.into("ends", Ends)
+def bisect_(package: str, cell: str, ends: Ends, chosen: Path | None, witnesses: Path, timeout: float) -> None:
     """Find the first release of PACKAGE in which a witness of a cell answers otherwise.
 
     Exit code 0 if it was found, 2 if there is nothing to find, 3 if a release could not be asked.
@@ -205,10 +215,10 @@ def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, w
     mine = [w for w in found if (bare(w.engine), w.case.scenario, w.guarantee) == (engine, scenario, guarantee)]
     if not mine:
         raise click.UsageError(f"{chosen or witnesses} has no witness of {cell}: give one with --witness")
-    asked = between(released(package), good, bad)
+    asked = between(released(package), ends.good, ends.bad)
     said: list[CannotBisect] = []
     for witness in mine:
-        click.echo(f"witness {witness.id}, {len(asked)} releases from {good} to {bad}")
+        click.echo(f"witness {witness.id}, {len(asked)} releases from {ends.good} to {ends.bad}")
         try:
             flip = bisect(asked, lambda version, w=witness: _fails(f"{engine}@{version}", w, scenarios, timeout))  # type: ignore[misc]
         except CannotBisect as error:

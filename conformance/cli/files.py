@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from conformance.cli import options
 from conformance.comparison.expectations import UnusableExpectations, unmatched
 from conformance.comparison.expectations import read as read_expectations
 from conformance.model.scenario import Scenario, programs_of
@@ -15,7 +16,7 @@ from conformance.plugins.registry import engine_ids, load_scenarios, users, vari
 
 
 @click.command("check-files")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=options.PATH)
 def check_files_(files: tuple[Path, ...]) -> None:
     """Check files of scenarios or ports (.py) and of expectations (.toml), as a pre-commit hook does.
 

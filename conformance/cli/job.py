@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
 
 from conformance.cli.hints import Unfinished
 from conformance.model.engine import CannotRun
@@ -39,6 +38,11 @@ on each timeline. The quick run of 24 engines (316 cases) writes 14 MiB."""
 
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Prints a text as it is: nothing in it is markup, and no line is broken."""
+    console.print(text, style=style or None, markup=False, highlight=False, soft_wrap=True)
 
 
 def execute(options: Options, console: Console, verbose: bool = False) -> bool:
@@ -86,7 +90,7 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
     check_room(options)
     prepare(options.out)
     if options.cases_from is None:
-        console.print(f"seed {options.seed}", highlight=False)
+        say(console, f"seed {options.seed}")
     try:
         with Live(console, verbose) as live:
             job = Run(options, live)
@@ -97,7 +101,7 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
         on = (
             "; the same command goes on from what engines have answered" if options.traces and not options.fresh else ""
         )
-        console.print(f"interrupted before there was any result{on}", style="yellow", highlight=False, soft_wrap=True)
+        say(console, f"interrupted before there was any result{on}", "yellow")
         sys.exit(Unfinished.exit_code)
     return results
 
@@ -180,16 +184,12 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     except KeyboardInterrupt:
         wrong = ["interrupted before all reports were written"]
     for line in wrong:
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        say(console, line, "yellow")
     if wrong:
         again = f"the results are there: conformance report {out / RESULTS} --html FILE writes a report of them"
-        console.print(again, markup=False, highlight=False, soft_wrap=True)
+        say(console, again)
         return False
-    console.print(
-        f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, {RESULTS}, witnesses/",
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, f"results in {out}: {', '.join(report.file for report in reports)}, {RESULTS}, witnesses/")
     return True
 
 
@@ -218,7 +218,7 @@ def runnable(console: Console, names: Iterable[str]) -> list[str]:
         try:
             load_engine(name).check()
         except CannotRun as error:
-            console.print(f"{name}: left out: {escape(str(error))}", style="yellow", highlight=False, soft_wrap=True)
+            say(console, f"{name}: left out: {error}", "yellow")
         else:
             found.append(name)
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from conformance.cli import options
 from conformance.cli.hints import Choice, Group
 from conformance.model.engine import CannotRun
 from conformance.model.scenario import slug
@@ -19,7 +20,7 @@ from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 OURS = "conformance.cli.starters"
 """The package with the starters of scenarios and adapters. That of a port lies beside the class of its side, as ``starter_port.py``."""
 
-to = click.option("--to", type=click.Path(path_type=Path), help="The file. Default: KIND_NAME.py, here.")
+to = click.option("--to", type=options.PATH, help="The file. Default: KIND_NAME.py, here.")
 
 
 @click.group("new", cls=Group)

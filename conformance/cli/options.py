@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 
+PATH = click.Path(path_type=Path)
+
 
 def into(name: str, kind: type[Any]) -> Decorator:
     """Gives a command one dataclass, as the parameter ``name``, in the place of the options that its fields are called after."""
@@ -62,9 +64,7 @@ checker = click.option(
     f"auto: by one of these above {MANY} cases, if it can run here.",
 )
 
-cases_from = click.option(
-    "--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder."
-)
+cases_from = click.option("--cases-from", type=PATH, help="Take the cases of another run: its folder.")
 
 seed = click.option(
     "--seed", type=int, default=1, show_default=True, help="Another one explores: other cases, in another design."
@@ -91,7 +91,7 @@ fresh = click.option(
 
 expectations = click.option(
     "--expectations",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File of accepted divergences. Default: expectations.toml, where there is one.",
 )
 
@@ -111,7 +111,7 @@ def cases(default: int, text: str = "The least number of cases of each program o
 
 
 def out(default: str) -> Decorator:
-    return click.option("--out", type=click.Path(path_type=Path), default=Path(default), show_default=True)
+    return click.option("--out", type=PATH, default=Path(default), show_default=True)
 
 
 def timeout(seconds: int, what: str) -> Decorator:
@@ -122,7 +122,7 @@ def timeout(seconds: int, what: str) -> Decorator:
 
 def file(name: str, text: str) -> Decorator:
     """An option that names a file to write."""
-    return click.option(name, type=click.Path(path_type=Path), help=text)
+    return click.option(name, type=PATH, help=text)
 
 
 @dataclass(frozen=True)

@@ -57,15 +57,15 @@ def reports_to_write(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("report")
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=options.PATH)
 @reports_to_write
 @options.verbose
-@click.option("--kills", type=click.Path(path_type=Path), help="Show the kill matrix of this self-test in the page.")
+@click.option("--kills", type=options.PATH, help="Show the kill matrix of this self-test in the page.")
 @click.option(
     "--power",
     "powers",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="Show in the page what this `selftest --as ENGINE --json` found (repeat for several files).",
 )
 def report_(

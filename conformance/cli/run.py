@@ -15,7 +15,7 @@ from rich.console import Console
 from conformance.cli import options
 from conformance.cli.hints import Unfinished
 from conformance.cli.job import console as open_console
-from conformance.cli.job import execute, failed, perform, prepare, runnable, write
+from conformance.cli.job import execute, failed, perform, prepare, runnable, say, write
 from conformance.cli.settings import ConfigurableCommand, check_used
 from conformance.plugins.registry import (
     engine_ids,
@@ -149,7 +149,7 @@ def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, co
         raise Unfinished("nothing to test: no engine but the reference can run here; the lines above say why")
     mine = engines_of_a_quick_run(there, ports) if quick else there
     if left := [name for name in there if name not in mine]:
-        console.print(f"--quick leaves out {', '.join(left)}", highlight=False, soft_wrap=True)
+        say(console, f"--quick leaves out {', '.join(left)}")
     return tuple(mine)
 
 
@@ -165,12 +165,12 @@ def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> in
     results = perform(shard_of(asked_for, number, of), console)
     leave(asked_for, number, of, results)
     ran = ", ".join(f"{name} ({r.packs.run} packs)" for name, r in results.environment.items()) or "nothing"
-    console.print(f"shard {number} of {of} ran {ran}; merge: conformance merge OUT…", highlight=False, soft_wrap=True)
+    say(console, f"shard {number} of {of} ran {ran}; merge: conformance merge OUT…")
     return 3 if failed(results) else 0
 
 
 @click.command("merge")
-@click.argument("folders", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("folders", type=options.PATH, nargs=-1, required=True)
 @options.load
 @options.out("build/conformance")
 @options.timeout(600, "one pack of cases on one engine")
@@ -210,7 +210,7 @@ def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[st
 
 
 @click.command("check")
-@click.argument("traces", type=click.Path(path_type=Path))
+@click.argument("traces", type=options.PATH)
 @options.engines("all that gave traces")
 @options.load
 @options.scenarios("all of the run")
