@@ -16,10 +16,10 @@ from reports.words import (
     STANDINGS,
     STRENGTH_LEGEND,
     amount,
-    cells_changed,
     change_in_words,
     changed_claim,
     labels,
+    number_changed,
     replay_command,
     shortened,
     standings,
@@ -135,7 +135,7 @@ def changed(
     for label, engines in ((old, between.gone), (new, between.added)):
         lines += [f"Only in {plain(label)}: {plain(', '.join(engines))}", ""] if engines else []
     for kind, found in between.found.items():
-        lines += [f"**{cells_changed(found)} {kind.value}**", ""]
+        lines += [f"**{number_changed(found)} {kind.value}**", ""]
         for change in found:
             told = f"{plain(changed_claim(runs, change))}: {plain(change_in_words(change))}"
             lines.append(f"- **{plain(change.engine)}**: {told}")

@@ -143,9 +143,9 @@ def witness_of(runs: Sequence[Results], change: Change) -> Witness | None:
     return None
 
 
-def cells_changed(found: Iterable[Change]) -> str:
-    """The number of cells, for the start of a title."""
-    return f"{amount(sum(change.cells for change in found), 'cell')}:"
+def number_changed(found: Iterable[Change]) -> str:
+    """The number of guarantees on engines that changed, for the start of a title."""
+    return f"{amount(len({(c.engine, c.scenario, c.about) for c in found}), 'guarantee')} on engines:"
 
 
 def replay_command(witness_id: str) -> str:

@@ -209,8 +209,8 @@ def test_versions_stand_side_by_side_with_what_changed(results):
     flipped = {"beam-direct": Verdict.VIOLATED, "spark-tws": Verdict.HOLDS}
     new.cells = [replace(cell, verdict=flipped.get(cell.engine, cell.verdict)) for cell in results.cells]
     page = html.render([old, new])
-    assert "1 cell: no longer holds" in page
-    assert "1 cell: holds now" in page
+    assert "1 guarantee on engines: no longer holds" in page
+    assert "1 guarantee on engines: holds now" in page
     assert page.count("<b>was holds</b>") == page.count("<b>was violated</b>") == 1
     assert [page.count(f"<small>{version}</small>") for version in ("4.2.1", "4.3.0")] == [5, 5]
     links = {*re.findall(r"<a class=[a-z-]+ (?:href=#|id=)(c[0-9a-f]{7}[@1]*) ", page)}
@@ -241,7 +241,7 @@ def test_an_engine_is_compared_with_the_latest_run_that_has_it(results):
     )
     page = html.render([results, gone, fixed])
     assert page.count("<b>was violated</b>") == 1
-    assert page.count("1 cell: holds now") == 1
+    assert page.count("1 guarantee on engines: holds now") == 1
 
 
 def test_a_change_that_does_not_change_the_verdict_is_told_as_one(results):

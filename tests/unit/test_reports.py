@@ -497,8 +497,8 @@ def test_markdown_tells_changes_first_and_in_both_directions(results):
     new = versions(replace(results, cells=cells), spark="4.3.0")
     text = markdown.render([versions(results, spark="4.2.1"), new])
     assert text.index("## spark 4.2.1 → spark 4.3.0") < text.index("## New")
-    assert "**1 cell: no longer holds**" in text
-    assert "**1 cell: holds now**" in text
+    assert "**1 guarantee on engines: no longer holds**" in text
+    assert "**1 guarantee on engines: holds now**" in text
     assert "<script>" not in text
     assert "Nothing changed." in markdown.render([results, results])
 
