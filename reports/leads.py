@@ -15,7 +15,7 @@ from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import catalogue
-from reports.advice import Advice, known_advice
+from reports.advice import Advice, advice_on, known_advice
 from reports.excerpts import source_of
 from reports.findings import NAMED, known_findings, plain
 from reports.grid import Grid, Row
@@ -50,7 +50,7 @@ class Leads:
         }
         of_frameworks = any(record.framework for run in grid.runs for record in run.environment.values())
         self._courses = known_courses({(bare(engine), *row) for row, engine in violated}) if of_frameworks else {}
-        self._advised = {place: found for place in violated if (found := self._first(*place))}
+        self._advised = {place: found for place in violated if (found := advice_on(*place))}
         shown = [advice for advice in self._known if advice in self._advised.values()]
         self._numbers = {advice: number for number, advice in enumerate(shown)}
         self._claimed = claimed()
@@ -62,9 +62,6 @@ class Leads:
             if n in self._findings
         ]
         self.sources = _sources(grid)
-
-    def _first(self, row: Row, engine: str) -> Advice | None:
-        return next((advice for advice in self._known if advice.about(row, engine)), None)
 
     def _linked(self, advice: Advice) -> list[int]:
         return [number for number in map(int, NAMED.findall(advice.text)) if number in self._findings]
