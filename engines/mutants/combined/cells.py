@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.model.program import Cell
+from conformance.model.program import Cell, Program
 from conformance.model.values import Json, copied
 from engines.case_run import CaseRun, Scope
 from engines.mutants.registry import bug, cell_bug
@@ -145,6 +145,10 @@ class ClearOfAnEmptyMapSkipped(Map):
 
 @bug("clearing a cell takes back what the same call wrote into the others")
 class ClearTakesBackTheOthers(CaseRun):
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return len(program.cells) > 1
+
     def cells(self, scope: Scope) -> Any:
         self._before = dict(self.state.get(scope, {}))
         return super().cells(scope)

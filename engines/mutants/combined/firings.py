@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.model.program import Program
 from conformance.model.schedule import Event
 from conformance.model.values import Json, copied
 from engines.case_run import CaseRun, Scope, TimerId
@@ -79,6 +80,10 @@ class WritesLostWithANewTimer(Calls):
 
 @bug("a call that clears the last cell of its key takes the key's timers along")
 class EmptiedKeyLosesItsTimers(CaseRun):
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return bool(program.cells and program.timers)
+
     def process(self, event: Event) -> None:
         scope = self.scope(event)
         there = self._holds(scope)

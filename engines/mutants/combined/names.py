@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 from urllib.parse import unquote
 
-from conformance.model.program import Cell
+from conformance.model.program import Cell, Program
 from conformance.model.values import Json
 from engines.case_run import CaseRun, Scope, TimerId
 from engines.mutants.registry import bug, cell_bug
@@ -76,6 +76,10 @@ for _row in ROWS:
 
 @bug("cells of one kind whose names differ in case alone are one")
 class CellsFoldCase(CaseRun):
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return len({name.casefold() for name in program.cells}) < len(program.cells)
+
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
         special = self.program.ttl.keys() | self.program.types.keys()
         alike = (
@@ -88,6 +92,10 @@ class CellsFoldCase(CaseRun):
 
 @bug("clearing a cell clears those whose names begin with its name")
 class ClearTakesLongerNames(CaseRun):
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return any(one != other and other.startswith(one) for one in program.cells for other in program.cells)
+
     def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
         found = super().cell(kind, stored, name)
         clear = found.clear
@@ -103,6 +111,10 @@ class ClearTakesLongerNames(CaseRun):
 
 @bug("clearing a map clears that of each key that begins with this key")
 class ClearTakesLongerKeys(CaseRun):
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return Cell.MAP in program.cells.values()
+
     def cells(self, scope: Scope) -> Any:
         self._scope = scope
         return super().cells(scope)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.model.program import Cell
+from conformance.model.program import Cell, Program
 from conformance.model.schedule import Advance, Deliver
 from conformance.model.values import Json, copied
 from engines.case_run import CaseRun, Scope, TimerId
@@ -15,6 +15,10 @@ States = dict[Scope, dict[str, Json]]
 @bug("a bundle that brings a key back to what it held before the bundle before changes nothing of it")
 class WayBackTakenForNoChange(CaseRun):
     _older: States | None = None
+
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return bool(program.cells)
 
     def deliver(self, step: Deliver) -> None:
         before: States = copied(self.state)
@@ -29,6 +33,10 @@ class WayBackTakenForNoChange(CaseRun):
 @bug("a cell that a bundle cleared is there again after the next advance, if the key holds another one")
 class ClearedCellComesBack(CaseRun):
     _cleared: States = {}
+
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return len(program.cells) > 1
 
     def deliver(self, step: Deliver) -> None:
         before: States = copied(self.state)
@@ -52,6 +60,10 @@ class ClearedCellComesBack(CaseRun):
 
 @bug("a bag to which a later bundle adds several elements loses its first one")
 class BagLosesItsFirst(CaseRun):
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return Cell.BAG in program.cells.values()
+
     def deliver(self, step: Deliver) -> None:
         before: States = copied(self.state)
         super().deliver(step)
