@@ -35,17 +35,19 @@ class SetClearedAndSetLost(Calls):
             super().set_timer(timer, time)
 
 
-@bug("a timer that a timer's callback sets has that one's tag")
+@bug("a timer that a timer's callback sets for later has that one's tag")
 class TagsHandedOn(CaseRun):
-    _by: TimerId | None = None
+    _by: tuple[TimerId, int] | None = None
 
     def fire(self, timer: TimerId, time: int) -> None:
-        self._by = timer
+        self._by = timer, time
         super().fire(timer, time)
         self._by = None
 
     def set_timer(self, timer: TimerId, time: int) -> None:
-        super().set_timer((*timer[:3], self._by[3]) if self._by else timer, time)
+        if self._by and time > self._by[1]:
+            timer = (*timer[:3], self._by[0][3])
+        super().set_timer(timer, time)
 
 
 @bug("of a key's timers for one instant, each callback sees the state from before the first")
