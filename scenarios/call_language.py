@@ -18,9 +18,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from random import Random
 
 from conformance.model.case import Case
@@ -63,7 +63,26 @@ def _parsed(text: str, at: int) -> tuple[Calls, int]:
         at += 2 if text.startswith("; ", at) else 0
     return calls, at + 1
 
-TEXTS = ("k", "K", "kk", "k ", "", "\u00e9", "e\u0301", "k\u200b", "k%2F", "k/", "k#1", "0", "null", "\U0001f600", "\ufb01", "a.b", "a_b")
+
+TEXTS = (
+    "k",
+    "K",
+    "kk",
+    "k ",
+    "",
+    "\u00e9",
+    "e\u0301",
+    "k\u200b",
+    "k%2F",
+    "k/",
+    "k#1",
+    "0",
+    "null",
+    "\U0001f600",
+    "\ufb01",
+    "a.b",
+    "a_b",
+)
 """Names that are alike: by case, prefix, trailing blank, normal form, a character without width, escapes, digits."""
 
 VALUES: tuple[tuple[Json, ...], ...] = (
@@ -84,75 +103,123 @@ DELAYS = (1, 500, 4_000, 5_000, 5_001, 20_000, 40_000)
 FEWEST, MOST = 2, 7
 """The numbers of calls in one list."""
 
+DEPTH = 2
+"""How often a timer's callback may set a timer, one after the other."""
+
+FOCUSED = 0.4
+"""How many cases have calls on few cells and timers alone."""
+
+READING = 0.3
+"""How many lists only read, if the case has kinds of call that do."""
+
 READ = 0.7
 """How many lists end with a read of a cell that they call."""
 
 
 @dataclass(frozen=True)
+class Pool:
+    """What the arguments of a cell's calls are drawn from: values by kind, and keys of a map or elements of a set."""
+
+    values: tuple[tuple[Json, ...], ...] = VALUES
+    keys: tuple[Json, ...] = TEXTS
+
+    def some(self, random: Random, values: int, keys: int) -> Pool:
+        """A few of the values, each of another kind, and a few of the keys."""
+        kinds = random.sample(self.values, min(values, len(self.values)))
+        return Pool(
+            tuple((random.choice(kind),) for kind in kinds), tuple(random.sample(self.keys, min(keys, len(self.keys))))
+        )
+
+    def value(self, random: Random) -> Json:
+        return random.choice(random.choice(self.values))
+
+
+@dataclass(frozen=True, eq=False)
 class Language:
     """The calls that one program understands.
 
     Args:
-        cells: the names of the program's cells and their kinds. Names that end alike are rivals.
+        cells: the names of the program's cells and their kinds.
         timers: the names of its timers.
-        nested: whether the callback of a timer may set timers.
+        pools: cell -> what the arguments of its calls are drawn from. The other cells share one pool.
         paired: whether a run has each kind of call right before each kind, in one callback.
     """
 
-    cells: tuple[tuple[str, Cell], ...]
+    cells: Mapping[str, Cell]
     timers: tuple[str, ...] = ()
-    nested: bool = True
+    pools: Mapping[str, Pool] = field(default_factory=dict)
     paired: bool = True
 
     @cached_property
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """(cell or timer, what is called) of every call there is."""
-        of_cells = [(name, what) for name, kind in self.cells for what in WHAT[kind]]
+        of_cells = [(name, what) for name, kind in self.cells.items() for what in WHAT[kind]]
         return (*of_cells, *((name, what) for name in self.timers for what in ("in", "off")))
 
     def drawn(self, random: Random) -> Callable[[], Json]:
-        """What draws the values of one case. Each case has some kinds of call alone, and few names, so that rare kinds meet (swarm testing)."""
-        kinds = random.sample(self.kinds, random.randint(3, max(3, len(self.kinds) // 2)))
-        texts = random.sample(TEXTS, random.choice([1, 2, 3]))
-        values = [random.choice(kind) for kind in random.sample(VALUES, random.randint(2, 4))]
+        """What draws the values of one case. Each case has some kinds of call alone, or all kinds on few cells and timers, and few arguments, so
+        that rare kinds meet (swarm testing)."""
+        if random.random() < FOCUSED:
+            names = random.sample([*self.cells, *self.timers], random.randint(1, 3))
+            kinds = [kind for kind in self.kinds if kind[0] in names]
+        else:
+            kinds = random.sample(self.kinds, random.randint(3, max(3, len(self.kinds) // 2)))
+        reading = [kind for kind in kinds if kind[1] in ("get", "items")] or kinds
+        pools = self._some(random, random.randint(2, 4), random.randint(1, 3))
 
         def calls(depth: int = 0) -> Calls:
             found = []
+            among = reading if random.random() < READING else kinds
             for _ in range(random.randint(FEWEST, MOST if not depth else 3)):
-                name, what = random.choice(kinds)
-                if what != "in" or depth < (2 if self.nested else 1):
-                    found.append(self.call(name, what, random, texts, values, lambda: calls(depth + 1)))
+                name, what = random.choice(among)
+                if what != "in" or depth < DEPTH:
+                    found.append(self._call(name, what, random, pools, lambda: calls(depth + 1)))
             if found and random.random() < READ:
-                name = random.choice([call[0] for call in found if call[0] not in self.timers] or [self.cells[0][0]])
-                found.append(self.reading(name, random.choice(texts), random))
+                name = random.choice([call[0] for call in found if call[0] in self.cells] or [*self.cells])
+                found.append(self._reading(name, random, pools))
             return found
 
         return lambda: spelled(calls())
 
-    def call(
-        self,
-        name: str,
-        what: str,
-        random: Random,
-        texts: Sequence[str],
-        values: Sequence[Json],
-        script: Callable[[], Calls],
+    def _some(self, random: Random, values: int, keys: int) -> Mapping[str, Pool]:
+        """A few arguments for each cell and timer."""
+        shared = Pool().some(random, values, keys)
+        mine = {name: pool.some(random, values, keys) for name, pool in self.pools.items()}
+        return {name: mine.get(name, shared) for name in (*self.cells, *self.timers)}
+
+    def _call(
+        self, name: str, what: str, random: Random, pools: Mapping[str, Pool], script: Callable[[], Calls]
     ) -> Call:
-        """A call of one kind with arguments drawn from these."""
-        kind = dict(self.cells).get(name)
+        """A call of one kind."""
+        kind, pool = self.cells.get(name), pools[name]
         if what == "in":
-            return [name, what, random.choice(DELAYS), random.choice(texts), script()]
+            return [name, what, random.choice(DELAYS), random.choice(pool.keys), script()]
         if what in ("off", "remove") or (kind is Cell.MAP and what == "get") or (kind is Cell.SET and what == "add"):
-            return [name, what, random.choice(texts)]
+            return [name, what, random.choice(pool.keys)]
         if what == "put":
-            return [name, what, random.choice(texts), random.choice(values)]
+            return [name, what, random.choice(pool.keys), pool.value(random)]
         if what == "set" and kind is Cell.BAG:
-            return [name, what, [random.choice(values) for _ in range(random.randint(0, 3))]]
+            return [name, what, [pool.value(random) for _ in range(random.randint(0, 3))]]
         if what == "add" and kind is Cell.COMBINING:
             return [name, what, random.choice(NUMBERS)]
-        if what in ("set", "add"):
-            return [name, what, random.choice(values)]
-        return [name, what]
+        return [name, what, pool.value(random)] if what in ("set", "add") else [name, what]
+
+    def _reading(self, name: str, random: Random, pools: Mapping[str, Pool]) -> Call:
+        """A call that reads a cell."""
+        if self.cells[name] is not Cell.MAP:
+            return [name, "get"]
+        return random.choice([[name, "items"], [name, "get", random.choice(pools[name].keys)]])
+
+    @cached_property
+    def basic(self) -> tuple[Json, ...]:
+        """No call, a write to each cell, a read of each, and a clear of each, which a timer's callback reads."""
+        random = Random("a call on each cell")
+        pools = self._some(random, 1, 1)
+        reads = [self._reading(name, random, pools) for name in self.cells]
+        timers: Calls = [[name, "in", 500, "", reads] for name in self.timers]
+        writes = [self._call(name, WHAT[kind][0], random, pools, list) for name, kind in self.cells.items()]
+        clears: Calls = [[name, "clear"] for name in self.cells]
+        return ("", spelled(writes), spelled(reads), spelled([*clears, *timers]))
 
     @cached_property
     def lists(self) -> tuple[Json, ...]:
@@ -163,17 +230,12 @@ class Language:
         found: list[Json] = []
         walk = [self.kinds[number] for number in _round(len(self.kinds))]
         for start in range(0, len(walk) - 1, MOST - 1):
+            pools = self._some(random, 3, 2)
+            name = random.choice([*self.cells])
+            script = [self._reading(name, random, pools)]
             part = walk[start : start + MOST]
-            texts, values = random.sample(TEXTS, 2), [random.choice(kind) for kind in random.sample(VALUES, 3)]
-            calls = [self.call(name, what, random, texts, values, lambda: [self.reading(random.choice(self.cells)[0], texts[0], random)]) for name, what in part]
-            found.append(spelled(calls))
+            found.append(spelled([self._call(*kind, random, pools, partial(list, script)) for kind in part]))
         return tuple(found)
-
-    def reading(self, name: str, text: str, random: Random) -> Call:
-        """A call that reads a cell."""
-        if dict(self.cells)[name] is not Cell.MAP:
-            return [name, "get"]
-        return random.choice([[name, "items"], [name, "get", text]])
 
     def traits(self, case: Case) -> Iterator[tuple[object, ...]]:
         """(kind, kind, how they meet) of the calls of a case: in one callback, or in two that follow each other, of one key or of two, with or
@@ -185,7 +247,9 @@ class Language:
             yield from (("calls", *two, "in one callback") for two in _following(calls))
             for step, script in _scripts(calls):
                 yield from (("calls", *two, "in one callback of a timer") for two in _following(script))
-                yield from (("calls", one, two, "a timer's callback") for one in _kinds(calls[:step]) for two in _kinds(script))
+                yield from (
+                    ("calls", one, two, "a timer's callback") for one in _kinds(calls[:step]) for two in _kinds(script)
+                )
             if key in before:
                 interval, earlier = before[key]
                 advanced = interval != case.schedule.intervals[arrival.step]

@@ -1,46 +1,39 @@
 """Combined calls: any calls on state and timers, in any combination, answer as the laws of state and of timers say.
 
-The value of an event is a list of calls (``call_language``). The program does them in order and emits what each read gave. A timer has a
-list of its own, kept in a map cell until it fires. The predicates do the calls of a key once more, on a model that is a page of Python, in
-the order of the key's emissions. So they say nothing about an order that no document promises. Each names a law, and asks about the
-reads that put the law to the test. After a read that fails, the model goes on from what was read, so that one fault speaks once.
+The value of an event is a text of calls (``call_language``). The program does them in order and emits what each read gave. A timer has
+calls of its own, kept in a map cell until it fires. Each guarantee names a law, and asks about the reads and the firings that put the law
+to the test (``call_model``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAME, RENAMINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
-from conformance.model.trace import Emission
-from conformance.model.values import Json, canonical
-from scenarios.call_language import Call, Language, parsed, spelled
+from conformance.model.types import Date, Decimal, Double, Int, Long, Map, Refused, String, Struct, Timestamp, shown
+from conformance.model.values import Json
+from scenarios.call_language import Call, Language, Pool, parsed, spelled
+from scenarios.call_model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot
 from scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
-
-NOTHING = "(nothing)"
-"""The default that every read of a value, and of an entry of a map, passes."""
-
-SCRIPTS = "scripts"
-"""The cell that keeps the window and the calls of each timer's callback."""
+from scenarios.state_ttl import EACH, EVICTED, TTL
+from scenarios.typed_samples import SAMPLES, at
 
 LONG = 100
 """A text of more characters is emitted as their number and a digest."""
-
-SIZE = 5_000
-"""The length (ms) of the windows of the program in windows."""
 
 
 class CombinedCalls(Program):
     """An event's value is a text of calls, see ``call_language``."""
 
-    cells = {
+    cells: ClassVar = {
         "value_a": Cell.VALUE,
         "value_A": Cell.VALUE,
         "bag_a": Cell.BAG,
@@ -51,317 +44,217 @@ class CombinedCalls(Program):
         "sum_a": Cell.COMBINING,
         SCRIPTS: Cell.MAP,
     }
-    timers = ("x", "X")
+    timers: ClassVar[tuple[str, ...]] = ("x", "X")
     times = ("at", "fired", "window")
     timer_chain = 2
+    nothing: ClassVar[Any] = NOTHING
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         time = event.event_time
         window = self.windowing.start(time) if isinstance(self.windowing, FixedWindows) else 0
-        gave = [do(call, time, window, state, timers) for call in parsed(event.value)]
+        gave = [self.do(call, time, window, state, timers) for call in parsed(event.value)]
         emit({"id": event.id, "at": time, "window": window, "did": event.value, "gave": gave})
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         name = slot(timer.name, timer.tag)
         window, calls = state.scripts.get(name, [0, ""])
-        gave = [do(call, timer.time, window, state, timers) for call in parsed(calls)]
+        gave = [self.do(call, timer.time, window, state, timers) for call in parsed(calls)]
         emit({"timer": name, "fired": timer.time, "window": window, "did": calls, "gave": gave})
+
+    def do(self, call: Call, time: int, window: int, state: State, timers: Timers) -> Json:
+        """Do one call for an element or a timer of this time and window (ms). Returns what a read gave, the class of the error with which
+        a call was refused, or None."""
+        name, what, *arguments = call
+        if what == "in":
+            ms, tag, calls = arguments
+            state.scripts.put(slot(name, tag), [window, spelled(calls)])
+            timers.set(name, time + ms, tag)
+            return None
+        if what == "off":
+            timers.clear(name, *arguments)
+            return None
+        cell, values = getattr(state, name), [self.meant(argument) for argument in arguments]
+        try:
+            if what == "items":
+                return [[self.told(key), self.told(value)] for key, value in cell.items()]
+            if what != "get":
+                getattr(cell, what)(*values)
+                return None
+            if self.cells[name] in (Cell.VALUE, Cell.MAP):
+                return self.told(cell.get(*values, self.nothing))
+            return self.told(cell.get()) if self.cells[name] is Cell.COMBINING else [*map(self.told, cell.get())]
+        except Refused as refused:
+            return {"refused": refused.error}
+
+    def meant(self, argument: Json) -> Any:
+        """The value that an argument stands for."""
+        if isinstance(argument, dict) and argument.keys() == {"long"}:
+            return "x" * argument["long"]
+        return [self.meant(each) for each in argument] if isinstance(argument, list) else argument
+
+    def told(self, found: Any) -> Json:
+        """What was read, with long texts as their length and a digest."""
+        if isinstance(found, str) and len(found) > LONG:
+            return {"characters": len(found), "digest": sha256(found.encode("utf-8", "surrogatepass")).hexdigest()[:12]}
+        return [self.told(each) for each in found] if isinstance(found, list | tuple) else found
 
 
 class CallsInWindows(CombinedCalls):
     """The same, in windows of 5 s."""
 
-    windowing = FixedWindows(SIZE)
+    windowing = FixedWindows(5_000)
 
 
-def slot(name: str, tag: str) -> str:
-    return f"{name} {tag}"
+class CallsWithTtl(CombinedCalls):
+    """The same, where what is written lives for a time in some cells, and for ever in others."""
+
+    cells: ClassVar = {
+        "value_a": Cell.VALUE,
+        "value_b": Cell.VALUE,
+        "bag_a": Cell.BAG,
+        "bag_b": Cell.BAG,
+        "map_a": Cell.MAP,
+        "map_b": Cell.MAP,
+    }
+    ttl: ClassVar = {"value_a": TTL, "bag_a": TTL, "map_a": TTL}
+    timers = ()
+    timer_chain = 0
 
 
-def do(call: Call, time: int, window: int, state: State, timers: Timers) -> Json:
-    """Do one call for an element or a timer of this time and window (ms). Returns what a read gave, and None of what is no read."""
-    name, what, *arguments = call
-    if what == "in":
-        ms, tag, calls = arguments
-        state.scripts.put(slot(name, tag), [window, spelled(calls)])
-        timers.set(name, time + ms, tag)
-    elif what == "off":
-        timers.clear(name, *arguments)
-    elif what in ("get", "items"):
-        reading = getattr(getattr(state, name), what)
-        return told(reading(*arguments, NOTHING) if name.startswith(("value", "map")) and what == "get" else reading())
-    else:
-        getattr(getattr(state, name), what)(*map(meant, arguments))
-    return None
+class TypedCalls(CombinedCalls):
+    """The same on cells with types. The arguments are names of samples."""
+
+    cells: ClassVar = {
+        "long": Cell.VALUE,
+        "double": Cell.VALUE,
+        "string": Cell.VALUE,
+        "timestamp": Cell.VALUE,
+        "pair": Cell.VALUE,
+        "longs": Cell.BAG,
+        "doubles": Cell.BAG,
+        "pairs": Cell.BAG,
+        "days": Cell.MAP,
+        "numbers": Cell.MAP,
+        SCRIPTS: Cell.MAP,
+    }
+    types: ClassVar = {
+        "long": Long(),
+        "double": Double(),
+        "string": String(),
+        "timestamp": Timestamp(),
+        "pair": Struct((("n", Int()), ("t", String()))),
+        "longs": Long(),
+        "doubles": Double(),
+        "pairs": Struct((("n", Int()), ("t", String()))),
+        "days": Map(Date(), Decimal(10, 3)),
+        "numbers": Map(String(), Double()),
+    }
+    timers = ("x",)
+    nothing = ...
+
+    def meant(self, argument: Json) -> Any:
+        return [self.meant(each) for each in argument] if isinstance(argument, list) else VALUES[argument]
+
+    def told(self, found: Any) -> Json:
+        return NOTHING if found is ... else shown(found)
 
 
-def meant(argument: Json) -> Json:
-    """The value that an argument stands for."""
-    if isinstance(argument, dict) and argument.keys() == {"long"}:
-        return "x" * argument["long"]
-    return [meant(each) for each in argument] if isinstance(argument, list) else argument
+VALUES: dict[str, Any] = {
+    **{name: value for name, (_, value) in SAMPLES.items()},
+    "null": None,
+    "an hour": at(2026, 10, 25, 0, 30),
+    "the hour again": at(2026, 10, 25, 1, 30),
+    "leap day": at(2028, 2, 29, 23, 59, 59),
+}
+"""Name -> a value of its type. Clocks in Central Europe show the two hours alike."""
 
 
-def told(found: Json) -> Json:
-    """What was read, with long texts as their length and a digest."""
-    if isinstance(found, str) and len(found) > LONG:
-        return {"characters": len(found), "digest": sha256(found.encode("utf-8", "surrogatepass")).hexdigest()[:12]}
-    if isinstance(found, list | tuple):
-        return [told(each) for each in found]
-    return found
+def samples(of: str, *more: str) -> tuple[str, ...]:
+    return (*(name for name, (cell, _) in SAMPLES.items() if cell == of), *more)
 
 
-# The model
+def pool(values: tuple[str, ...], keys: tuple[str, ...] = ()) -> Pool:
+    return Pool(tuple((name,) for name in values), keys)
 
 
-@dataclass
-class Written:
-    """What became of a cell: its content and the calls that made it so."""
+POOLS = {
+    "long": pool(samples("long", "null")),
+    "double": pool(samples("double", "null")),
+    "string": pool(samples("string", "null")),
+    "timestamp": pool(samples("timestamp", "an hour", "the hour again", "leap day")),
+    "pair": pool(samples("pair")),
+    "longs": pool(samples("long")),
+    "doubles": pool(samples("double")),
+    "pairs": pool(samples("pair")),
+    "days": pool(samples("decimal"), samples("date")),
+    "numbers": pool(samples("double", "null"), samples("string")),
+}
 
-    content: Any
-    callback: int = -1  # the number of the callback with the last write, -1 if there is none
-    calls: list[str] = field(default_factory=list)  # what was called in that callback, in order
-    by_timer: bool = False
-    others_since: bool = False  # whether another cell of the kind was written since
-
-
-@dataclass(frozen=True)
-class Read:
-    """A read of a cell, with what the laws ask about it."""
-
-    key: str
-    cell: str
-    call: Call
-    gave: Json
-    wanted: Json
-    content: Any
-    callback: int
-    written: Written
-    in_timer: bool
-    shared: bool  # whether another key of the case writes the cell, too
-
-    @property
-    def kind(self) -> str:
-        return self.cell.partition("_")[0]
-
-    @property
-    def right(self) -> Finding:
-        said = " ".join(canonical(part) if n > 1 else str(part) for n, part in enumerate(self.call))
-        before = f" after {', '.join(self.written.calls)}" if self.written.calls else ", never written"
-        return self.gave == self.wanted and canonical(self.gave) == canonical(self.wanted) or (
-            f"key {self.key}: {said} gives {canonical(self.gave):.80}, not {canonical(self.wanted):.80}{before}"
-        )
-
-
-@dataclass(frozen=True)
-class Firing:
-    """A timer that fired, or that did not fire although it was due."""
-
-    key: str
-    slot: str
-    time: int
-    set_for: int | None  # the time that it was last set to and not cleared since
-    dropped: tuple[int, ...]  # times that it was set to before, and not any more
-    early: bool
-    fired: bool
-    nested: bool  # whether it was set in a timer's callback
-    rivals: bool  # whether another timer of the key is or was set
-
-
-EMPTY: dict[str, Callable[[], Any]] = {"value": lambda: NOTHING, "bag": list, "map": dict, "scripts": dict, "set": dict, "sum": int}
-
-
-class Model:
-    """The state of one key, or of one key and window."""
-
-    def __init__(self, cells: Iterable[str]) -> None:
-        self.cells = {name: Written(EMPTY[name.partition("_")[0]]()) for name in cells}
-        self.timers: dict[str, tuple[int, bool]] = {}
-        self.dropped: dict[str, set[int]] = {}
-
-    def write(self, name: str, what: str, arguments: list[Json], callback: int, by_timer: bool) -> None:
-        cell, kind = self.cells[name], name.partition("_")[0]
-        arguments = [told(meant(argument)) for argument in arguments]
-        if what == "clear":
-            cell.content = EMPTY[kind]()
-        elif what == "set":
-            cell.content = list(arguments[0]) if kind == "bag" else arguments[0]
-        elif what == "add" and kind == "bag":
-            cell.content = [*cell.content, arguments[0]]
-        elif what == "add":
-            cell.content = cell.content + arguments[0] if kind == "sum" else {**cell.content, arguments[0]: True}
-        elif what == "put":
-            cell.content = {**cell.content, arguments[0]: arguments[1]}
-        elif what == "remove":
-            cell.content = {key: value for key, value in cell.content.items() if key != arguments[0]}
-        cell.calls = [*(cell.calls if cell.callback == callback else ()), what]
-        cell.callback, cell.by_timer, cell.others_since = callback, by_timer, False
-        for other, state in self.cells.items():
-            state.others_since |= other != name and other.partition("_")[0] == kind
-
-    def read(self, name: str, what: str, arguments: list[Json]) -> Json:
-        content, kind = self.cells[name].content, name.partition("_")[0]
-        if kind == "map":
-            return _sorted([list(item) for item in content.items()]) if what == "items" else content.get(arguments[0], NOTHING)
-        if kind == "bag":
-            return _sorted(content)
-        return _sorted(content) if kind == "set" else content
-
-    def learn(self, name: str, what: str, arguments: list[Json], gave: Json) -> None:
-        """Go on from what was read."""
-        cell, kind = self.cells[name], name.partition("_")[0]
-        try:
-            if what == "items":
-                cell.content = dict(gave)
-            elif kind == "map":
-                rest = {key: value for key, value in cell.content.items() if key != arguments[0]}
-                cell.content = rest if gave == NOTHING else {**rest, arguments[0]: gave}
-            else:
-                cell.content = dict.fromkeys(gave, True) if kind == "set" else list(gave) if kind == "bag" else gave
-        except (TypeError, ValueError):
-            pass  # what came out is no content of such a cell
-
-
-def _sorted(found: Iterable[Json]) -> Json:
-    return sorted(found, key=canonical)
-
-
-def followed(run: Observation) -> Iterator[Read | Firing]:
-    """The reads and the firings of the keys whose elements are all answered, in order."""
-    written = {key: {call[0] for arrival in arrivals for call in parsed(arrival.event.value)} for key, arrivals in run.arrivals_by_key.items()}
-    for key, emissions in run.told.items():
-        shared = set().union(*(cells for other, cells in written.items() if other != key))
-        windows: dict[int, list[Emission]] = {}
-        for emission in emissions:
-            windows.setdefault(emission.value["window"], []).append(emission)
-        for mine in windows.values():
-            yield from _of_one(run, key, mine, shared)
-
-
-def _of_one(run: Observation, key: str, emissions: list[Emission], shared: set[str]) -> Iterator[Read | Firing]:
-    model, schedule = Model(CombinedCalls.cells), run.case.schedule
-    for number, emission in enumerate(emissions):
-        value, by_timer = emission.value, "timer" in emission.value
-        time = value["fired"] if by_timer else value["at"]
-        if by_timer:
-            name = value["timer"]
-            pending = model.timers.get(name)
-            due = schedule.due(time)
-            early = due is None or due > emission.step
-            dropped = tuple(model.dropped.get(name, set()) - ({pending[0]} if pending else set()))
-            rivals = len(model.dropped.keys() | model.timers.keys()) > 1
-            yield Firing(key, name, time, pending[0] if pending else None, dropped, early, True, bool(pending and pending[1]), rivals)
-            model.timers.pop(name, None)
-            wanted = model.cells[SCRIPTS].content.get(name, "")
-            state = replace(model.cells[SCRIPTS])
-            yield Read(key, SCRIPTS, [SCRIPTS, "get", name], told(value["did"]), told(wanted), None, number, state, True, False)
-        for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
-            name, what, *arguments = call
-            if what == "in":
-                ms, tag, calls = arguments
-                timer = slot(name, tag)
-                if timer in model.timers:
-                    model.dropped.setdefault(timer, set()).add(model.timers[timer][0])
-                model.timers[timer] = time + ms, by_timer
-                model.write(SCRIPTS, "put", [timer, spelled(calls)], number, by_timer)
-            elif what == "off":
-                if (pending := model.timers.pop(slot(name, arguments[0]), None)) is not None:
-                    model.dropped.setdefault(slot(name, arguments[0]), set()).add(pending[0])
-            elif what in ("get", "items"):
-                found = _sorted(gave) if isinstance(gave, list) and not name.startswith(("value", "map")) or what == "items" else gave
-                cell, wanted = model.cells[name], model.read(name, what, arguments)
-                yield Read(key, name, call, found, wanted, cell.content, number, replace(cell), by_timer, name in shared)
-                if canonical(found) != canonical(wanted):
-                    model.learn(name, what, arguments, gave)
-            else:
-                model.write(name, what, arguments, number, by_timer)
-    end = schedule.advances[-1].watermark
-    for name, (time, nested) in model.timers.items():
-        if time <= end and schedule.due(time) is not None:
-            rivals = len(model.dropped.keys() | model.timers.keys()) > 1
-            yield Firing(key, name, time, time, (), False, False, nested, rivals)
-
+PROGRAMS: dict[str, CombinedCalls] = {
+    "calls": CombinedCalls(),
+    "in windows": CallsInWindows(),
+    "with a TTL": CallsWithTtl(),
+    "typed": TypedCalls(),
+}
 
 # The laws
 
-
-def reads_where(law: Callable[[Read], bool]) -> Callable[[Observation], Iterator[Finding]]:
-    def predicate(run: Observation) -> Iterator[Finding]:
-        return (seen.right for seen in run.once(followed) if isinstance(seen, Read) and law(seen))
-
-    return predicate
+Found = Callable[[Observation], Iterator[Read | Firing]]
+Law = Callable[[Found], Callable[[Observation], Iterator[Finding]]]
+"""What a program's reads and firings are -> the predicate that asks about those that put the law to the test."""
 
 
-def _emptied(read: Read) -> bool:
-    if read.kind == "value":
-        return bool(read.content == NOTHING)
-    return not read.content and read.kind != SCRIPTS and (read.kind != "sum" or read.written.calls[-1:] in ([], ["clear"]))
+def calls(law: Callable[[Read], bool]) -> Law:
+    """Asks about the answers to calls for which this holds."""
+
+    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
+        def predicate(run: Observation) -> Iterator[Finding]:
+            return (seen.right for seen in run.once(found) if isinstance(seen, Read) and law(seen))
+
+        return predicate
+
+    return of
 
 
-def _holds(kind: str, what: str = "get") -> Callable[[Observation], Iterator[Finding]]:
-    return reads_where(lambda read: read.kind == kind and read.call[1] == what and not _emptied(read))
+def reads(law: Callable[[Read], bool]) -> Law:
+    return calls(lambda read: read.reads and law(read))
 
 
-def _wanted(test: Callable[[Json], bool]) -> Callable[[Observation], Iterator[Finding]]:
-    """Reads that should give a value like this, or hold one."""
+def firings(law: Callable[[Firing], bool], right: Callable[[Firing], Finding]) -> Law:
+    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
+        def predicate(run: Observation) -> Iterator[Finding]:
+            return (right(seen) for seen in run.once(found) if isinstance(seen, Firing) and law(seen))
+
+        return predicate
+
+    return of
+
+
+def holds(kind: Cell, what: str = "get") -> Law:
+    return reads(lambda read: read.kind is kind and read.call[1] == what and not read.empty and not read.script)
+
+
+def gives(value: Callable[[Json], bool]) -> Law:
+    """Reads that should give such a value, or a collection with one in it."""
 
     def law(read: Read) -> bool:
-        within = read.wanted if isinstance(read.wanted, list) else [read.wanted]
-        flat = [part for each in within for part in (each if isinstance(each, list) else [each])]
-        return read.kind in ("value", "bag", "map") and any(map(test, flat))
+        of_values = read.kind in (Cell.VALUE, Cell.BAG, Cell.MAP) and read.call[1] == "get" and not read.script
+        return of_values and any(map(value, read.wanted if read.kind is Cell.BAG else [read.wanted]))
 
-    return reads_where(law)
-
-
-def _is_long(value: Json) -> bool:
-    return isinstance(value, dict) and "characters" in value
+    return reads(law)
 
 
-def _is_beyond(value: Json) -> bool:
-    return isinstance(value, str) and not value.isascii()
-
-
-def _is_number(value: Json) -> bool:
+def is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def a_timer_fires_once(run: Observation) -> Iterator[Finding]:
-    for seen in run.once(followed):
-        if isinstance(seen, Firing) and seen.set_for is not None and not seen.nested:
-            yield _fires(seen)
+def nothing_is_set(seen: Firing) -> Finding:
+    told = f"key {seen.key}: timer {seen.slot!r} fired for {seen.time} and was not set, or was cleared, or had fired"
+    return seen.set_for is not None or told
 
 
-def _fires(seen: Firing) -> Finding:
-    return (seen.fired and seen.time == seen.set_for) or (
-        f"key {seen.key}: timer {seen.slot!r} was last set to {seen.set_for} and "
-        + (f"fired for {seen.time}" if seen.fired else "did not fire")
-    )
-
-
-def a_timer_of_a_callback_fires_once(run: Observation) -> Iterator[Finding]:
-    for seen in run.once(followed):
-        if isinstance(seen, Firing) and seen.set_for is not None and seen.nested:
-            yield _fires(seen)
-
-
-def rivals_fire_too(run: Observation) -> Iterator[Finding]:
-    for seen in run.once(followed):
-        if isinstance(seen, Firing) and seen.set_for is not None and seen.rivals and not seen.nested:
-            yield _fires(seen)
-
-
-def nothing_else_fires(run: Observation) -> Iterator[Finding]:
-    for seen in run.once(followed):
-        if isinstance(seen, Firing) and seen.fired:
-            yield seen.set_for is not None or (
-                f"key {seen.key}: timer {seen.slot!r} fired for {seen.time} and was not set, or cleared, or had fired"
-            )
-
-
-def no_timer_fires_early(run: Observation) -> Iterator[Finding]:
-    for seen in run.once(followed):
-        if isinstance(seen, Firing) and seen.fired:
-            yield not seen.early or f"key {seen.key}: timer {seen.slot!r} fired for {seen.time} before the watermark was there"
+def not_early(seen: Firing) -> Finding:
+    return not seen.early or f"key {seen.key}: timer {seen.slot!r} fired for {seen.time} before the watermark was there"
 
 
 def every_element_is_answered(run: Observation) -> Iterator[Finding]:
@@ -372,78 +265,153 @@ def every_element_is_answered(run: Observation) -> Iterator[Finding]:
         yield found == 1 or f"element {arrival.event.id} of key {arrival.event.key} is answered {found} times"
 
 
-SEVERAL_CALLS = reads_where(
-    lambda read: read.written.callback == read.callback and len(read.written.calls) > 1 and read.kind != SCRIPTS
+RESET = Source(
+    "Beam Java API, Timer.set", "If the timer was already set, resets it to the new requested time", BEAM_TIMER
 )
-IN_ONE_CALLBACK = reads_where(lambda read: read.written.callback == read.callback and read.kind != SCRIPTS)
-NEXT_CALLBACK = reads_where(lambda read: -1 < read.written.callback < read.callback and not read.written.by_timer)
-OF_A_TIMER = reads_where(lambda read: -1 < read.written.callback < read.callback and read.written.by_timer)
-IN_A_TIMER = reads_where(lambda read: read.in_timer and read.kind != SCRIPTS)
-OTHER_CELLS = reads_where(lambda read: read.written.others_since)
-OTHER_KEYS = reads_where(lambda read: read.shared)
-NEVER_WRITTEN = reads_where(lambda read: read.written.callback < 0)
-CLEARED = reads_where(lambda read: read.written.callback >= 0 and _emptied(read))
-
-RESET = Source("Beam Java API, Timer.set", "If the timer was already set, resets it to the new requested time", BEAM_TIMER)
-PUT = Source("Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP)
-
-LAWS: tuple[tuple[str, Callable[[Observation], Iterator[Finding]], Source | None], ...] = (
-    ("a value cell gives what was last written to it", _holds("value"), None),
-    ("a bag gives each element that was added since it was emptied, and no other", _holds("bag"), None),
-    ("a map gives for a key what was last put for it", _holds("map"), PUT),
-    ("an iteration of a map gives each entry once", _holds("map", "items"), None),
-    ("a map gives nothing for a key that was removed", reads_where(
-        lambda read: read.kind == "map" and "remove" in read.written.calls), REMOVE),
-    ("a set gives each of its elements once", _holds("set"), None),
-    ("a sum is that of the numbers that were added since it was cleared", _holds("sum"), None),
-    ("a cell that nothing was written to reads as empty", NEVER_WRITTEN, None),
-    ("a cell that was emptied reads as never written", CLEARED, None),
-    ("a read sees what its own callback wrote before", IN_ONE_CALLBACK, None),
-    ("several calls of one callback on one cell act in their order", SEVERAL_CALLS, None),
-    ("what an element's callback wrote, the key's next callbacks read", NEXT_CALLBACK, None),
-    ("what a timer's callback wrote, the key's next callbacks read", OF_A_TIMER, None),
-    ("a timer's callback reads what was written before it", IN_A_TIMER, None),
-    ("a write to a cell changes no other cell of its kind", OTHER_CELLS, None),
-    ("a write under a key changes no cell of another key", OTHER_KEYS, None),
-    ("a null comes back as a null from a value, a bag and a map", _wanted(lambda value: value is None), None),
-    ("a number comes back as it was written, whole or a fraction", _wanted(_is_number), None),
-    ("a text comes back character by character, also beyond ASCII", _wanted(_is_beyond), None),
-    ("a text of up to 64 KiB comes back whole", _wanted(_is_long), None),
-    ("a timer fires once, for the time that it was last set to", a_timer_fires_once, RESET),
-    ("a timer that a timer's callback sets fires once, for its time", a_timer_of_a_callback_fires_once, None),
-    ("timers of other names and tags do not keep a timer from firing", rivals_fire_too, None),
-    ("a timer that was cleared, or moved, or has fired does not fire", nothing_else_fires, None),
-    ("no timer fires before the watermark reaches its time", no_timer_fires_early, None),
-    ("each element is answered once, under its key", every_element_is_answered, None),
+PUT = Source(
+    "Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP
 )
 
-CALLS = Language(
-    cells=tuple((name, kind) for name, kind in CombinedCalls.cells.items() if name != SCRIPTS), timers=CombinedCalls.timers
+OF_CELLS: tuple[tuple[str, Law, Source], ...] = (
+    ("a value cell gives what was last written to it", holds(Cell.VALUE), OURS),
+    ("a bag gives each element that was added since it was emptied, and no other", holds(Cell.BAG), OURS),
+    ("a map gives for a key what was last put for it", holds(Cell.MAP), PUT),
+    ("an iteration of a map gives each entry once", holds(Cell.MAP, "items"), OURS),
+    (
+        "a map gives nothing for a key that was removed",
+        reads(lambda read: read.kind is Cell.MAP and "remove" in read.written.calls),
+        REMOVE,
+    ),
+    ("a cell that nothing was written to reads as empty", reads(lambda read: read.written.callback < 0), OURS),
+    (
+        "a cell that was emptied reads as never written",
+        reads(lambda read: read.written.callback >= 0 and read.empty and not read.expired),
+        OURS,
+    ),
+    (
+        "a read sees what its own callback wrote before",
+        reads(lambda read: read.written.callback == read.callback),
+        OURS,
+    ),
+    (
+        "several calls of one callback on one cell act in their order",
+        reads(lambda read: read.written.callback == read.callback and len(read.written.calls) > 1),
+        OURS,
+    ),
+    (
+        "what a callback wrote, the key's next callbacks read",
+        reads(lambda read: -1 < read.written.callback < read.callback),
+        OURS,
+    ),
+    ("a write to a cell changes no other cell of its kind", reads(lambda read: read.written.others_since), OURS),
+    ("a write under a key changes no cell of another key", reads(lambda read: read.shared), OURS),
 )
-SOME_CALLS = replace(CALLS, paired=False)
+
+OF_JSON: tuple[tuple[str, Law, Source], ...] = (
+    ("a set gives each of its elements once", holds(Cell.SET), OURS),
+    ("a sum is that of the numbers that were added since it was cleared", holds(Cell.COMBINING), OURS),
+    ("a null comes back as a null from a value, a bag and a map", gives(lambda value: value is None), OURS),
+    ("a number comes back as it was written, whole or a fraction", gives(is_number), OURS),
+    (
+        "a text beyond ASCII comes back character by character",
+        gives(lambda value: isinstance(value, str) and not value.isascii()),
+        OURS,
+    ),
+    (
+        "a text of up to 64 KiB comes back whole",
+        gives(lambda value: isinstance(value, dict) and "characters" in value),
+        OURS,
+    ),
+)
+
+OF_TIMERS: tuple[tuple[str, Law, Source], ...] = (
+    (
+        "a timer fires once, for the time that it was last set to",
+        firings(lambda seen: seen.set_for is not None and not seen.nested, lambda seen: seen.once),
+        RESET,
+    ),
+    (
+        "a timer that a timer's callback sets fires once, for its time",
+        firings(lambda seen: seen.set_for is not None and seen.nested, lambda seen: seen.once),
+        OURS,
+    ),
+    (
+        "timers of other names and tags do not keep a timer from firing",
+        firings(lambda seen: seen.set_for is not None and not seen.nested and seen.rivals, lambda seen: seen.once),
+        OURS,
+    ),
+    (
+        "a timer that was cleared, or moved, or has fired does not fire",
+        firings(lambda seen: seen.fired, nothing_is_set),
+        OURS,
+    ),
+    ("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early), OURS),
+    (
+        "a timer's callback reads what was written before it",
+        reads(lambda read: read.in_timer and read.written.callback < read.callback),
+        OURS,
+    ),
+    (
+        "what a timer's callback wrote, the key's next callbacks read",
+        reads(lambda read: -1 < read.written.callback < read.callback and read.written.by_timer),
+        OURS,
+    ),
+)
+
+OF_TTL: tuple[tuple[str, Law, Source], ...] = (
+    ("what was written less than its TTL ago is read", reads(lambda read: read.renewed), EACH),
+    ("what was written longer ago than its TTL is not read", reads(lambda read: read.expired), EVICTED),
+)
+
+LAWS = {
+    "calls": (*OF_CELLS, *OF_JSON, *OF_TIMERS),
+    "in windows": (*OF_CELLS, *OF_TIMERS),
+    "with a TTL": (*OF_CELLS, *OF_TTL),
+    "typed": (*OF_CELLS, ("no call with a value that fits is refused", calls(lambda read: not read.reads), OURS)),
+}
+
+
+def guarantees(name: str, program: CombinedCalls) -> Iterator[Guarantee]:
+    declared = Declared(program.cells, program.ttl, lambda argument: program.told(program.meant(argument)))
+    found = partial(followed, declared=declared)
+    which = "" if name == "calls" else f" ({name})"
+    for claim, law, source in LAWS[name]:
+        yield Guarantee(claim + which, name, law(found), source=source)
+    yield Guarantee("each element is answered once, under its key" + which, name, every_element_is_answered)
+
+
+def language(name: str, program: CombinedCalls) -> Language:
+    cells = {cell: kind for cell, kind in program.cells.items() if cell != SCRIPTS}
+    return Language(cells, program.timers, POOLS if program.types else {}, paired=name == "calls")
+
+
+LANGUAGES = {name: language(name, program) for name, program in PROGRAMS.items()}
 
 NAMES = (tuple("ab"), ("a", "A"), ("a", "ab"), ("a", "a "), ("1", "01"), ("\u00e9", "e\u0301"))
 """Families of keys that are alike."""
 
 STABLE = promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
 
-
-def guarantees(program: str, which: str = "") -> Iterator[Guarantee]:
-    for claim, law, source in LAWS:
-        yield Guarantee(claim + which, program, law, **({"source": source} if source else {}))
-
-
 SCENARIO = Scenario(
     name="combined calls",
-    summary="Do a list of calls on state and timers for every element, and another for every timer; emit what each read gave.",
-    programs={"calls": CombinedCalls(), "in windows": CallsInWindows()},
+    summary="Do calls on state and timers, in any combination, for every element and every timer; emit what each read gave.",
+    programs=PROGRAMS,
     domain={
         name: Domain(
-            offsets=(1, 500, 5_000, 20_000), keys=2, names=NAMES, values=("",), events=8, language=language, cases=cases
+            offsets=(1, 500, 5_000, 20_000),
+            keys=2,
+            names=NAMES,
+            values=LANGUAGES[name].basic,
+            events=5 if program.ttl else 8,
+            language=LANGUAGES[name],
+            cases=4 if name == "calls" else 2,
         )
-        for name, language, cases in (("calls", CALLS, 4), ("in windows", SOME_CALLS, 2))
+        for name, program in PROGRAMS.items()
     },
-    stable_under={"calls": STABLE, "in windows": STABLE},
+    stable_under={
+        name: promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL) if program.ttl else STABLE
+        for name, program in PROGRAMS.items()
+    },
     complete=False,  # the laws say of each read and each firing what it must be
-    guarantees=(*guarantees("calls"), *guarantees("in windows", " (in windows)")),
+    guarantees=tuple(found for name, program in PROGRAMS.items() for found in guarantees(name, program)),
 )

@@ -27,7 +27,6 @@ def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
     """The schedules, in a fixed order."""
     if domain.language:
         yield from _of_language(timeline, domain, domain.language.lists)
-        return
     slots = [slot.id for slot in timeline.bundles]
     marks, on_time = watermarks(timeline), domain.on_time or len(slots) == 1
     waiting = list(_histories(slots, domain))
@@ -74,15 +73,16 @@ def _histories(slots: Sequence[int], domain: Domain) -> Iterator[History]:
     values = itertools.cycle(domain.values)
     first, last = slots[0], slots[-1]
     middle = slots[len(slots) // 2]
-    places = itertools.cycle([(first, last), (middle, middle), (first, middle), (middle, last), (last, last)])
+    all_places = [(first, last), (middle, middle), (first, middle), (middle, last), (last, last)]
+    places = itertools.cycle(all_places)
     for offset in domain.offsets:
         one, two = next(places)
         yield [(one, 0, offset, next(values)), (two, 1, 0, next(values))]
         one, two = next(places)
         yield [(one, 0, _on_time(domain), next(values)), (two, 1, offset, next(values))]
     for before, after in _followed(domain.values):
-        one, two = next(places)
-        yield [(one, 0, _on_time(domain), before), (two, 1, 1, after)]
+        for one, two in all_places if domain.language else [next(places)]:
+            yield [(one, 0, _on_time(domain), before), (two, 1, 1, after)]
 
 
 def _followed(values: Sequence[Json]) -> Iterator[tuple[Json, Json]]:
