@@ -26,6 +26,7 @@ from conformance.model.plain import Plain
 from conformance.model.reading import json_of
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
+from conformance.model.writing import write_whole
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.witness import UnreadableWitness, Witness
 
@@ -119,9 +120,7 @@ class Results(Plain):
     def write(self, path: Path) -> None:
         """Write the file, zipped if its name ends in ``.gz``. The file is there whole, or is what it was before."""
         content = json.dumps(self.to_json(), ensure_ascii=False, indent=0).encode()
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-        part.replace(path)
+        write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
     @classmethod
     def read(cls, path: Path) -> Results:

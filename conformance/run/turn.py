@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
@@ -93,7 +94,8 @@ class Turn:
                 self._run_batches()
         except Exception as error:
             log = self._options.out / "logs" / f"{file_name(info.id)}-harness.log"
-            log.write_text(traceback.format_exc(), encoding="utf-8")
+            with suppress(OSError):  # a full disk may be what failed
+                log.write_text(traceback.format_exc(), encoding="utf-8")
             info.failure = f"the harness failed: {type(error).__name__}: {error}; the full log is in {log}"
             asked = cells_asked(self._options.scenarios, info)
             self.outcome.cells = [broken(*place, info, info.failure) for place in asked]

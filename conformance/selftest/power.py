@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conformance.model.plain import Plain
 from conformance.model.reading import json_of
+from conformance.model.writing import write_whole
 
 SCHEMA = "conformance/power/3"
 
@@ -57,7 +58,7 @@ class Power(Plain):
 def write_powers(path: Path, powers: Iterable[Power]) -> None:
     """A line for each engine."""
     lines = ",\n".join(json.dumps(power.to_json()) for power in powers)
-    path.write_text(f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n', encoding="utf-8")
+    write_whole(path, f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n')
 
 
 def with_others(powers: Iterable[Power], before: Iterable[Power]) -> list[Power]:
