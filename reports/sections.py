@@ -21,7 +21,7 @@ from reports.grid import Column, Grid
 from reports.kills import caught_of
 from reports.likeness import agreed, difference_lines, inapplicable, partly, stable_up_to
 from reports.power import known_powers, powers_of_run
-from reports.words import BARS, cells_changed, change_in_words, changed_claim, not_run, standings, strengths
+from reports.words import BARS, change_in_words, changed_claim, not_run, number_changed, standings, strengths
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def changed(grid: Grid) -> list[ChangedSince]:
             grid.labels[0] if number == 1 else "the runs before",
             grid.labels[number],
             [
-                (f"{cells_changed(found)} {kind.value}", [_change_line(grid, number, change) for change in found])
+                (f"{number_changed(found)} {kind.value}", [_change_line(grid, number, change) for change in found])
                 for kind, found in between.found.items()
             ],
         )

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TypeVar
@@ -115,7 +116,8 @@ class Turn:
     def _broken(self, error: Exception) -> None:
         info = self.info
         log = self._options.out / "logs" / f"{file_name(info.id)}-harness.log"
-        log.write_text(traceback.format_exc(), encoding="utf-8")
+        with suppress(OSError):  # a full disk may be what failed
+            log.write_text(traceback.format_exc(), encoding="utf-8")
         info.failure = f"the harness failed: {type(error).__name__}: {error}; the full log is in {log}"
         asked = cells_asked(self._options.scenarios, info)
         self.outcome.cells = [broken(*place, info, info.failure) for place in asked]

@@ -209,8 +209,8 @@ def test_versions_stand_side_by_side_with_what_changed(results):
     flipped = {"beam-direct": Verdict.VIOLATED, "spark-tws": Verdict.HOLDS}
     new.cells = [replace(cell, verdict=flipped.get(cell.engine, cell.verdict)) for cell in results.cells]
     page = html.render([old, new])
-    assert "1 cell: no longer holds" in page
-    assert "1 cell: holds now" in page
+    assert "1 guarantee on engines: no longer holds" in page
+    assert "1 guarantee on engines: holds now" in page
     assert page.count("<b>was holds</b>") == page.count("<b>was violated</b>") == 1
     head = page.partition('aria-label="The matrix">')[2].partition("</thead>")[0]
     assert [head.count(f"<small>{version}</small>") for version in ("4.2.1", "4.3.0")] == [5, 5]
@@ -242,7 +242,7 @@ def test_an_engine_is_compared_with_the_latest_run_that_has_it(results):
     )
     page = html.render([results, gone, fixed])
     assert page.count("<b>was violated</b>") == 1
-    assert page.count("1 cell: holds now") == 1
+    assert page.count("1 guarantee on engines: holds now") == 1
 
 
 def test_a_change_that_does_not_change_the_verdict_is_told_as_one(results):
@@ -296,7 +296,6 @@ def test_a_row_that_holds_in_part_has_a_mark_words_and_a_count_of_its_own(result
     assert re.search(r"<td>\d+<td>\s*</tr>", page), "no case under restart"
     assert 'class="v in-part">1 in part' in page, "the count of its engine"
     assert "class=in-part href" not in whole
-    assert f"◐ {holds.cases}" in markdown.render([results])
 
 
 @pytest.mark.parametrize(("cases", "bar"), [(9, "▂"), (50, "▄"), (100, "█")])
@@ -306,7 +305,6 @@ def test_the_strength_of_what_holds_is_seen_at_a_glance(results, cases, bar):
     assert re.search(f"<i data-n={cases}[^>]*>{bar}</i>", page)
     assert re.search(f"{bar} (few|some|many) cases: [^<]*, {cases} cases<", unpacked(page))
     assert f"{bar} 1" in markdown.render([results])
-    assert f"✓{bar} {cases}" in markdown.render([results])
 
 
 def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results):
