@@ -98,11 +98,11 @@ def _sides(grid: Grid) -> Iterator[Side]:
                 yield Side(key, bare(engine), framework[0], told, found[engine], anchors, whole)
     for version, baseline in _releases():
         for engine, cells in _cells(baseline).items():
-            framework = next(iter(baseline.engines[engine]))
-            if baseline.version(engine) == str(version) and framework in FRAMEWORKS:
+            name = next(iter(baseline.engines[engine]))
+            if baseline.version(engine) == str(version) and name in FRAMEWORKS:
                 key = f"{bare(engine)}@{version}" + ".measured" * (f"{bare(engine)}@{version}" in keys)
                 told = f"{version}, measured {baseline.measured}".removesuffix(" ")
-                yield Side(key, bare(engine), framework, told, cells, {})
+                yield Side(key, bare(engine), name, told, cells, {})
 
 
 def _releases() -> Iterator[tuple[Version, Baseline]]:

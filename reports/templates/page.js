@@ -5,7 +5,7 @@
     broken: "Held there, broken here",
     mended: "Broken there, holds here",
     both: "Broken on both, differently",
-    apart: "Cannot be compared: broken on one, and not decided on the other",
+    apart: "Cannot be compared: decided on one, and not on the other",
   };
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
