@@ -15,7 +15,7 @@ from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import catalogue
-from reports.advice import Advice, known_advice
+from reports.advice import Advice, advice_on, known_advice
 from reports.excerpts import source_of
 from reports.findings import NAMED, known_findings, plain
 from reports.grid import Grid, Row
@@ -50,21 +50,18 @@ class Leads:
         }
         of_frameworks = any(record.framework for run in grid.runs for record in run.environment.values())
         self._courses = known_courses({(bare(engine), *row) for row, engine in violated}) if of_frameworks else {}
-        self._advised = {place: found for place in violated if (found := self._first(*place))}
+        self._advised = {place: found for place in violated if (found := advice_on(*place))}
         shown = [advice for advice in self._known if advice in self._advised.values()]
         self._numbers = {advice: number for number, advice in enumerate(shown)}
         self._claimed = claimed()
         self._about = {place: self._numbers_of(*place) for place in violated}
-        self.advice = [(a.cause, _paragraphs(a.text), self._linked(a)) for a in shown]
+        self.advice = [(a.cause, paragraphs(a.text), self._linked(a)) for a in shown]
         self.findings = [
             self._findings[n]
             for n in sorted({n for about in self._about.values() for n in about})
             if n in self._findings
         ]
         self.sources = _sources(grid)
-
-    def _first(self, row: Row, engine: str) -> Advice | None:
-        return next((advice for advice in self._known if advice.about(row, engine)), None)
 
     def _linked(self, advice: Advice) -> list[int]:
         return [number for number in map(int, NAMED.findall(advice.text)) if number in self._findings]
@@ -102,7 +99,7 @@ def claimed() -> dict[tuple[Row, str], set[int]]:
     return found
 
 
-def _paragraphs(text: str) -> list[str]:
+def paragraphs(text: str) -> list[str]:
     """Advice without its markup, a line each; what it links to is left out where the link is all."""
     return [plain(line) for line in text.splitlines() if line.strip() and not line.startswith("[More]")]
 
@@ -110,11 +107,12 @@ def _paragraphs(text: str) -> list[str]:
 def known_courses(rows: Collection[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
     """(engine, scenario, guarantee) -> its course over the measured releases, for these rows: of the folder beside this module where it is
     installed, of the checkout's baselines in a checkout; none elsewhere."""
-    return courses_in(_measured(), rows) if rows else {}
+    return courses_in(measured(), rows) if rows else {}
 
 
 @cache
-def _measured() -> Mapping[Path, Baseline]:
+def measured() -> Mapping[Path, Baseline]:
+    """The baselines of measured releases: beside this module where it is installed, of the checkout in a checkout; none elsewhere."""
     places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
     place = next((place for place in places if any(place.glob("*.jsonl"))), None)
     return sources([place]) if place else {}

@@ -75,7 +75,10 @@ def power(docs: Path) -> str:
         asked = powers[0].asked
         parts += [f"**{title}**, {asked.wanted} cases of each program on each timeline, seed {asked.seed}:", ""]
         parts += [f"    conformance selftest {options} --json docs/{name}", ""]
-        parts += ["| engine | cases, in packs | bugs caught, of those that it could show | missed |", "|---|--:|--:|---|"]
+        parts += [
+            "| engine | cases, in packs | bugs caught, of those that it could show | missed |",
+            "|---|--:|--:|---|",
+        ]
         for of in sorted(powers, key=lambda of: (":" in of.engine, -len(of.caught) / of.visible)):
             caught = f"{len(of.caught)} of {of.visible}"
             parts.append(f"| `{of.engine}` | {of.cases} in {of.packs} | {caught} | {some(of.missed, NAMED)} |")
