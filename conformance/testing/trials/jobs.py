@@ -69,11 +69,8 @@ def recoveries() -> Iterator[Trial]:
         fails = FailOnce(0, resume)
         yield _over(timeline_of(BUNDLE, fails, BUNDLE, BUNDLE), about, UNDONE, failing=True)
         yield _over(timeline_of(fails, BUNDLE, BUNDLE, BUNDLE), f"{about} of the first bundle", UNDONE)
-    for timeline, about in (
-        ((BUNDLE, SinkFails(0), BUNDLE, BUNDLE), ""),
-        ((SinkFails(0), BUNDLE, BUNDLE), " of the first bundle"),
-    ):
-        yield _over(timeline_of(*timeline), f"a failure of the sink behind the output{about}", UNDONE)
+    for steps, about in (((BUNDLE, SinkFails(0), BUNDLE, BUNDLE), ""), ((SinkFails(0), BUNDLE, BUNDLE), ", the first")):
+        yield _over(timeline_of(*steps), f"a failure of the sink behind a bundle{about}", UNDONE)
 
 
 def partitions(count: int, words: str) -> Trial:
