@@ -27,6 +27,7 @@ SAMPLE = mutant_ids()[::32]
 """The mutants of the quick tests, some of each section. `conformance selftest`, and the slow test, ask all."""
 
 ENOUGH = [
+    "combined-calls",
     "event-time-timers",
     "late-data",
     "set-and-map-iteration",
