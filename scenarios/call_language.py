@@ -91,7 +91,7 @@ VALUES: tuple[tuple[Json, ...], ...] = (
     (1, 1.0, True, "1", "true"),
     (1.5, -0.25, 2**31, 2**53 + 1, 2**63 - 1, 1e300),
     ("k", "K", "\u00e9", "e\u0301", "\U0001f600", "a\0b"),
-    ([None], [[], [1.5]], {"b": [1, None]}),
+    ([None], [[], [1.5]], {"b": [1, None]}, {"b": None}),
     ({"long": 127}, {"long": 128}, {"long": 32_767}, {"long": 65_536}),
 )
 """Values by kind, of which another representation would confuse or cut some."""
