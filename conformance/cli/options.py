@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,16 @@ def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...
     if names:
         ask_for(names)
     users()  # an unusable file causes an error before anything else happens
+
+
+def seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
+    """The callback of an option that takes a time such as 90s, 5m or 1h; the command gets seconds."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", given)
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{given!r} is not a time such as 90s, 5m or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
 
 
 load = click.option(

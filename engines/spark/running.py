@@ -34,26 +34,26 @@ def run_query(
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
     feed: Callable[[int], None] | None = None,
     to: str = "",
+    ended: Callable[[int], None] = lambda batch: None,
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
     (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id, waited at its end.
     ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with the id of a batch that has ended: it
     writes the input of the next one. ``to``, if given, is the sink of Spark's own that takes the rows, PARQUET or MEMORY; then nothing is waited for.
+    ``ended`` is called with the id of a batch whose rows were collected: what it raises fails the batch.
 
     Rows of a batch that is run again replace those of its first run.
     """
     rows: dict[int, list[Any]] = {}
     out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
 
-    arrow = hasattr(output, "toArrow")
-
     def collect(frame: DataFrame, batch: int) -> None:
         frame = before(frame)
-        # 3.5.9 has no toArrow, which is faster.
-        rows[batch] = frame.toArrow().to_pylist() if arrow else [row.asDict() for row in frame.collect()]
+        rows[batch] = collected(frame)
         if frame.is_cached:
             frame.unpersist()
         time.sleep(waits.get(batch, 0) / 1000)
+        ended(batch)
         if feed:
             feed(batch)
 
@@ -83,13 +83,17 @@ def run_query(
         rows = written(checkpoint.parent / FILES)
     elif to == MEMORY:
         kept = output.sparkSession.table(table)
-        rows = in_memory(
-            kept.toArrow().to_pylist() if arrow else [row.asDict() for row in kept.collect()], reports(query)
-        )
+        rows = in_memory(collected(kept), reports(query))
     for batch in Path(out).glob("*"):
         files = sorted(batch.glob("*.parquet"))  # by partition
         rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
     return rows, reports(query), failure
+
+
+def collected(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a DataFrame in order."""
+    # 3.5.9 has no toArrow, which is faster.
+    return frame.toArrow().to_pylist() if hasattr(frame, "toArrow") else [row.asDict() for row in frame.collect()]
 
 
 def written(folder: Path) -> dict[int, list[Any]]:
