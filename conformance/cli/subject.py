@@ -11,6 +11,7 @@ import click
 
 from conformance.cli import options
 from conformance.model.engine import CannotRun
+from conformance.model.release import Release
 from conformance.plugins.points import shown
 from conformance.subjects.asking import Report, Verdict
 from conformance.subjects.process import Told, ask_all
@@ -77,7 +78,8 @@ def subject_(
     )
     wanted = [release(text) for text in releases]
     told = []
-    for one in wanted or [None]:
+    each_release: list[Release | None] = [*wanted] or [None]
+    for one in each_release:
         place = out / one.version if one and len(wanted) > 1 else out
         mine = Request(**{**vars(request), "out": str(place)})
         try:

@@ -139,7 +139,11 @@ class Difference:
 
     @property
     def words(self) -> str:
-        parts = [f"{shown_row(row)} {what}" for rows, what in ((self.lost, "is lost"), (self.new, "is new")) for row in rows[:2]]
+        parts = [
+            f"{shown_row(row)} {what}"
+            for rows, what in ((self.lost, "is lost"), (self.new, "is new"))
+            for row in rows[:2]
+        ]
         more = len(self.lost) + len(self.new) - len(parts)
         return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
 

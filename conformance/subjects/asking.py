@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from random import Random
@@ -14,8 +14,8 @@ from conformance.model.plain import Plain
 from conformance.model.types import Int
 from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, by_case, difference, final
-from conformance.subjects.driver import PLAIN, Driver, Facts, Given, Setup
 from conformance.subjects.drawing import draw
+from conformance.subjects.driver import PLAIN, Driver, Facts, Given
 from conformance.subjects.questions import (
     TAKES_NO_RUN,
     Asked,
@@ -150,7 +150,7 @@ class Asking:
         self,
         driver: Driver,
         subject: Subject,
-        options: Options = Options(),  # noqa: B008
+        options: Options = Options(),
         say: Callable[[str], None] = lambda line: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -161,7 +161,8 @@ class Asking:
         self.packed = False
         self.note = ""
         self.failing: dict[str, Failing] = {}
-        self._kept: dict[Any, Ran] = {}
+        self._kept: dict[str, Ran] = {}
+        self._drawn: dict[int, Asked] = {}
 
     def report(self) -> Report:
         """The verdicts on all questions.
@@ -233,10 +234,12 @@ class Asking:
 
     def _asked(self, number: int) -> Asked:
         """What a round asks about: all its cases in one delivery."""
-        wanted = self.driver.packs if self.subject.own_key else ALONE
-        seed = seeded(self.options.seed, number)
-        rows = draw(self.subject, self.span, wanted, seed, self.options.sample)
-        return self._delivered(rows, seed)
+        if number not in self._drawn:
+            wanted = self.driver.packs if self.subject.own_key else ALONE
+            seed = seeded(self.options.seed, number)
+            rows = draw(self.subject, self.span, wanted, seed, self.options.sample)
+            self._drawn = {number: self._delivered(rows, seed)}
+        return self._drawn[number]
 
     def _delivered(self, rows: Sequence[Row], *seed: Any) -> Asked:
         delivery: Delivery = (*cut(rows, BATCHES), *closing(rows, self.span))
@@ -301,16 +304,14 @@ class Asking:
             return int(case[1:]), rest
         return 0, value
 
-    def _run(self, run: Run, packed: bool) -> Ran:
-        known = (run.delivery, run.setup if run.setup != PLAIN else None, packed)
-        # Each question compares with the same plain run.
-        key = (packed, hash_of(known)) if run.setup == PLAIN else None
-        if key is not None and key in self._kept:
-            return self._kept[key]
-        found = self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
-        if key is not None:
-            self._kept[key] = found
-        return found
+    def _run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
+        """What a run answers. A plain run is made once, unless ``anew``: each question compares with it."""
+        if anew or run.setup != PLAIN:
+            return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+        known = _spelled(run.delivery, packed)
+        if known not in self._kept:
+            self._kept[known] = self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+        return self._kept[known]
 
     def _must(self, ran: Ran) -> None:
         if ran.error:
@@ -387,7 +388,7 @@ class Asking:
     def _failures(self, question: Question, pair: Pair) -> tuple[dict[int, str], int, int]:
         """(case -> what is wrong, the cases asked, the rows compared). A question about runs has one entry for all."""
         plain = self._run(pair.plain, self.packed)
-        varied = plain if question in TAKES_NO_RUN else self._run(pair.varied, self.packed)
+        varied = plain if question in TAKES_NO_RUN else self._run(pair.varied, self.packed, anew=True)
         return self._judged(question, pair, plain, varied, self.packed)
 
     def _judged(
@@ -432,11 +433,15 @@ class Asking:
         if not self.packed:
             smallest = fewer_rows(pair, first, inputs, hollow=False)
         elif question.of_runs or case < 0:
-            smallest = self._alone_at_last(question, pair, first, sorted({r.case for r in rows_in(pair.plain.delivery)}))
+            smallest = self._alone_at_last(
+                question, pair, first, sorted({r.case for r in rows_in(pair.plain.delivery)})
+            )
         else:
             small = fewer_rows(only_hollow(pair, case), lambda found: self._first_packed(question, found), inputs, True)
             kept = {*numbers(small)}
-            small = without(pair, [nr for nr in numbers(pair) if nr not in kept])  # and no micro-batch that has no row any more
+            small = without(
+                pair, [nr for nr in numbers(pair) if nr not in kept]
+            )  # and no micro-batch that has no row any more
             smallest = small if first([small]) else self._alone_at_last(question, pair, first, [case])
         smallest = plainer(smallest, self.subject, first, inputs)
         shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
@@ -465,7 +470,7 @@ class Asking:
     def _fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""
         plain = self._run(self._closed(pair.plain), packed=False)
-        varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False)
+        varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
         try:
             wrong, _, _ = self._judged(question, pair, plain, varied, packed=False)
         except NotAsked:
@@ -530,10 +535,9 @@ def _together(runs: Sequence[Run]) -> Run:
     return replace(runs[0], delivery=tuple(batches))
 
 
-def hash_of(known: Any) -> str:
+def _spelled(delivery: Delivery, packed: bool) -> str:
     """What tells one delivery from another."""
-    delivery, setup, packed = known
-    return repr(([[(r.nr, r.case, r.at, r.input, r.values) for r in batch] for batch in delivery], setup, packed))
+    return repr(([[(r.nr, r.case, r.at, r.input, r.values) for r in batch] for batch in delivery], packed))
 
 
 def ask(
@@ -545,11 +549,3 @@ def ask(
         return asking.report(), asking.failing
     except InvalidSubject as error:
         return Report(subject.name, driver.version, seed=options.seed, error=str(error)), {}
-
-
-def unknown_questions(driver: Driver, asked: Iterable[str]) -> list[str]:
-    known = {question.id for question in driver.questions}
-    return [name for name in asked if name not in known]
-
-
-__all__ = ["Asking", "Finding", "Options", "Report", "Setup", "Verdict", "ask"]

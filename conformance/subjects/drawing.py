@@ -104,7 +104,9 @@ def _row(subject: Subject, of: str, span: Span, sample: Sequence[Row]) -> st.Sea
     values: st.SearchStrategy[Any] = made
     if there:
         kept = st.sampled_from([dict(row.values) for row in there])
-        values = kept | kept | st.builds(_mixed, kept, made, st.sets(st.sampled_from(sorted(fields) or [""]), max_size=1))
+        values = (
+            kept | kept | st.builds(_mixed, kept, made, st.sets(st.sampled_from(sorted(fields) or [""]), max_size=1))
+        )
     at = times_of(span) if time else st.none()
     return st.tuples(st.just(of), values, at, st.integers(0, 5))
 

@@ -57,7 +57,7 @@ class Facts:
 
     columns: tuple[str, ...] | None = None
     durations: tuple[int, ...] = ()
-    output_key: tuple[str, ...] | None = None
+    output_key: tuple[str, ...] | None = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -27,7 +27,9 @@ def chosen(found: Sequence[Subject], names: Sequence[str], where: str) -> list[S
         InvalidSubject: there is none, or none of a name.
     """
     if not found:
-        raise InvalidSubject(f"{where} has no subject: put @subject(schema=…, key=…) of `from conformance import subject` above a function")
+        raise InvalidSubject(
+            f"{where} has no subject: put @subject(schema=…, key=…) of `from conformance import subject` above a function"
+        )
     there = {each.name: each for each in found}
     for name in names:
         if name not in there:

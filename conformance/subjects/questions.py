@@ -244,7 +244,8 @@ SPLITS = Question("batches", "The same rows in one micro-batch, or in more of th
 EMPTY = Question("empty", "Micro-batches without rows in between change nothing.", _empty)
 RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart)
 FAILURE = Question(
-    "failure", "A micro-batch that fails behind its sink and runs again puts out nothing else, for a sink that takes each batch once.",
+    "failure",
+    "A micro-batch that fails behind its sink and runs again puts out nothing else, for a sink that takes each batch once.",
     _failure,
 )
 TIME = Question(
@@ -318,7 +319,8 @@ def joined(pair: Pair, side: str, at: int) -> Pair:
 
     restarts = tuple(sorted({place(n) for n in run.setup.restarts} - {0}))
     fails = None if run.setup.fails is None else place(run.setup.fails)
-    return replace(pair, **{side: Run(delivery, replace(run.setup, restarts=restarts, fails=fails))})
+    fewer = Run(delivery, replace(run.setup, restarts=restarts, fails=fails))
+    return replace(pair, plain=fewer) if side == "plain" else replace(pair, varied=fewer)
 
 
 def with_value(pair: Pair, of: str, column: str, value: Json) -> Pair:
@@ -328,9 +330,7 @@ def with_value(pair: Pair, of: str, column: str, value: Json) -> Pair:
         return replace(
             run,
             delivery=tuple(
-                tuple(
-                    replace(row, values={**row.values, column: value}) if row.input == of else row for row in batch
-                )
+                tuple(replace(row, values={**row.values, column: value}) if row.input == of else row for row in batch)
                 for batch in run.delivery
             ),
         )

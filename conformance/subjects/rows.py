@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
-from typing import Any
 
 from conformance.model.types import EPOCH, Array, Date, Map, Struct, Timestamp, Type
 from conformance.model.values import Json, canonical
@@ -205,7 +204,7 @@ def sample_rows(subject: Subject, lines: Iterable[str], where: str) -> list[Row]
     """
     import json
 
-    found = []
+    found: list[Row] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -242,9 +241,7 @@ def within(rows: Sequence[Row], span: Span) -> list[Row]:
     """Sample rows with their times moved into a span: the first is at its start, and what lies beyond its end begins at the start again."""
     times = [row.at for row in rows if row.at is not None]
     first = min(times, default=0)
-    return [
-        row if row.at is None else replace(row, at=START + (row.at - first) % (span.length + 1)) for row in rows
-    ]
+    return [row if row.at is None else replace(row, at=START + (row.at - first) % (span.length + 1)) for row in rows]
 
 
 def day_of(ms: int) -> date:

@@ -200,7 +200,7 @@ def duration(text: str, what: str) -> int:
 
 def moment(ms: int) -> str:
     """A time (ms since the epoch) as ISO 8601 in UTC."""
-    return moment_of((EPOCH + timedelta(milliseconds=ms)))
+    return moment_of(EPOCH + timedelta(milliseconds=ms))
 
 
 def moment_of(at: datetime) -> str:

@@ -162,7 +162,9 @@ def _several(given: str | Iterable[str]) -> tuple[str, ...]:
 
 def _keys(given: Any, inputs: Mapping[str, tuple[Column, ...]]) -> tuple[str, ...]:
     if given is GIVEN:
-        raise InvalidSubject("key is missing; name the column that its operators go by, or say key=None if they go by none")
+        raise InvalidSubject(
+            "key is missing; name the column that its operators go by, or say key=None if they go by none"
+        )
     keys = () if given is None else _several(given)
     for name in keys:
         for of, columns in inputs.items():

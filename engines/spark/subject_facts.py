@@ -20,7 +20,12 @@ CONVERSION = "precisetimestampconversion"
 INTERVAL = re.compile(r"INTERVAL '(-?)([\d:. ]+)' ([A-Z]+)(?: TO [A-Z]+)?")
 UNTIMED = "WITHIN_WATERMARK"
 
-PROCESSORS = ("TransformWithState", "FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState", "ApplyInPandasWithState")
+PROCESSORS = (
+    "TransformWithState",
+    "FlatMapGroupsWithState",
+    "FlatMapGroupsInPandasWithState",
+    "ApplyInPandasWithState",
+)
 """Operators that call a user's function with state, as plans name them (Spark 4.3.0)."""
 
 
@@ -34,9 +39,7 @@ def facts_of(subject: Subject, output: DataFrame) -> Facts:
     refused = {}
     if processor:
         refused["bounded"] = f"a batch query fires no timer of {processor}"
-    return Facts(
-        tuple(output.columns), tuple(durations(text)), _output_key(subject, output, nodes, processor), refused
-    )
+    return Facts(tuple(output.columns), tuple(durations(text)), _output_key(subject, output, nodes, processor), refused)
 
 
 def durations(plan: str) -> list[int]:

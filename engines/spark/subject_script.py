@@ -138,7 +138,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         "files": setup.files,
         "bounded": setup.bounded,
     }
-    plain = {"restarts": (), "fails": None, "settings": {}, "files": 1, "bounded": False}
+    plain: dict[str, object] = {"restarts": (), "fails": None, "settings": {}, "files": 1, "bounded": False}
     common = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,10 @@ QUESTIONS = (
     questions.STATE,
     questions.BOUNDED,
 )  # fmt: skip
+
+
+def _never(batch: int) -> None:
+    """What fails no micro-batch."""
 
 
 class SparkSubjects:
@@ -150,26 +155,16 @@ class SparkSubjects:
         """The queries of a run, one after the other: each ends before a restart, or with a failure."""
         rows: dict[int, list[Any]] = {}
         progress: list[dict[str, Any]] = []
-        cuts = [0, *setup.restarts, len(given)]
-        data = 0
-        for begin, end in zip(cuts, cuts[1:], strict=False):
-            fails = setup.fails is not None and begin <= setup.fails < end
-            # The engine's own micro-batches without data count, too: a batch that is to fail is known by its input.
-            if fails and setup.fails is not None and setup.fails > begin:
-                _write(subject, folder, given, range(begin, setup.fails), setup.files)
-                error = self._query(subject, spark, folder, setup.files, rows, progress)
-                if error:
-                    return Ran(error=error)
-                begin = setup.fails
+        # The engine's own micro-batches without data have numbers, too: one that is to fail is the first one of a query.
+        cuts = sorted({0, len(given), *setup.restarts, *(() if setup.fails is None else (setup.fails,))})
+        for begin, end in pairwise(cuts):
             _write(subject, folder, given, range(begin, end), setup.files)
-            failing = _failing_once(max(rows, default=-1) + 1) if fails else None
+            failing = _failing_once(max(rows, default=-1) + 1) if begin == setup.fails else _never
             error = self._query(subject, spark, folder, setup.files, rows, progress, failing)
-            if failing and INJECTED in error:
+            if INJECTED in error:
                 error = self._query(subject, spark, folder, setup.files, rows, progress)
             if error:
                 return Ran(error=error)
-            data = end
-        assert data == len(given)
         operators = [operator for report in progress for operator in report["stateOperators"]]
         last = progress[-1]["stateOperators"] if progress else []
         return Ran(
@@ -187,21 +182,19 @@ class SparkSubjects:
         files: int,
         rows: dict[int, list[Any]],
         progress: list[dict[str, Any]],
-        failing: Callable[[int], None] = lambda batch: None,
+        failing: Callable[[int], None] = _never,
     ) -> str:
         """Run a query over all files that it has not seen; what it failed with, in a line."""
         try:
             output = self._output(subject, spark, folder, streaming=True, files=files)
-            found, reports, error = running.run_query(
-                output, folder / "checkpoint", subject.mode, {}, ended=failing or (lambda batch: None)
-            )
-        except InvalidSubject as error:
-            return str(error)
-        except Exception as error:
-            return session.cause(error)
+            found, reports, failed = running.run_query(output, folder / "checkpoint", subject.mode, {}, ended=failing)
+        except InvalidSubject as unusable:
+            return str(unusable)
+        except Exception as refused:
+            return session.cause(refused)
         rows.update(found)
         progress += reports
-        return str(error) if error and INJECTED in str(error) else session.cause(error) if error else ""
+        return session.cause(failed) if failed else ""
 
     def _output(
         self, subject: Subject, spark: SparkSession, folder: Path, streaming: bool, files: int = 1
