@@ -25,8 +25,11 @@ def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...
 
 def seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
     """The callback of an option that takes a time such as 90s, 5m or 1h; the command gets seconds."""
-    if given is None:
-        return None
+    return None if given is None else seconds_of(given)
+
+
+def seconds_of(given: str) -> float:
+    """The seconds of a time such as 90s, 5m or 1h. Raises BadParameter."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", given)
     if not found or not float(found[1]):
         raise click.BadParameter(f"{given!r} is not a time such as 90s, 5m or 1h")

@@ -54,7 +54,7 @@ SAMPLED = 2
 CLOSES = "closing"
 """What stands before the keys of closing rows."""
 
-CHECKS = 30
+CHECKS = 20
 """How many pairs of runs the reduction of a failure may take."""
 
 
@@ -242,7 +242,8 @@ class Asking:
         return self._drawn[number]
 
     def _delivered(self, rows: Sequence[Row], *seed: Any) -> Asked:
-        delivery: Delivery = (*cut(rows, BATCHES), *closing(rows, self.span))
+        ending = closing(rows, self.span) if self.driver.closes else ()
+        delivery: Delivery = (*cut(rows, BATCHES), *ending)
         return Asked(self.subject, self.span, delivery, Random(seeded(self.subject.name, *seed)))
 
     def _proved(self, asked: Asked) -> tuple[bool, str]:
@@ -253,6 +254,7 @@ class Asking:
             return False, f"{ALONE} cases one by one: {why}"
         ran = self._run(Run(asked.delivery), packed=True)
         self._must(ran)
+        self._named_by_key(ran)
         together = self._cases(ran, True)
         sizes: dict[int, int] = {}
         for row in asked.data:
@@ -318,6 +320,15 @@ class Asking:
             raise InvalidSubject(
                 f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that it need not take, "
                 "say which values a column has with values={…}, or give --sample"
+            )
+
+    def _named_by_key(self, ran: Ran) -> None:
+        """Raises InvalidSubject where an answer has no key: only then can it be told which case it is of."""
+        key = self.subject.own_key
+        if row := next((row for rows in ran.outputs.values() for row in rows if key not in row), None):
+            raise InvalidSubject(
+                f"subject {self.subject.name}: the output has no {key!r} (it has {', '.join(row)}); put the key out, "
+                "or say key=None, and cases run one by one"
             )
 
     def _final(self, ran: Ran) -> Answer:

@@ -70,6 +70,7 @@ class Driver(Protocol):
         version: the framework's release, and its name: "Name 1.2.3".
         batch: what its users call a micro-batch.
         packs: how many cases share a run where the function goes by its key.
+        closes: deliveries end with closing rows; a driver whose input ends needs none.
         foreign: environment variables that would make a release load files of another installation.
     """
 
@@ -77,6 +78,7 @@ class Driver(Protocol):
     annotation: str
     batch: str
     packs: int
+    closes: bool
     foreign: tuple[str, ...]
 
     def beside(self, version: Version) -> Iterable[str]:

@@ -229,12 +229,13 @@ def _bounded_state(pair: Pair, plain: Seen, varied: Seen) -> str:
 def _bounded(asked: Asked) -> Iterator[Run]:
     # Where closing rows have no keys of their own, what a batch query says of them is not in the stream in append mode.
     closed = asked.subject.own_key or asked.subject.mode != "append"
-    yield Run(asked.delivery if closed else asked.delivery[: -len(asked.closing)], Setup(bounded=True))
+    last = len(asked.delivery) if closed else len(asked.delivery) - len(asked.closing)
+    yield Run(asked.delivery[:last], Setup(bounded=True))
 
 
 def _in_one(pair: Pair, plain: Seen, varied: Seen) -> str:
     found = difference(plain.rows, varied.rows)
-    closed = any(row.closing for row in rows_in(pair.varied.delivery))
+    closed = pair.plain.delivery == pair.varied.delivery
     return (found if closed else replace(found, lost=())).words
 
 

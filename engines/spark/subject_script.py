@@ -8,7 +8,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
-from conformance.subjects.rows import Delivery, written
+from conformance.subjects.rows import Delivery, rows_in, written
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair, Run
@@ -36,8 +36,8 @@ from {module} import {name}
 SCHEMAS = {schemas}
 MODE = {mode!r}
 OUTPUT_KEY = {output_key}
-KEY = {key!r}
-"""Rows whose key begins with "{closes}" move the watermark past everything else, and are not compared."""
+KEY, CLOSING = {key!r}, {closing}
+"""Rows with these keys move the watermark past everything else. What comes out for them is not compared."""
 
 PLAIN = {plain}
 """The rows of each micro-batch."""
@@ -104,7 +104,7 @@ def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1,
 
 
 def lines(rows):
-    rows = [row for row in rows if not str(row.get(KEY, "")).startswith("{closes}")]
+    rows = [row for row in rows if row.get(KEY) not in CLOSING]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
@@ -144,6 +144,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         "spark.sql.shuffle.partitions": "2",
         **subject.settings,
     }
+    closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
     return TEMPLATE.format(
         title=title,
         file=out.name,
@@ -155,7 +156,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         mode=subject.mode,
         output_key=list(subject.output_key),
         key=subject.own_key,
-        closes="closing/",
+        closing=sorted(closing) if subject.own_key else [],
         plain=_batches(subject, pair.plain.delivery),
         varied=_batches(subject, pair.varied.delivery),
         what=_what(pair.plain, pair.varied),

@@ -79,6 +79,7 @@ class SparkSubjects:
     package = "pyspark"
     batch = "micro-batch"
     packs = 24
+    closes = True
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"

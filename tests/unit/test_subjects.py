@@ -32,7 +32,8 @@ ALL = Options()
 class Toy:
     """An engine that hands a function the micro-batches of a run, and takes what it puts out for each."""
 
-    package, annotation, batch, packs, version = "toy", "Batches", "batch", 6, "Toy 1.0"
+    package, annotation, batch, version = "toy", "Batches", "batch", "Toy 1.0"
+    packs, closes = 6, True
     questions = (
         questions.AGAIN,
         questions.ORDER,
