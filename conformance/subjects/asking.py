@@ -54,8 +54,11 @@ SAMPLED = 2
 CLOSES = "closing"
 """What stands before the keys of closing rows."""
 
-CHECKS = 20
-"""How many pairs of runs the reduction of a failure may take."""
+CHECKS, CHECKED = 40, 60
+"""How many pairs of runs the reduction of a failure may take, and how many seconds."""
+
+TRIED = 3
+"""How many failing cases are tried alone."""
 
 
 class Verdict(Enum):
@@ -428,13 +431,13 @@ class Asking:
 
     def _reduced(self, question: Question, pair: Pair, wrong: Mapping[int, str]) -> Failing:
         """A small pair that fails alone, and what differs; one that fails among others where none fails alone."""
-        checks = [CHECKS]
+        checks, end = [CHECKS], self._clock() + CHECKED
         inputs = list(self.subject.inputs)
         case, why = next(iter(wrong.items()))
 
         def first(candidates: Sequence[Pair]) -> Pair | None:
             for candidate in candidates:
-                if checks[0] <= 0 or self._left() <= 0:
+                if checks[0] <= 0 or self._left() <= 0 or self._clock() > end:
                     return None
                 checks[0] -= 1
                 if self._fails(question, candidate):
@@ -453,7 +456,7 @@ class Asking:
             small = without(
                 pair, [nr for nr in numbers(pair) if nr not in kept]
             )  # and no micro-batch that has no row any more
-            smallest = small if first([small]) else self._alone_at_last(question, pair, first, [case])
+            smallest = small if first([small]) else self._alone_at_last(question, pair, first, list(wrong))
         smallest = plainer(smallest, self.subject, first, inputs)
         shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
         return shown, self._fails(question, smallest) or why
@@ -461,11 +464,32 @@ class Asking:
     def _alone_at_last(
         self, question: Question, pair: Pair, first: Callable[[Sequence[Pair]], Pair | None], cases: Sequence[int]
     ) -> Pair:
-        """The first of some cases that fails alone, else all of them together, with as few rows as still fail."""
-        single = first([only(pair, case) for case in cases if case >= 0])
+        """The first of some cases that fails alone, or beside rows that move the watermark as the others do; else all of them together. It
+        has as few rows as still fail."""
+        tried = [case for case in cases if case >= 0][:TRIED]
+        single = first([only(pair, case) for case in tried] + [self._beside_clocks(pair, case) for case in tried])
         if single is None:
             single = replace(pair, plain=self._named(pair.plain), varied=self._named(pair.varied))
         return fewer_rows(single, first, list(self.subject.inputs), hollow=False)
+
+    def _beside_clocks(self, pair: Pair, case: int) -> Pair:
+        """A pair with one case's rows, and with the latest row of each micro-batch and input."""
+        latest: dict[tuple[str, int, str], Row] = {}
+        for side, run in (("plain", pair.plain), ("varied", pair.varied)):
+            for number, batch in enumerate(run.delivery):
+                for row in batch:
+                    known = latest.setdefault((side, number, row.input), row)
+                    if (row.at or 0) > (known.at or 0):
+                        latest[side, number, row.input] = row
+        kept = {row.nr for row in latest.values()} | {
+            row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case == case
+        }
+        mine = without(pair, [nr for nr in numbers(pair) if nr >= 0 and nr not in kept])
+
+        def others(row: Row) -> bool:
+            return row.case != case and not row.closing
+
+        return replace(mine, plain=self._named(mine.plain, others), varied=self._named(mine.varied, others))
 
     def _named(self, run: Run, chosen: Callable[[Row], bool] = lambda row: True) -> Run:
         """A run in which some rows have the keys that they have in a pack."""
