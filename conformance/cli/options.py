@@ -20,7 +20,11 @@ Decorator = Callable[[Any], Any]
 def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> None:
     if names:
         ask_for(names)
-    users()  # an unusable file causes an error before anything else happens
+    found = users()  # an unusable file causes an error before anything else happens
+    if names and not found.ports and not found.scenarios and context.info_name != "upgrade":
+        raise click.UsageError(
+            f"{names[0]} has subjects, and no port or scenario: conformance subject {names[0]} tests them"
+        )
 
 
 def seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:

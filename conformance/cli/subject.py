@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -76,28 +77,35 @@ def subject_(
         str(sample.resolve()) if sample else "",
         where=path,
     )
-    wanted = [release(text) for text in releases]
+    code = test(request, [release(text) for text in releases], out)
+    click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if code == 1 else ""))
+    sys.exit(code)
+
+
+def test(request: Request, releases: Sequence[Release], out: Path) -> int:
+    """Asks the subjects of a file, in the installed release, in one, or in two that are compared. Prints and writes what was found, and
+    returns the exit code."""
     told = []
-    each_release: list[Release | None] = [*wanted] or [None]
+    each_release: list[Release | None] = [*releases] or [None]
     for one in each_release:
-        place = out / one.version if one and len(wanted) > 1 else out
-        mine = Request(**{**vars(request), "out": str(place)})
+        place = out / one.version if one and len(releases) > 1 else out
+        mine = replace(request, out=str(place))
         try:
-            told.append(ask_all(mine, place / "engine.log", progress, one))
+            told.append(ask_all(mine, place / "engine.log", progress, one, print_report))
         except CannotRun as error:
             told.append(Told(cannot=(str(error),)))
-        show(told[-1], place)
+        show(told[-1])
     reports = [report for each in told for report in each.reports]
     code = max(each.code for each in told)
     if len(told) == 2:
         compared = between(told[0].reports, told[1].reports)
-        print_reports(compared)
+        for report in compared:
+            print_report(report)
         reports += compared
         code = max(code, int(any(report.violated for report in compared)))
     out.mkdir(parents=True, exist_ok=True)
     (out / FOUND).write_text(json.dumps([report.to_json() for report in reports], indent=1) + "\n", encoding="utf-8")
-    click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if code == 1 else ""))
-    sys.exit(code)
+    return code
 
 
 def progress(line: str) -> None:
@@ -106,33 +114,33 @@ def progress(line: str) -> None:
         click.echo(f"\r\x1b[K{line[:100]}", nl=False, err=True)
 
 
-def show(told: Told, out: Path) -> None:
+def show(told: Told) -> None:
     """Prints what a process said."""
     progress("")
     if told.unusable:
         raise click.UsageError(told.unusable)
     for line in told.cannot:
         click.echo(click.style(line, fg="yellow"), err=True)
-    print_reports(told.reports)
 
 
-def print_reports(reports: Sequence[Report]) -> None:
-    for report in reports:
-        if report.error:
-            click.echo(f"Error: {report.error}", err=True)
+def print_report(report: Report) -> None:
+    """Prints what was found of a subject."""
+    progress("")
+    if report.error:
+        click.echo(f"Error: {report.error}", err=True)
+        return
+    click.echo(f"{report.subject} on {report.version}" + (f" ({report.packed})" if report.packed else ""))
+    for finding in report.findings:
+        verdict = click.style(f"{finding.verdict.value:<9}", fg=COLOURS[finding.verdict])
+        if finding.verdict is Verdict.NOT_ASKED:
+            click.echo(f"  {verdict}  {finding.question:<10}  {finding.why}")
             continue
-        click.echo(f"{report.subject} on {report.version}" + (f" ({report.packed})" if report.packed else ""))
-        for finding in report.findings:
-            verdict = click.style(f"{finding.verdict.value:<9}", fg=COLOURS[finding.verdict])
-            if finding.verdict is Verdict.NOT_ASKED:
-                click.echo(f"  {verdict}  {finding.question:<10}  {finding.why}")
-                continue
-            cases = f"{finding.cases} cases, {finding.rows} rows" if finding.rows else f"{finding.cases} cases"
-            click.echo(f"  {verdict}  {finding.question:<10}  {finding.means} ({cases})")
-            if finding.verdict is Verdict.VIOLATED:
-                click.echo(f"             {finding.why}")
-                if finding.script:
-                    click.echo(f"             python {shown(Path(finding.script).resolve())}")
+        cases = f"{finding.cases} cases, {finding.rows} rows" if finding.rows else f"{finding.cases} cases"
+        click.echo(f"  {verdict}  {finding.question:<10}  {finding.means} ({cases})")
+        if finding.verdict is Verdict.VIOLATED:
+            click.echo(f"             {finding.why}")
+            if finding.script:
+                click.echo(f"             python {shown(Path(finding.script).resolve())}")
 
 
 COMMANDS = (subject_,)

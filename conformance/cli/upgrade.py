@@ -14,6 +14,7 @@ from conformance.cli import options
 from conformance.cli.compare import divergences, judged, today
 from conformance.cli.job import check_cases, failed, keep, perform
 from conformance.cli.job import console as open_console
+from conformance.cli.subject import test
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.gate import report_of
 from conformance.comparison.locks import steps
@@ -30,6 +31,7 @@ from conformance.plugins.registry import (
     package_of,
     packages,
     port_engines,
+    users,
     users_scenarios,
 )
 from conformance.results.baseline import Baseline
@@ -37,6 +39,9 @@ from conformance.results.changes import changes
 from conformance.results.report import load_report
 from conformance.results.results import Results
 from conformance.run.run import Options
+from conformance.subjects.found import files_of_subjects
+from conformance.subjects.releases import release
+from conformance.subjects.worker import Request
 
 UPGRADE = 1
 """The least number of cases of each program on each timeline in a comparison of two releases."""
@@ -90,7 +95,8 @@ def upgrade_(
     expectations: Path | None,
     quick: bool,
 ) -> None:
-    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
+    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate. Of a file
+    with subjects (--load), both releases are asked all questions, and must give the same answers.
 
     Exit code 0 if nothing blocks, 1 if anything does, 2 for wrong usage, 3 if a release could not be run to its end.
     """
@@ -98,6 +104,13 @@ def upgrade_(
         raise click.UsageError("give PACKAGE with --from and --to, or --from-lock OLD NEW")
     if locks and (package or old or new):
         raise click.UsageError("--from-lock takes the packages and their releases from the two files: give no others")
+    if subjects := files_of_subjects():
+        if not (package and old and new):
+            raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
+        both_releases = [release(f"{package}=={number}") for number in _releases(package, old, new)]
+        codes = [test(Request(file, seed=seed, where=file), both_releases, out / Path(file).stem) for file in subjects]
+        if not users().ports and not users_scenarios():
+            sys.exit(max(codes))
     accepted = divergences(expectations)  # a mistake here shows before minutes are spent
     both = Options(
         engines=(),

@@ -78,6 +78,10 @@ def loaded(registered: Mapping[str, Scenario]) -> Loaded:
         InvalidPort: a file or its content cannot be used.
     """
     found = _read(_asked)
+    for name, module in found.modules.items():
+        words = [f"{word}{plural}" for word in ("PORT", "SCENARIO") for plural in ("", "S")]
+        if not any(hasattr(module, word) for word in words) and not _loadable(module):
+            raise InvalidPort(f"{shown(name)} has no PORT (nor PORTS, nor a SCENARIO): assign one, PORT = Port(…)")
     scenarios = dict(registered)
     for scenario in found.scenarios:
         if scenario.id in registered:
@@ -87,6 +91,10 @@ def loaded(registered: Mapping[str, Scenario]) -> Loaded:
             )
         scenarios[scenario.id] = scenario
     return replace(found, ports=tuple(_with_program(p, scenarios, found.origins[p.name]) for p in found.ports))
+
+
+def _loadable(module: ModuleType) -> bool:
+    return any(getattr(type(value), LOADABLE, False) for value in vars(module).values())
 
 
 def narrowed(scenario: Scenario, programs: Iterable[str]) -> Scenario:
@@ -128,8 +136,6 @@ def _read(asked: tuple[str, ...]) -> Loaded:
     for name, module in zip(map(shown, names), modules, strict=True):
         mine = _listed(name, module, "PORT", Port)
         own = _listed(name, module, "SCENARIO", Scenario)
-        if not mine and not own and not any(getattr(type(value), LOADABLE, False) for value in vars(module).values()):
-            raise InvalidPort(f"{name} has no PORT (nor PORTS, nor a SCENARIO): assign one, PORT = Port(…)")
         for port in mine:
             if port.name in ports:
                 raise InvalidPort(f"{name}: two ports are called {port.name!r}; rename one")

@@ -27,6 +27,8 @@ from conformance.subjects.questions import (
     numbers,
     only,
     pairs,
+    same,
+    together,
     without,
 )
 from conformance.subjects.reduction import fewer_rows, plainer
@@ -166,6 +168,7 @@ class Asking:
         self.failing: dict[str, Failing] = {}
         self._kept: dict[str, Ran] = {}
         self._drawn: dict[int, Asked] = {}
+        self._layered = 0
 
     def report(self) -> Report:
         """The verdicts on all questions.
@@ -185,7 +188,11 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(found)
+            at_once = self._asked_together(open_, found, number)
             for question in open_:
+                if question.id in at_once:
+                    found[question.id] = at_once[question.id]
+                    continue
                 if found[question.id].why and not found[question.id].cases:
                     continue
                 if any(found[q.id].verdict is Verdict.VIOLATED for q in self._questions() if q.first):
@@ -205,7 +212,7 @@ class Asking:
             subject.name,
             self.driver.version,
             findings,
-            self.note,
+            self.note + (f"; {self._layered} questions at once" if self._layered else ""),
             self.options.seed,
             round(self._clock() - self._begun, 1),
             answers,
@@ -372,17 +379,65 @@ class Asking:
             why = self.subject.leave_out[question.id] or "left out by the subject"
         return Finding(question.id, question.means, Verdict.NOT_ASKED, why=why)
 
+    def _asked_together(
+        self, open_: Sequence[Question], found: Mapping[str, Finding], number: int
+    ) -> dict[str, Finding]:
+        """The verdicts on the questions that all hold in one run; none where it says nothing of each of them."""
+        layers = [q for q in open_ if q.layer and (found[q.id].cases or not found[q.id].why)]
+        done: dict[str, Finding] = {}
+        try:
+            for question in (q for q in open_ if q.first):
+                self._check_time()
+                done[question.id] = self._ask(question, number, found[question.id])
+                if done[question.id].verdict is Verdict.VIOLATED:
+                    return done
+            for mine in (layers, [q for q in layers if not q.refusable]):
+                if len(mine) < 2:
+                    continue
+                wrong, cases, rows = self._all_at_once(mine, number)
+                if not wrong and rows:
+                    self.say(f"{', '.join(q.id for q in mine)}: hold")
+                    self._layered = len(mine)
+                    return done | {
+                        q.id: replace(
+                            found[q.id],
+                            verdict=Verdict.HOLDS,
+                            cases=found[q.id].cases + cases,
+                            rows=found[q.id].rows + rows,
+                            why="",
+                        )
+                        for q in mine
+                    }
+        except (NotAsked, OutOfTime):
+            pass
+        return done
+
+    def _all_at_once(self, layers: Sequence[Question], number: int) -> tuple[bool, int, int]:
+        """(whether anything differs in runs that have all of these changes, the cases asked, the rows compared)."""
+        cases = rows = 0
+        name = "+".join(question.id for question in layers)
+        for asked in self._deliveries(name, number):
+            self._check_time()
+            question = replace(layers[0], judge=same, refusable=False)
+            for run in together(layers, asked):
+                wrong, more_cases, more_rows = self._failures(question, Pair(Run(asked.delivery), run))
+                cases, rows = cases + more_cases, rows + more_rows
+                if wrong:
+                    return True, cases, rows
+        return False, cases, rows
+
+    def _deliveries(self, name: str, number: int) -> list[Asked]:
+        """What a question is asked about in a round: all cases together, or some one by one."""
+        whole = self._asked(number)
+        if not self.packed:
+            return self._one_by_one(whole, name, number)
+        return [replace(whole, random=Random(seeded(self.subject.name, name, number, self.options.seed)))]
+
     def _ask(self, question: Question, number: int, before: Finding) -> Finding:
         """The verdict after a round. What was found ``before`` is added to."""
-        whole = self._asked(number)
-        rounds = [whole]
-        if not self.packed:
-            rounds = self._one_by_one(whole, question.id, number)
-        else:
-            rounds = [replace(whole, random=Random(seeded(self.subject.name, question.id, number, self.options.seed)))]
         cases, rows = before.cases, before.rows
         try:
-            for asked in rounds:
+            for asked in self._deliveries(question.id, number):
                 self._check_time()
                 for pair in pairs(question, asked, 0 if self.packed else 1):
                     wrong, more_cases, more_rows = self._failures(question, pair)

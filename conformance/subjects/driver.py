@@ -40,6 +40,17 @@ class Setup:
     bounded: bool = False
     where: str = ""
 
+    def beside(self, other: Setup) -> Setup:
+        """A run that is made in both ways."""
+        return Setup(
+            tuple(sorted({*self.restarts, *other.restarts})),
+            self.fails if other.fails is None else other.fails,
+            {**self.settings, **other.settings},
+            max(self.files, other.files),
+            self.bounded or other.bounded,
+            self.where or other.where,
+        )
+
 
 PLAIN = Setup()
 

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from conformance.model.naming import instead, unknown
+from conformance.plugins.loading import loaded_modules
 from conformance.plugins.points import load, registered
 from conformance.subjects.driver import Driver
 from conformance.subjects.schema import InvalidSubject
@@ -35,6 +36,11 @@ def chosen(found: Sequence[Subject], names: Sequence[str], where: str) -> list[S
         if name not in there:
             raise InvalidSubject(f"{where}: {unknown('subject', name, there)}")
     return [there[name] for name in names] if names else list(found)
+
+
+def files_of_subjects() -> list[str]:
+    """Those of the loaded files that have subjects."""
+    return [name for name, module in loaded_modules().modules.items() if subjects_in(module) and name.endswith(".py")]
 
 
 def drivers() -> dict[str, Driver]:

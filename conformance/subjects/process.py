@@ -43,8 +43,14 @@ class Told:
         return 1 if any(report.violated for report in self.reports) else 0
 
 
-def ask_all(request: Request, log: Path, say: Callable[[str], None], release: Release | None = None) -> Told:
-    """The answers to a request. The output of the engine goes to the file ``log``.
+def ask_all(
+    request: Request,
+    log: Path,
+    say: Callable[[str], None],
+    release: Release | None = None,
+    seen: Callable[[Report], None] = lambda report: None,
+) -> Told:
+    """The answers to a request. The output of the engine goes to the file ``log``; ``seen`` is given each report when it is there.
 
     Raises:
         CannotRun: the release is not available.
@@ -71,7 +77,7 @@ def ask_all(request: Request, log: Path, say: Callable[[str], None], release: Re
             text=True,
         )
         try:
-            told = _listened(process, say)
+            told = _listened(process, say, seen)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -79,7 +85,7 @@ def ask_all(request: Request, log: Path, say: Callable[[str], None], release: Re
         return told
 
 
-def _listened(process: subprocess.Popen[str], say: Callable[[str], None]) -> Told:
+def _listened(process: subprocess.Popen[str], say: Callable[[str], None], seen: Callable[[Report], None]) -> Told:
     reports: list[Report] = []
     cannot: list[str] = []
     unusable = ""
@@ -90,6 +96,7 @@ def _listened(process: subprocess.Popen[str], say: Callable[[str], None]) -> Tol
             say(event["say"])
         elif "report" in event:
             reports.append(Report.from_json(event["report"]))
+            seen(reports[-1])
         elif "cannot" in event:
             cannot.append(event["cannot"])
         else:

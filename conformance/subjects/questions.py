@@ -94,6 +94,7 @@ class Question:
         refusable: the engine may refuse the varied run; then the question is not asked.
         moves: the varied run has its times moved.
         first: where it does not hold, no other question says anything.
+        layer: it can be asked in one run with other such questions: if all of them together change nothing, none does.
     """
 
     id: str
@@ -104,6 +105,20 @@ class Question:
     refusable: bool = False
     moves: bool = False
     first: bool = False
+    layer: bool = False
+
+
+def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
+    """Runs that change what some questions change, each what the ones before it made: one with the first run of each question, one with its
+    last. Raises NotAsked."""
+    found = []
+    for which in (0, -1):
+        now, setup = asked, PLAIN
+        for question in layers:
+            run = list(question.make(now))[which]
+            now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
+        found.append(Run(now.delivery, setup))
+    return found
 
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
@@ -117,7 +132,7 @@ def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
 def setting(id_: str, means: str, settings: Mapping[str, str], refusable: bool = False) -> Question:
     """A question about other settings of the session."""
     return Question(
-        id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), refusable=refusable
+        id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), refusable=refusable, layer=True
     )
 
 
@@ -129,7 +144,7 @@ def _again(asked: Asked) -> Iterator[Run]:
 
 
 def _order(asked: Asked) -> Iterator[Run]:
-    for wild in (True, False):
+    for wild in (False, True):
         rows = other_order(asked.data, asked.subject.delay, asked.random, wild)
         yield Run((*cut(rows, len(asked.delivery) - len(asked.closing)), *asked.closing))
 
@@ -240,14 +255,19 @@ def _in_one(pair: Pair, plain: Seen, varied: Seen) -> str:
 
 
 AGAIN = Question("again", "The same rows in the same way, once more, give the same answer.", _again, first=True)
-ORDER = Question("order", "Rows in another order, none later than the watermark lets in, give the same answer.", _order)
-SPLITS = Question("batches", "The same rows in one micro-batch, or in more of them, give the same answer.", _batches)
-EMPTY = Question("empty", "Micro-batches without rows in between change nothing.", _empty)
-RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart)
+ORDER = Question(
+    "order", "Rows in another order, none later than the watermark lets in, give the same answer.", _order, layer=True
+)
+SPLITS = Question(
+    "batches", "The same rows in one micro-batch, or in more of them, give the same answer.", _batches, layer=True
+)
+EMPTY = Question("empty", "Micro-batches without rows in between change nothing.", _empty, layer=True)
+RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)
 FAILURE = Question(
     "failure",
     "A micro-batch that fails behind its sink and runs again puts out nothing else, for a sink that takes each batch once.",
     _failure,
+    layer=True,
 )
 TIME = Question(
     "time",

@@ -52,7 +52,8 @@ taken = []
 
 class Take(beam.DoFn):
     def process(self, element, window=beam.DoFn.WindowParam):
-        taken.append((str(window), element))
+        # Beam copies what a script defines; all of these runners run it in this process.
+        sys.modules["__main__"].taken.append((str(window), element))
 
 
 def moment(text):

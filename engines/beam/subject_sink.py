@@ -39,7 +39,7 @@ class Take(beam.DoFn):
     def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> None:
         from engines.beam import subject_sink  # the module that this process has, not a copy of it
 
-        row = {"output": self.name} if self.name else {}
+        row: dict[str, Json] = {"output": self.name} if self.name else {}
         if isinstance(window, IntervalWindow):
             row["window"] = {"start": {TIME: window.start.micros}, "end": {TIME: window.end.micros}}
         subject_sink.take({**columns(element, self.key, self.read), **row})

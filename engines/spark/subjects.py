@@ -56,8 +56,8 @@ QUESTIONS = (
     questions.setting(
         "partitions", "State in five partitions, not in two, gives the same answer.", {"spark.sql.shuffle.partitions": "5"}
     ),
-    Question("store", "The other state store (RocksDB, or HDFSBackedStateStore) gives the same answer.", _other_store, refusable=True),
-    Question("files", "The rows of a micro-batch in two files, not in one, give the same answer.", _files),
+    Question("store", "The other state store (RocksDB, or HDFSBackedStateStore) gives the same answer.", _other_store, refusable=True, layer=True),
+    Question("files", "The rows of a micro-batch in two files, not in one, give the same answer.", _files, layer=True),
     questions.setting(
         "codegen", "Operators that Spark interprets, and does not compile, give the same answer.",
         {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},

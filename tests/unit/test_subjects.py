@@ -251,7 +251,7 @@ def test_what_holds_holds_and_says_how_its_cases_ran():
     found, failing, report = verdicts(counting)
     assert {f.verdict for f in found.values()} == {Verdict.HOLDS}, found
     assert not failing
-    assert report.packed == "6 cases in a run: 2 of them answer alone as they do together"
+    assert report.packed == "6 cases in a run: 2 of them answer alone as they do together; 3 questions at once"
     assert found["order"].rows > 0
     assert len(report.answers) > 3
 
@@ -332,9 +332,9 @@ def test_cases_run_one_by_one_where_an_operator_goes_by_no_key():
         return Ran({n: tuple({"n": row["n"]} for row in rows) for n, rows in ran.outputs.items()}, 0, 0, True)
 
     found, _, report = verdicts(all_users, Toy(Facts(columns=("n",))), key=None)
-    assert report.packed == "3 cases one by one: no key"
+    assert report.packed == "3 cases one by one: no key; 3 questions at once"
     assert found["order"].verdict is Verdict.HOLDS
-    assert found["order"].cases == 3
+    assert found["order"].cases == 6  # each of them in two orders
 
     def named_once(batches):  # the first user of all gets the rows of the others
         rows = [row for batch in batches for row in batch]
@@ -351,6 +351,16 @@ def test_a_whole_number_is_a_key_too():
     found, _, report = verdicts(numbers, schema="user int, at timestamp")
     assert report.packed.startswith("6 cases in a run")
     assert found["order"].verdict is Verdict.HOLDS
+
+
+def test_questions_that_hold_together_share_a_run():
+    toy = Toy()
+    verdicts(counting, toy, Options(questions=("order", "batches", "empty")))
+    assert toy.runs == 1 + 2 + 2  # the plain run, two cases alone, and two with all three changes
+    found, _, _ = verdicts(
+        lambda b: counting(b, first_page=True), options=Options(questions=("order", "batches", "empty"))
+    )
+    assert [found[q].verdict for q in ("order", "batches", "empty")] == [Verdict.VIOLATED, Verdict.HOLDS, Verdict.HOLDS]
 
 
 def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
