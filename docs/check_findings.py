@@ -36,6 +36,7 @@ ARGUMENTS = {
     "prism_cuts_sessions": [[PRISM]],
     "prism_flatten_reorders": [[PRISM]],
     "prism_late_panes": [[PRISM], ["direct"]],
+    "prism_loses_state": [[PRISM]],
     "prism_order_of_event_time": [[PRISM], ["direct"]],
     "prism_panes_in_no_order": [[PRISM], ["direct"]],
     "prism_sessions": [[PRISM], ["direct"]],

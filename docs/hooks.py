@@ -8,12 +8,15 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 from site_pages import measured as measuring
+from site_pages.finding_page import finding_pages
+from site_pages.inserted import with_inserted
 from site_pages.pages import pages, places
 from site_pages.rendering import titled
 
 from conformance.plugins.registry import load_scenarios
 from conformance.results.results import Results
 from reports.advice import read_advice
+from reports.findings import known_findings
 
 LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 """A link to a file of the repository."""
@@ -21,8 +24,8 @@ LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 LOADED = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*\b(?:src|href|data)="?(?:https?:)?//[^>]*')
 """A tag that makes a browser load something from the network."""
 
-FINDING = re.compile(r"^\| (\d+) \|", re.MULTILINE)
-"""The row of a finding."""
+FINDING = re.compile(r"\]\(([^)\s]*?)findings\.md#finding-(\d+)\)")
+"""A link to a finding, which has a page of its own in the site."""
 
 
 def on_config(config):
@@ -42,8 +45,12 @@ def on_files(files, config):
     advice = read_advice(repository / "docs/advice.toml")
     for uri, text in pages(scenarios, measured, advice, baselines).items():
         files.append(File.generated(config, uri, content=text))
+    findings = known_findings().values()
+    for uri, text in finding_pages(findings, repository / "docs", measured, advice).items():
+        files.append(File.generated(config, uri, content=text))
     config.extra["places"] = placed = places(scenarios, measured)
-    for uri in sorted(_there(repository) - set(placed)):
+    scripts = {f"docs/{script}" for finding in findings for script in finding.scripts}
+    for uri in sorted((_there(repository) | scripts) - set(placed)):
         files.append(File.generated(config, uri, abs_src_path=str(repository / uri)))
 
 
@@ -60,7 +67,8 @@ def _there(repository):
 
 def on_page_markdown(markdown, page, config, files):
     """Turn the links of a page into links of the site. A folder becomes its index, a scenario's source becomes the scenario's page, a
-    witness becomes its place on that page."""
+    witness becomes its place on that page, a finding its page."""
+    markdown = FINDING.sub(r"](\1findings/\2.md)", markdown)
     if not page.file.abs_src_path:
         return markdown
     folder = posixpath.dirname(page.file.src_uri)
@@ -71,9 +79,7 @@ def on_page_markdown(markdown, page, config, files):
         place = config.extra["places"].get(target) or (index if index in files.src_uris else "")
         return f"]({posixpath.relpath(place, folder)})" if place else link[0]
 
-    if page.file.src_uri == "docs/findings.md":
-        markdown = FINDING.sub(r'| <span id="finding-\1">\1</span> |', markdown)
-    return LINK.sub(resolved, markdown)
+    return LINK.sub(resolved, with_inserted(markdown, Path(config.config_file_path).parent / "docs"))
 
 
 def on_post_page(output, page, config):

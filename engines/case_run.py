@@ -17,7 +17,19 @@ from conformance.model.keys import TypedKey, seen
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 from conformance.model.runs import Pack, StepCount
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, Step, Wait
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    NoData,
+    Partitions,
+    Plan,
+    Restart,
+    SinkFails,
+    Step,
+    Wait,
+)
 from conformance.model.trace import Emission
 from conformance.model.values import Json, copied
 from engines.reference_cells import CELLS, EXPIRING, TYPED
@@ -111,6 +123,8 @@ class CaseRun:
                 self.no_data()
             elif isinstance(step, FailOnce):
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
+            elif isinstance(step, SinkFails):
+                self.fail_in_sink(self.case.schedule.bundle_after(step))
             elif not isinstance(step, Partitions | Plan):  # one place for all state, and no query around it
                 raise NotDriven(f"the reference has nothing for {step}")
 
@@ -146,6 +160,10 @@ class CaseRun:
         self.step = bundle.id
         self.attempt(bundle)
         self.go_back(before)
+
+    def fail_in_sink(self, bundle: Deliver) -> None:
+        """Do ``bundle``, and go back, because the sink failed: another job does the bundle again."""
+        self.fail_once(bundle, resume=True)
 
     def go_back(self, before: Checkpoint) -> None:
         """Undo a failed attempt: nothing of it remains."""

@@ -50,3 +50,8 @@ def known_advice() -> tuple[Advice, ...]:
     """The project's own advice: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
     places = (Path(__file__).parent / "advice.toml", Path(__file__).parents[1] / "docs" / "advice.toml")
     return next((tuple(read_advice(place)) for place in places if place.exists()), ())
+
+
+def advice_on(row: Row, engine: str) -> Advice | None:
+    """The first of the project's advice that is about a violated guarantee on an engine."""
+    return next((advice for advice in known_advice() if advice.about(row, engine)), None)

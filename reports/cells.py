@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -16,12 +16,13 @@ from conformance.results.record import GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
 from reports import picture
+from reports.grades import Shown, behind, grade_of
 from reports.grid import Grid, Row
 from reports.leads import Leads
 from reports.panels import panels
 from reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
 from reports.witnesses import alone_lines, witness_lines
-from reports.words import BARS, STANDINGS, amount, reason_of, replay_command, some, standing
+from reports.words import STANDINGS, amount, reason_of, replay_command, some, standing
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -41,6 +42,7 @@ class Evidence:
     """A witness as the page shows it; ``events`` counts its elements, with those of the case that it is the twin of.
     ``seen`` identifies its case and what came out, whatever the engine."""
 
+    witness: Witness
     perturbation: str
     pictures: tuple[Markup, ...]
     text: str
@@ -66,7 +68,7 @@ class Entry:
     Attributes:
         run: the label of the cell's run.
         word: where the cell stands, a key of ``words.STANDINGS``; ``shown`` is how the matrix puts it.
-        strength: (mark, meaning) of the strength of a cell that holds as a whole.
+        grade: the grade of its evidence; None where there is none.
         letters: the place in ``Cells.letters`` of its verdicts under each perturbation.
         was: where the cell stood in the run before, "" if it was not there.
         before: the same, "" where the cell stands there still.
@@ -95,7 +97,7 @@ class Entry:
     symbol: str
     word: str
     shown: str
-    strength: tuple[str, str]
+    grade: Shown | None
     letters: int
     was: str
     before: str
@@ -135,15 +137,14 @@ class Entry:
             return ""
         alone = f"; alone it failed in {cell.intermittent} runs" if cell.intermittent else ""
         if cell.violations <= cell.cases:
-            of = f"{cell.violations} of {cell.cases} cases on at least {cell.timelines} timelines"
-            return f"{of} speak against it{alone}."
+            return f"{cell.violations} of {cell.cases} cases speak against it{alone}."
         stored = f"{cell.violations} cases, stored witnesses among them, speak against it"
         return f"{stored}; {cell.cases} cases of this run put the guarantee to the test{alone}."
 
     @property
-    def held(self) -> str:
-        """How much stands behind a cell that holds, as in ``verdict.held``."""
-        return f"{self.cell.cases} cases, {self.cell.timelines} timelines, bound {3 / self.cell.cases:.1%}"
+    def behind(self) -> str:
+        """How much the cell rests on, in words."""
+        return behind(self.cell)
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,10 @@ class GuaranteeRow:
     @property
     def entries(self) -> list[Entry]:
         return [entry for entries in self.columns for entry in entries]
+
+    def has(self, places: Sequence[int]) -> bool:
+        """Whether it has a cell in one of these columns, by their places."""
+        return any(self.columns[place] for place in places)
 
     @property
     def lacking(self) -> list[list[Entry]]:
@@ -250,9 +255,7 @@ class Cells:
             symbol=STANDINGS[standing(cell)][0],
             word=standing(cell),
             shown=IN_PART if cell.in_part else cell.verdict.value,
-            strength=(BARS[cell.strength], f"at least {cell.least} under each perturbation")
-            if cell.strength
-            else ("", ""),
+            grade=grade_of(cell),
             letters=self.letters.setdefault(letters.rstrip("-"), len(self.letters)),
             was=standing(before) if before else "",
             advice=self._leads.advice_on(row, engine) if cell.verdict is Verdict.VIOLATED else None,
@@ -289,6 +292,7 @@ class Cells:
         stability = self._stability[run].get((case.scenario, case.program, witness.engine), [])
         promised = next((s.promised for s in stability if s.perturbation == case.perturbation), None)
         return Evidence(
+            witness=witness,
             perturbation=part.perturbation,
             pictures=tuple(Markup(picture.inline(panel)) for panel in panels(witness, promised)),
             text="\n".join(witness_lines(witness)),

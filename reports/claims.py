@@ -57,7 +57,7 @@ def claim_lines(decision: Decision) -> Iterator[str]:
     if decision.claim.note:
         yield f"    {decision.claim.note}"
     if decision.answer is Answer.CONTRADICTED and decision.claim.finding:
-        yield f"    number {decision.claim.finding} of docs/findings.md, with a script outside the harness"
+        yield f"    finding {decision.claim.finding} in docs/findings.toml, with a script outside the harness"
     if not decision.engines:
         yield f"    {decision.reason}" + (f" ({probed_on(decision)})" if decision.probed else "")
     for found in decision.engines:

@@ -18,10 +18,10 @@ from reports.markdown import changed, plain
 from reports.words import (
     OTHER_CASES,
     amount,
-    cells_changed,
     change_in_words,
     changed_claim,
     legal,
+    number_changed,
     replay_command,
     some,
 )
@@ -41,10 +41,10 @@ def diff_lines(between: Changes, runs: Sequence[Results]) -> Iterator[str]:
     if between.new_guarantees:
         yield f"guarantees that only the new one has: {', '.join(between.new_guarantees)}"
     for kind, found in between.found.items():
-        yield f"{cells_changed(found)} {kind.value}"
+        yield f"{number_changed(found)} {kind.value}"
         for change in found:
             yield f"  {change.name}: {changed_claim(runs, change)}: {change_in_words(change)}"
-    yield f"{between.unchanged} cells unchanged"
+    yield f"{between.unchanged} verdicts unchanged, one for each guarantee, engine and perturbation"
 
 
 def sides_in_part(between: Changes) -> Iterator[str]:
@@ -103,14 +103,12 @@ def gate_lines(report: GateReport) -> Iterator[str]:
         yield f"{heading}:"
         for ruled in found:
             yield from (f"  {line}" for line in _told(ruled))
-    numbers = {outcome: sum(len(r.perturbations) for r in report.of(outcome)) for outcome in Outcome}
-    said = (
-        f"{numbers[Outcome.BLOCKS]} cells blocked, {numbers[Outcome.TOLD]} to look at, {numbers[Outcome.PASSES]} pass"
-    )
+    numbers = [len({(r.engine, r.scenario, r.guarantee) for r in report.of(o) if r.perturbations}) for o in Outcome]
+    said = "guarantees on engines: {} blocked, {} to look at, {} pass".format(*numbers)
     blocked, told = (
         sum(not ruled.perturbations for ruled in report.of(outcome)) for outcome in (Outcome.BLOCKS, Outcome.TOLD)
     )
-    yield f"{said}; besides cells: {blocked} blocked, {told} to look at" if blocked or told else said
+    yield f"{said}; besides: {blocked} blocked, {told} to look at" if blocked or told else said
 
 
 def _sections(report: GateReport) -> Iterator[tuple[str, list[Ruled]]]:

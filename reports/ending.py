@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from rich.console import Console
 from rich.markup import escape
 
+from conformance.confirmation.replay import NOT_REPLAYED
 from conformance.judgement.cell import Verdict
 from conformance.results.baseline import Baseline
 from conformance.results.changes import Kind, changes
 from conformance.results.results import Results
 from reports.likeness import compared_ports
-from reports.notable import new_witnesses, sentence, surprising
-from reports.words import amount, claim, not_run, replay_command, standings
+from reports.violations import by_cause, counted, engines_of, failures, named, names_of_mended, violations
+from reports.words import amount, replay_command, shortened
 
-NEW, SURPRISING, FAILED = 6, 3, 6
+NEW, CAUSES, FAILED = 5, 5, 6
 """How many of each are told; the files have all."""
+
+WIDTH = 300
+"""The most characters of a line."""
 
 TOLD = (Kind.REGRESSION, Kind.FIX, Kind.OTHER_WITNESS)
 """The changes since the last run that are told. What one of the two runs did not ask or decide is none."""
@@ -28,7 +30,7 @@ def since_the_last(before: Baseline, now: Baseline) -> str:
     if not found.unchanged and not any(found.found.get(kind) for kind in TOLD):
         return ""
     rows = {kind: {(c.engine, c.scenario, c.about) for c in found.found.get(kind, ())} for kind in TOLD}
-    told = [f"{kind.value}: {amount(len(rows[kind]), 'row')}" for kind in TOLD if rows[kind]]
+    told = [f"{kind.value}: {amount(len(rows[kind]), 'guarantee')} on engines" for kind in TOLD if rows[kind]]
     if not told and any(True for _ in found):  # of another kind
         return ""
     same = "" if found.same_cases else "; the cases are others"
@@ -36,48 +38,41 @@ def since_the_last(before: Baseline, now: Baseline) -> str:
 
 
 def ending(results: Results, console: Console, changed: str = "") -> None:
-    """A few lines on a run, among them what changed since another (see ``since_the_last``). ``terminal.summary`` has the whole matrix."""
+    """A screen on a run, with what changed since another one (see ``since_the_last``). ``terminal.summary`` has the whole matrix."""
 
     def say(text: str, style: str | None = None) -> None:
-        console.print(escape(text), style=style, highlight=False, soft_wrap=True)
+        console.print(escape(shortened(text, WIDTH)), style=style, highlight=False, soft_wrap=True)
 
-    folded = results.folded()
-    rows = [row for found in folded.values() for row in found.values()]
-    counts = {word.replace("-", " "): number for word, number in standings(rows).items() if number}
-    told = ", ".join(f"{number} {word}" for word, number in counts.items())
-    say(f"{amount(len(folded), 'guarantee')} on {amount(len(results.engines), 'engine')}: {told}")
-    violated = Counter(row.engine for row in rows if row.verdict is Verdict.VIOLATED)
-    if violated:
-        say("Violated: " + ", ".join(f"{engine} {number}" for engine, number in violated.most_common()), "red")
-    answers = Counter(replay.answer for replay in results.replays)
-    if answers:
-        say("Stored witnesses: " + ", ".join(f"{number} {answer}" for answer, number in answers.items()))
-    if new := new_witnesses(results):
-        say(f"New: {amount(len(new), 'violation')} that no stored witness showed")
-        for cell in new[:NEW]:
-            say(f"  {cell.engine}: {claim(results, cell.row)}: {cell.reason} [{cell.witness}]")
-        if len(new) > NEW:
-            say(f"  and {len(new) - NEW} more")
+    rows = [row for found in results.folded().values() for row in found.values()]
+    found = violations(results)
+    say(counted(results, found), "red" if found.new else None)
     if changed:
         say(changed)
-    if found := surprising(results)[:SURPRISING]:
-        say("Most surprising:")
-        for row in found:
-            say(f"  {sentence(results, row)}")
-            say(f"    {replay_command(row.witness)}")
+    if found.new:
+        say(f"New: {amount(len(found.new), 'violation')} that no stored witness showed")
+        for row in found.new[:NEW]:
+            say(f"  {row.engine}: {named(results, row.row)}: {row.reason}")
+            say(f"    {replay_command(row.witness)}" if row.witness else "    no witness: see the reason")
+        if len(found.new) > NEW:
+            say(f"  and {len(found.new) - NEW} more")
+    if names := names_of_mended(results, found):
+        for name in names[:NEW]:
+            say(f"FIXED: {name}", "green")
+        if len(names) > NEW:
+            say(f"  and {len(names) - NEW} more FIXED")
+    if found.known:
+        causes = by_cause(found.known)
+        say(f"Known: {amount(len(found.known), 'violation')} of {amount(len(causes), 'cause')}")
+        for cause, mine in [*causes.items()][:CAUSES]:
+            say(f"  {len(mine)}: {cause} ({engines_of(mine)})")
+        if len(causes) > CAUSES:
+            say(f"  and {amount(len(causes) - CAUSES, 'more cause')}")
+    if left := sum(replay.answer == NOT_REPLAYED for replay in results.replays):
+        say(f"{amount(left, 'stored witness', 'es')} {NOT_REPLAYED}: no time was left")
     if errors := [row for row in rows if row.verdict is Verdict.ERROR]:
-        say(
-            f"Error: the harness failed on {amount(len(errors), 'row')}; the first: {errors[0].engine}: {errors[0].reason}",
-            "magenta",
-        )
-    failures = not_run(results)
-    for engine, why in failures[:FAILED]:
-        say(f"{engine} did not run to its end: {why}", "yellow")
-    if len(failures) > FAILED:
-        say(
-            f"and {len(failures) - FAILED} more did not run: {', '.join(name for name, _ in failures[FAILED:])}",
-            "yellow",
-        )
+        say(f"Error: the harness failed on {len(errors)}; the first: {errors[0].engine}: {errors[0].reason}", "magenta")
+    for line in failures(results)[:FAILED]:
+        say(line, "yellow")
     for engine in results.engines:
         mine = [row for row in rows if row.engine == engine]
         if all(row.verdict is Verdict.UNSUPPORTED for row in mine):

@@ -24,13 +24,18 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the matrix: one engine, or all native operators of a framework, in one run. ``label`` tells runs apart."""
+    """A column of the matrix: the engines that are shown as one, or a native operator, in one run. ``label`` tells runs apart."""
 
     name: str
     family: str
     run: int
     label: str
     engines: tuple[str, ...]
+
+    @property
+    def native(self) -> bool:
+        """Whether it is a native operator, which has a table of its own."""
+        return self.family == NATIVE
 
     @property
     def key(self) -> str:
@@ -69,8 +74,8 @@ class Grid:
 
     @property
     def families(self) -> list[tuple[str, int]]:
-        """Family -> how many columns it has, in order."""
-        groups = itertools.groupby(self.columns, key=lambda column: column.family)
+        """Family -> how many columns it has in the matrix, in order."""
+        groups = itertools.groupby((c for c in self.columns if not c.native), key=lambda column: column.family)
         return [(family, len(list(columns))) for family, columns in groups]
 
     @cached_property
@@ -85,12 +90,14 @@ class Grid:
             for scenario, texts in run.scenarios.items():
                 older = found[scenario].guarantees if scenario in found else {}
                 found[scenario] = replace(texts, guarantees={**older, **texts.guarantees})
-        return found
+        return dict(sorted(found.items(), key=lambda item: _asked(item[0])))
 
     @cached_property
     def rows(self) -> dict[Row, None]:
-        """The guarantees that have cells, in order."""
-        return dict.fromkeys(cell.row for run in self.runs for cell in run.cells)
+        """The guarantees that have cells, scenario by scenario. What the query around an operator changes comes last: nobody asks it
+        first."""
+        found = dict.fromkeys(cell.row for run in self.runs for cell in run.cells)
+        return dict.fromkeys(sorted(found, key=lambda row: (_asked(row[0]), row[1].startswith(OF_PLANS))))
 
     def rows_of(self, run: int, engine: str) -> list[Folded]:
         """The rows of an engine in a run."""
@@ -144,6 +151,32 @@ class _Anchors:
         return self._given[thing]
 
 
+ASKED_FIRST = (
+    "late-data",
+    "event-time-timers",
+    "dedup-within-watermark",
+    "session-timeout",
+    "windowed-counting",
+    "sliding-windows",
+    "stream-join",
+    "event-time-ordering",
+    "per-key-counting",
+    "index-assignment",
+    "state-ttl",
+    "value-state",
+    "typed-state",
+    "typed-keys",
+)
+"""The scenarios that most people come for, in the order of the page; others come after these."""
+
+OF_PLANS = "the-query-around-it"
+"""How the ids of guarantees begin that are about plans."""
+
+
+def _asked(scenario: str) -> int:
+    return ASKED_FIRST.index(scenario) if scenario in ASKED_FIRST else len(ASKED_FIRST)
+
+
 FRAMEWORKS = ("spark", "beam")
 """The order of frameworks on the page; others come after these."""
 
@@ -151,21 +184,31 @@ NATIVE = "native operators"
 
 
 def _columns(runs: Sequence[Results]) -> Iterator[Column]:
-    """All columns: the engines of each framework, then native operators, then engines without a framework, the reference
+    """All columns: the engines of each framework, then native operators one by one, then engines without a framework, the reference
     last. Of a framework's engines, those that can be asked most come first. The columns of an engine in several runs stand beside each
     other."""
     expressed = _expressed(runs)
     found: dict[str, tuple[tuple[int, int], str]] = {}
-    for run in runs:
-        for name, engines in run.columns.items():
+    shown = [_shown(run) for run in runs]
+    for run, columns in zip(runs, shown, strict=True):
+        for name, engines in columns.items():
             found.setdefault(name, _placed(name, run.environment[engines[0]]))
     for name in sorted(found, key=lambda name: (found[name][0], name == REFERENCE, -expressed[name])):
-        there = [number for number, run in enumerate(runs) if name in run.columns]
-        own = [(runs[n].environment[runs[n].columns[name][0]].framework or ("", ""))[1] for n in there]
+        there = [number for number, columns in enumerate(shown) if name in columns]
+        own = [(runs[n].environment[shown[n][name][0]].framework or ("", ""))[1] for n in there]
         for number, mine in zip(there, own, strict=True):
             label = mine if mine and own.count(mine) == 1 else f"{mine} run {number + 1}".strip()
-            within = tuple(runs[number].columns[name])
+            within = tuple(shown[number][name])
             yield Column(name, found[name][1], number, label if len(runs) > 1 else "", within)
+
+
+def _shown(run: Results) -> dict[str, list[str]]:
+    """Column -> its engines; a native operator has one of its own."""
+    found: dict[str, list[str]] = {}
+    for column, engines in run.columns.items():
+        for engine in engines:
+            found.setdefault(engine if run.environment[engine].native_operator else column, []).append(engine)
+    return found
 
 
 def _expressed(runs: Sequence[Results]) -> Counter[str]:
@@ -174,7 +217,7 @@ def _expressed(runs: Sequence[Results]) -> Counter[str]:
     for run in runs:
         asked = {(cell.row, cell.engine) for cell in run.cells if cell.verdict is not Verdict.UNSUPPORTED}
         by_engine = Counter(engine for _, engine in asked)
-        for name, engines in run.columns.items():
+        for name, engines in _shown(run).items():
             most[name] = max(most[name], sum(by_engine[engine] for engine in engines))
     return most
 

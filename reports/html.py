@@ -20,11 +20,16 @@ from conformance.selftest.selftest import SelfTest
 from reports import overview, picture, plans, sections, types
 from reports.advice import known_advice
 from reports.cells import Cells
+from reports.exports import exports
+from reports.grades import WEAKEST_FIRST
 from reports.grid import Grid
 from reports.kills import arranged
 from reports.leads import Leads
+from reports.moves import Moves, known_as
 from reports.pages import Parts, framed
-from reports.words import OTHER_CASES, STANDINGS, STRENGTH_LEGEND
+from reports.words import OTHER_CASES, STANDINGS
+
+SCRIPTS = ("query.js", "moves.js", "page.js")
 
 MANY = 6
 """The scenarios of a page are folded at first if there are more than these."""
@@ -41,28 +46,41 @@ def render(
     grid = Grid(runs)
     leads = Leads(grid)
     cells = Cells(grid, leads)
-    scenarios = cells.scenarios()
+    scenarios, parts = cells.scenarios(), Parts(plain)
+    shown = [e.witness.witness for s in scenarios for row in s.rows for e in row.entries if e.witness and not e.same]
     return framed(
         "matrix.html.j2",
-        ("query.js", "page.js"),
+        SCRIPTS,
         runs=sections.run_lines(grid),
         families=grid.families,
         doings=overview.doings(grid, known_advice()),
-        engine_families=overview.families(grid),
+        moves=Moves(grid, known_advice()),
         map=overview.squares(grid),
-        columns=grid.columns,
+        map_columns=overview.mapped(grid),
+        columns=[column for column in grid.columns if not column.native],
+        all_columns=grid.columns,
+        operators={
+            s.id: [(n, c) for n, c in enumerate(grid.columns) if c.native and any(row.columns[n] for row in s.rows)]
+            for s in scenarios
+        },
+        exports=exports(shown, parts),
+        grades=WEAKEST_FIRST,
         scenarios=scenarios,
         many=MANY,
         leads=leads,
         notes=list(cells.notes),
         lacks=list(cells.lacks),
         letters=list(cells.letters),
-        known_as={name: record.title for run in runs for name, record in run.environment.items() if record.title},
-        parts=Parts(plain),
+        titled={name: record.title for run in runs for name, record in run.environment.items() if record.title},
+        named={
+            name: known_as(record.title, record.framework[0] if record.framework else "")
+            for run in runs
+            for name, record in run.environment.items()
+        },
+        parts=parts,
         perturbations=grid.perturbations,
-        titles=[(name, BY_ID[name].title) for name in grid.perturbations if name in BY_ID],
+        titles={name: BY_ID[name].title for name in grid.perturbations if name in BY_ID},
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
-        strengths=STRENGTH_LEGEND,
         types=list(types.tables(grid)),
         plans=plans.view(grid),
         type_words=types.WORDS,

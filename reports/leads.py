@@ -3,7 +3,6 @@ asked. Each text stands on the page once."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,23 +15,11 @@ from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import catalogue
-from reports.advice import Advice, known_advice
+from reports.advice import Advice, advice_on, known_advice
 from reports.excerpts import source_of
+from reports.findings import NAMED, known_findings, plain
 from reports.grid import Grid, Row
 from reports.site.places import since
-
-LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
-FINDING = re.compile(r"findings\.md#finding-(\d+)")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding of docs/findings.md. ``upstream``: (name, address) of tickets and changes of the framework."""
-
-    number: int
-    engine: str
-    text: str
-    upstream: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -63,12 +50,12 @@ class Leads:
         }
         of_frameworks = any(record.framework for run in grid.runs for record in run.environment.values())
         self._courses = known_courses({(bare(engine), *row) for row, engine in violated}) if of_frameworks else {}
-        self._advised = {place: found for place in violated if (found := self._first(*place))}
+        self._advised = {place: found for place in violated if (found := advice_on(*place))}
         shown = [advice for advice in self._known if advice in self._advised.values()]
         self._numbers = {advice: number for number, advice in enumerate(shown)}
-        self._claimed = _claimed()
+        self._claimed = claimed()
         self._about = {place: self._numbers_of(*place) for place in violated}
-        self.advice = [(a.cause, _paragraphs(a.text), self._linked(a)) for a in shown]
+        self.advice = [(a.cause, paragraphs(a.text), self._linked(a)) for a in shown]
         self.findings = [
             self._findings[n]
             for n in sorted({n for about in self._about.values() for n in about})
@@ -76,11 +63,8 @@ class Leads:
         ]
         self.sources = _sources(grid)
 
-    def _first(self, row: Row, engine: str) -> Advice | None:
-        return next((advice for advice in self._known if advice.about(row, engine)), None)
-
     def _linked(self, advice: Advice) -> list[int]:
-        return [number for number in map(int, FINDING.findall(advice.text)) if number in self._findings]
+        return [number for number in map(int, NAMED.findall(advice.text)) if number in self._findings]
 
     def _numbers_of(self, row: Row, engine: str) -> tuple[int, ...]:
         advice = self._advised.get((row, engine))
@@ -104,7 +88,7 @@ class Leads:
         return self._about.get((row, engine), ())
 
 
-def _claimed() -> dict[tuple[Row, str], set[int]]:
+def claimed() -> dict[tuple[Row, str], set[int]]:
     """(row, engine) -> the numbers of findings, by the claims that a violation there contradicts."""
     found: dict[tuple[Row, str], set[int]] = {}
     for claim in catalogue():
@@ -115,40 +99,23 @@ def _claimed() -> dict[tuple[Row, str], set[int]]:
     return found
 
 
-def _paragraphs(text: str) -> list[str]:
+def paragraphs(text: str) -> list[str]:
     """Advice without its markup, a line each; what it links to is left out where the link is all."""
-    return [_plain(line) for line in text.splitlines() if line.strip() and not line.startswith("[More]")]
-
-
-def _plain(text: str) -> str:
-    return LINK.sub(r"\1", text).replace("`", "").replace("*", "")
+    return [plain(line) for line in text.splitlines() if line.strip() and not line.startswith("[More]")]
 
 
 def known_courses(rows: Collection[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
     """(engine, scenario, guarantee) -> its course over the measured releases, for these rows: of the folder beside this module where it is
     installed, of the checkout's baselines in a checkout; none elsewhere."""
-    return courses_in(_measured(), rows) if rows else {}
+    return courses_in(measured(), rows) if rows else {}
 
 
 @cache
-def _measured() -> Mapping[Path, Baseline]:
+def measured() -> Mapping[Path, Baseline]:
+    """The baselines of measured releases: beside this module where it is installed, of the checkout in a checkout; none elsewhere."""
     places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
     place = next((place for place in places if any(place.glob("*.jsonl"))), None)
     return sources([place]) if place else {}
-
-
-@cache
-def known_findings() -> dict[int, Finding]:
-    """The project's findings by number: of the file beside this module where it is installed, of docs/ in a checkout; none elsewhere."""
-    places = (Path(__file__).parent / "findings.md", Path(__file__).parents[1] / "docs" / "findings.md")
-    text = next((place.read_text(encoding="utf-8") for place in places if place.exists()), "")
-    found = {}
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if re.match(r"\| \d+ \| ", line) and len(cells) >= 3:
-            upstream = tuple((name, address) for name, address in LINK.findall(line) if address.startswith("https://"))
-            found[int(cells[0])] = Finding(int(cells[0]), _plain(cells[1]), _plain(cells[2]), upstream)
-    return found
 
 
 def _sources(grid: Grid) -> list[Source]:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.judgement.agreement import REFERENCE
 from conformance.judgement.cell import Folded, Verdict
 from conformance.model.engine import bare
 from conformance.results.record import EngineRecord
@@ -59,22 +60,21 @@ class Doing:
 
 @dataclass(frozen=True)
 class Square:
-    """A scenario on the engines of a column: ``shade`` 0 to 4 is the share of its guarantees that hold; "" where none was
-    asked. ``in_part``: at least half of those that hold do so in part. ``told`` says it in words."""
+    """A scenario on the engines of a column.
 
-    shade: str
-    violated: bool
+    Attributes:
+        level: 0 where nothing is violated, to 4 where more than half of the guarantees that were asked are; "" where none was asked.
+        shown: how many are violated, else the mark of what holds, or of what is not decided.
+        asked: how many were asked.
+        in_part: nothing is violated, and at least half of what holds does so in part.
+        told: all of it in words.
+    """
+
+    level: str
+    shown: str
+    asked: int
     in_part: bool
     told: str
-
-
-@dataclass(frozen=True)
-class Family:
-    """Engines of one framework, for the head of the page. ``versions`` are those of the framework in the runs."""
-
-    name: str
-    versions: str
-    engines: tuple[Link, ...]
 
 
 @dataclass(frozen=True)
@@ -220,28 +220,22 @@ def _difference(grid: Grid, cause: str, found: Iterable[tuple[Row, Folded]], las
     )
 
 
-def families(grid: Grid) -> list[Family]:
-    """The engines of all runs, a line for each family of columns."""
-    found: dict[str, tuple[dict[str, None], dict[str, str]]] = {}
-    for column in grid.columns:
-        versions, engines = found.setdefault(column.family, ({}, {}))
-        for engine in column.engines:
-            framework = grid.runs[column.run].environment[engine].framework
-            versions |= {" ".join(framework): None} if framework else {}
-            engines[bare(engine)] = grid.engine_anchor(column.run, engine)
-    return [
-        Family(name, ", ".join(versions), tuple(Link(engine, anchor) for engine, anchor in engines.items()))
-        for name, (versions, engines) in found.items()
-    ]
+def mapped(grid: Grid) -> list[Column]:
+    """The columns of the map: those that run users' programs."""
+    return [column for column in grid.columns if not column.native and column.name != REFERENCE]
 
 
 def squares(grid: Grid) -> list[MapLine]:
-    """A line for each scenario that was asked, a square for each column."""
-    asked = dict.fromkeys(row[0] for row in grid.rows)
-    return [
-        MapLine(scenario, grid.texts[scenario].name, tuple(_square(grid, scenario, column) for column in grid.columns))
-        for scenario in asked
+    """A line for each scenario that one of the map's columns was asked about, a square for each column."""
+    lines = [
+        MapLine(scenario, grid.texts[scenario].name, tuple(_square(grid, scenario, column) for column in mapped(grid)))
+        for scenario in dict.fromkeys(row[0] for row in grid.rows)
     ]
+    return [line for line in lines if any(square.level for square in line.squares)]
+
+
+LEVELS = (0.0, 0.1, 0.25, 0.5)
+"""The greatest share of violated guarantees at each level of a square but the last."""
 
 
 def _square(grid: Grid, scenario: str, column: Column) -> Square:
@@ -249,13 +243,14 @@ def _square(grid: Grid, scenario: str, column: Column) -> Square:
     found = [row for row in rows if row and row.verdict is not Verdict.UNSUPPORTED]
     name = f"{grid.texts[scenario].name} on {column.name}{f' {column.label}' if column.label else ''}"
     if not found:
-        return Square("", False, False, f"{name}: not asked")
+        return Square("", "", 0, False, f"{name}: not asked")
     holding = [row for row in found if row.verdict is Verdict.HOLDS]
     violated = sum(row.verdict is Verdict.VIOLATED for row in found)
-    in_part = sum(row.in_part for row in holding)
-    words = [f"{len(holding)} of {len(found)} hold", f"{in_part} of them in part" * bool(in_part)]
+    parts = sum(row.in_part for row in holding)
+    words = [f"{len(holding)} of {len(found)} hold", f"{parts} of them in part" * bool(parts)]
     words += [f"{violated} violated" * bool(violated)]
-    shade = str(4 * len(holding) // len(found))
-    return Square(
-        shade, bool(violated), 2 * in_part >= max(1, len(holding)), f"{name}: {', '.join(filter(None, words))}"
-    )
+    told = f"{name}: {', '.join(filter(None, words))}"
+    if violated:
+        level = sum(violated / len(found) > most for most in LEVELS)
+        return Square(str(level), str(violated), len(found), False, told)
+    return Square("0", "✓" if holding else "?", len(found), 2 * parts >= max(1, len(holding)), told)

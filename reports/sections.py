@@ -17,11 +17,11 @@ from conformance.results.record import EngineRecord, FeatureRecord, RunRecord
 from conformance.results.results import Results
 from conformance.selftest.power import Power
 from reports.claims import CLAIM_STYLES, Style, cases_in, probed_on, shown_by
-from reports.grid import Grid
+from reports.grid import Column, Grid
 from reports.kills import caught_of
 from reports.likeness import agreed, difference_lines, inapplicable, partly, stable_up_to
 from reports.power import known_powers, powers_of_run
-from reports.words import BARS, cells_changed, change_in_words, changed_claim, not_run, standings, strengths
+from reports.words import BARS, change_in_words, changed_claim, not_run, number_changed, standings, strengths
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def changed(grid: Grid) -> list[ChangedSince]:
             grid.labels[0] if number == 1 else "the runs before",
             grid.labels[number],
             [
-                (f"{cells_changed(found)} {kind.value}", [_change_line(grid, number, change) for change in found])
+                (f"{number_changed(found)} {kind.value}", [_change_line(grid, number, change) for change in found])
                 for kind, found in between.found.items()
             ],
         )
@@ -231,10 +231,11 @@ class PerturbationRow:
 
 @dataclass(frozen=True)
 class ProgramRows:
-    """A program, with a row for each perturbation."""
+    """A program, with a row for each perturbation, in the columns that say something of it."""
 
     scenario: str
     name: str
+    columns: list[Column]
     rows: list[PerturbationRow]
 
 
@@ -245,22 +246,21 @@ def stability(grid: Grid) -> list[ProgramRows]:
         for found in run.stability:
             rows = programs.setdefault((found.scenario, found.program), {})
             rows.setdefault(found.perturbation, {})[number, found.engine] = found
-    return [
-        ProgramRows(
-            scenario,
-            f"{grid.texts[scenario].name} ({program})",
-            [_perturbation_row(grid, perturbation, found) for perturbation, found in rows.items()],
-        )
-        for (scenario, program), rows in programs.items()
-    ]
+    shown = []
+    for (scenario, program), rows in programs.items():
+        there = {place for found in rows.values() for place in found}
+        columns = [c for c in grid.columns if any((c.run, e) in there for e in c.engines)]
+        lines = [_perturbation_row(columns, perturbation, found) for perturbation, found in rows.items()]
+        shown.append(ProgramRows(scenario, f"{grid.texts[scenario].name} ({program})", columns, lines))
+    return shown
 
 
-def _perturbation_row(grid: Grid, perturbation: str, found: dict[tuple[int, str], Stability]) -> PerturbationRow:
+def _perturbation_row(
+    columns: list[Column], perturbation: str, found: dict[tuple[int, str], Stability]
+) -> PerturbationRow:
     promised = next(iter(found.values())).promised
-    columns = [
-        [_in_words(found[column.run, e]) for e in column.engines if (column.run, e) in found] for column in grid.columns
-    ]
-    return PerturbationRow(perturbation, promised.value if promised else "", columns)
+    told = [[_in_words(found[c.run, e]) for e in c.engines if (c.run, e) in found] for c in columns]
+    return PerturbationRow(perturbation, promised.value if promised else "", told)
 
 
 def _in_words(found: Stability) -> StabilityWords:

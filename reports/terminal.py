@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
+from conformance.confirmation.replay import STILL_FAILS
 from conformance.judgement.cell import Folded, Verdict
 from conformance.model.engine import bare
 from conformance.results.results import Results
@@ -48,16 +59,22 @@ COLOURS = {
 }
 
 
+MINUTE = 60.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
 class Live:
-    """Progress of a run: a bar per engine on a terminal, plain lines elsewhere. Call it with the run's events.
+    """Progress of a run: a bar per engine, with an estimate, on a terminal; a line a minute elsewhere. Call it with the run's events.
 
     It says one line for each engine, one for all variants of an engine together, and with ``verbose`` what an engine begins, each
     witness that is not replayed and each cell in error. The bars go away at the end. On a terminal they stand for the lines, unless
-    ``verbose``.
+    ``verbose``. Bars and lines begin with the first packs: a process that has a thread cannot draw cases in several.
     """
 
-    def __init__(self, console: Console, verbose: bool = True) -> None:
-        self._console, self._verbose = console, verbose
+    def __init__(self, console: Console, verbose: bool = True, every: float = MINUTE) -> None:
+        self._console, self._verbose, self._every = console, verbose, every
+        self._ended = threading.Event()
+        self._teller: threading.Thread | None = None
         self._unknown = 0
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -65,20 +82,28 @@ class Live:
             MofNCompleteColumn(),
             TextColumn("packs"),
             TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
             console=console,
             disable=not console.is_terminal,
             transient=True,
         )
         self._variants: dict[str, list[float]] = {}
         self._bars: dict[str, TaskID] = {}
+        self._confirmed: dict[str, int] = {}
+        self._over: set[str] = set()
+        self._begun = 0.0
 
     def __enter__(self) -> Live:
-        self._progress.start()
+        self._begun = time.monotonic()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._teller:
+            self._teller.join()
         self._progress.stop()
         for name, seconds in self._variants.items():
             self._say(f"{name}: {amount(len(seconds), 'variant')} done in {sum(seconds):.0f} s")
@@ -95,6 +120,7 @@ class Live:
             about = f"{event.scenario}/{event.guarantee} of the program {event.program}"
             self._detail(f"stored witness {event.witness} is not replayed: no guarantee {about} is known")
         elif isinstance(event, BatchBegun):
+            self._tell()
             total = event.packs * event.batches
             if event.engine not in self._bars:
                 self._bars[event.engine] = self._progress.add_task(event.engine, total=total)
@@ -104,13 +130,40 @@ class Live:
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, Confirming) and event.cells:
+            self._confirmed[event.engine] = event.cells
             self._detail(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
         elif isinstance(event, EngineDone):
             self._done(event)
         elif isinstance(event, CellDone) and event.cell.verdict is Verdict.ERROR:
             self._detail(f"{event.cell.engine}: {event.cell.guarantee}: {event.cell.reason}")
 
+    def _tell(self) -> None:
+        """Begins to tell how far the run is, unless that was begun."""
+        self._progress.start()
+        if self._teller is None and not self._console.is_terminal:
+            self._teller = threading.Thread(target=self._each_minute, daemon=True)
+            self._teller.start()
+
+    def _each_minute(self) -> None:
+        while not self._ended.wait(self._every):
+            self._say(
+                f"{(time.monotonic() - self._begun) / MINUTE:.0f} min: {', '.join(self._under_way()) or 'between engines'}"
+            )
+
+    def _under_way(self) -> list[str]:
+        """How far each engine is that runs."""
+        found = []
+        for task in self._progress.tasks:
+            name, packs = task.description, f"{task.completed:.0f} of {task.total:.0f} packs"
+            if name in self._over:
+                continue
+            if name in self._confirmed:
+                packs = f"confirming {amount(self._confirmed[name], 'violated cell')}"
+            found.append(f"{name} {packs}")
+        return found
+
     def _done(self, event: EngineDone) -> None:
+        self._over.add(event.engine)
         if not event.available:
             self._say(f"{event.engine}: cannot run: {event.failure}")
         elif event.failure:
@@ -169,7 +222,7 @@ def summary(results: Results, console: Console) -> None:
     ).items():
         line = f"{SYMBOLS[Verdict.UNSUPPORTED]} {engine}: {number} unsupported: {reason}"
         console.print(escape(line), style=COLOURS[Verdict.UNSUPPORTED], highlight=False, soft_wrap=True)
-    for line in replayed(results):
+    for line in replayed(results, STILL_FAILS):
         console.print(escape(line), highlight=False, soft_wrap=True)
     for engine in results.engines:
         mine = [by_engine[engine] for by_engine in folded.values() if engine in by_engine]

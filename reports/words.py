@@ -143,9 +143,9 @@ def witness_of(runs: Sequence[Results], change: Change) -> Witness | None:
     return None
 
 
-def cells_changed(found: Iterable[Change]) -> str:
-    """The number of cells, for the start of a title."""
-    return f"{amount(sum(change.cells for change in found), 'cell')}:"
+def number_changed(found: Iterable[Change]) -> str:
+    """The number of guarantees on engines that changed, for the start of a title."""
+    return f"{amount(len({(c.engine, c.scenario, c.about) for c in found}), 'guarantee')} on engines:"
 
 
 def replay_command(witness_id: str) -> str:
@@ -225,9 +225,12 @@ def amount(number: int, what: str, plural: str = "s") -> str:
     return f"{number} {what}{plural if number != 1 else ''}"
 
 
-def replayed(results: Results) -> list[str]:
-    """The answers of the stored witnesses, a line for each answer."""
+def replayed(results: Results, quiet: str) -> list[str]:
+    """The answers of the stored witnesses, a line for each answer; those that gave another one than ``quiet`` are named."""
     names: dict[str, list[str]] = {}
     for replay in results.replays:
         names.setdefault(replay.answer, []).append(replay.witness)
-    return [f"stored witnesses: {len(found)} {answer}: {', '.join(found)}" for answer, found in names.items()]
+    return [
+        f"stored witnesses: {len(found)} {answer}" + (f": {', '.join(found)}" if answer != quiet else "")
+        for answer, found in names.items()
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, bare
 from conformance.model.naming import instead
 from conformance.model.scenario import Scenario
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import engine_ids, load_scenarios, package_of, variant_ids
 from conformance.results.baseline import Baseline, Place, is_results
 from conformance.results.changes import changes
@@ -29,8 +31,8 @@ from conformance.results.witness import Witness, find_witness, stored_witnesses
 
 
 @click.command("diff")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=options.PATH)
+@click.argument("new", type=options.PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @options.file("--markdown", "Write the changes as Markdown here.")
 @options.file("--html", "Write the matrix with the engines of both runs here.")
@@ -44,9 +46,9 @@ def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path
     if html:
         if len(runs) < 2:
             raise click.UsageError("--html needs results of both: a baseline has no evidence to show")
-        html.write_text(load_report("html").render(runs), encoding="utf-8")
+        write_whole(html, load_report("html").render(runs))
     if markdown:
-        markdown.write_text(comparison.diff_markdown(between, runs, str(old), str(new)), encoding="utf-8")
+        write_whole(markdown, comparison.diff_markdown(between, runs, str(old), str(new)))
     if as_json:
         click.echo(comparison.diff_json(between), nl=False)
         return
@@ -64,8 +66,8 @@ def _side(path: Path) -> tuple[Baseline, Results | None]:
 
 
 @click.command("gate")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option("--baseline", type=click.Path(path_type=Path), required=True, help="A baseline, or results.")
+@click.argument("results", type=options.PATH)
+@click.option("--baseline", type=options.PATH, required=True, help="A baseline, or results.")
 @options.expectations
 @options.file("--markdown", "Write the answer as Markdown here.")
 @options.file("--junit", "Write the answer as JUnit XML here.")
@@ -81,9 +83,9 @@ def gate_(
 
     report = judged(Baseline.read(results), Baseline.read(baseline), divergences(expectations))
     if markdown:
-        markdown.write_text(comparison.gate_markdown(report), encoding="utf-8")
+        write_whole(markdown, comparison.gate_markdown(report))
     if junit:
-        junit.write_text(comparison.gate_junit(report), encoding="utf-8")
+        write_whole(junit, comparison.gate_junit(report))
     for line in comparison.gate_lines(report):
         click.echo(line)
     if propose:
@@ -118,8 +120,8 @@ def baseline_() -> None:
 
 
 @baseline_.command("write")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("results", type=options.PATH)
+@click.argument("file", type=options.PATH)
 @click.option(
     "--without", "left_out", metavar="ENGINE", multiple=True, help="Leave an engine out (repeat for several)."
 )
@@ -135,8 +137,8 @@ def baseline_write(results: Path, file: Path, left_out: tuple[str, ...]) -> None
 
 
 @baseline_.command("update")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
+@click.argument("results", type=options.PATH)
 def baseline_update(file: Path, results: Path) -> None:
     """Put the engines of RESULTS into the baseline FILE, and say what changed.
 
@@ -163,7 +165,7 @@ def _no_results(file: Path, otherwise: str) -> None:
 
 
 @baseline_.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 def baseline_show(file: Path) -> None:
     """Say what is in a baseline: engines, versions, how many cells of each verdict."""
     from reports.witnesses import versions_in
@@ -175,6 +177,14 @@ def baseline_show(file: Path) -> None:
         click.echo(f"{engine} ({versions_in(found.engines[engine])}): {said}")
 
 
+@dataclass(frozen=True)
+class Ends:
+    """The releases between which a change is looked for."""
+
+    good: str
+    bad: str
+
+
 @click.command("bisect")
 @click.argument("package")
 @click.option("--cell", required=True, help="ENGINE/SCENARIO/GUARANTEE, by their ids, without a version.")
@@ -183,12 +193,13 @@ def baseline_show(file: Path) -> None:
 @click.option(
     "--witness",
     "chosen",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="A file or an id. Default: the stored ones of the cell, one after the other.",
 )
 @options.witnesses
 @options.timeout(300, "one run")
-def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, witnesses: Path, timeout: float) -> None:
+@options.into("ends", Ends)
+def bisect_(package: str, cell: str, ends: Ends, chosen: Path | None, witnesses: Path, timeout: float) -> None:
     """Find the first release of PACKAGE in which a witness of a cell answers otherwise.
 
     Exit code 0 if it was found, 2 if there is nothing to find, 3 if a release could not be asked.
@@ -204,10 +215,10 @@ def bisect_(package: str, cell: str, good: str, bad: str, chosen: Path | None, w
     mine = [w for w in found if (bare(w.engine), w.case.scenario, w.guarantee) == (engine, scenario, guarantee)]
     if not mine:
         raise click.UsageError(f"{chosen or witnesses} has no witness of {cell}: give one with --witness")
-    asked = between(released(package), good, bad)
+    asked = between(released(package), ends.good, ends.bad)
     said: list[CannotBisect] = []
     for witness in mine:
-        click.echo(f"witness {witness.id}, {len(asked)} releases from {good} to {bad}")
+        click.echo(f"witness {witness.id}, {len(asked)} releases from {ends.good} to {ends.bad}")
         try:
             flip = bisect(asked, lambda version, w=witness: _fails(f"{engine}@{version}", w, scenarios, timeout))  # type: ignore[misc]
         except CannotBisect as error:

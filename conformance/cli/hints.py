@@ -35,6 +35,12 @@ class OneLineError(click.ClickException):
     exit_code = click.UsageError.exit_code
 
 
+class Unfinished(click.ClickException):
+    """A command that could not do all of what it was asked, through no fault of its input: a full disk, an interrupt, an engine."""
+
+    exit_code = 3
+
+
 def in_one_line(error: click.UsageError) -> click.ClickException:
     """A usage error without the lines of usage above it. A command without arguments still answers with its help."""
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):

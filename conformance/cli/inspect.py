@@ -15,6 +15,7 @@ from rich.markup import escape
 from conformance.cli import options
 from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
+from conformance.cli.job import say
 from conformance.judgement.verdict import fold
 from conformance.model.engine import CannotRun
 from conformance.model.feature import Feature
@@ -24,6 +25,9 @@ from conformance.plugins.registry import engine_ids, load_engine, load_scenarios
 from conformance.results.catalogue import Claim, catalogue
 from conformance.results.claims import Answer, all_decisions, counted
 from conformance.results.results import Results
+
+WIDTH, LINES = 300, 30
+"""The most characters of a line, and lines of a witness, in an explanation without -v."""
 
 
 @click.command("list")
@@ -40,7 +44,7 @@ def list_(what: str, as_json: bool) -> None:
     for entry in found:
         console.print(f"[bold]{escape(entry['id'])}[/bold]  {escape(entry['title'])}", highlight=False, soft_wrap=True)
         for name, value in entry["details"].items():
-            console.print(f"    {escape(name)}: {escape(value)}", highlight=False, soft_wrap=True)
+            say(console, f"    {name}: {value}")
 
 
 def _engines() -> list[dict[str, Any]]:
@@ -96,7 +100,7 @@ def _claims() -> list[dict[str, Any]]:
 
 
 @click.command("claims")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=options.PATH)
 def claims_(results: Path) -> None:
     """Say what results show of the claims that documents and tutorials make of stateful processing."""
     from reports.claims import claim_lines
@@ -120,20 +124,21 @@ def doctor_() -> None:
             load_engine(name).check()
         except CannotRun as error:
             missing += 1
-            console.print(f"{name}: cannot run: {escape(str(error))}", highlight=False, soft_wrap=True)
+            say(console, f"{name}: cannot run: {error}")
         else:
-            console.print(f"{name}: can run", highlight=False)
+            say(console, f"{name}: can run")
     sys.exit(3 if missing else 0)
 
 
 @click.command("explain")
 @click.argument("cell")
-@click.argument("results", type=click.Path(path_type=Path))
-def explain_(cell: str, results: Path) -> None:
-    """Say why a cell has its verdict. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
+@click.argument("results", type=options.PATH)
+@options.verbose
+def explain_(cell: str, results: Path, verbose: bool) -> None:
+    """Say why a cell has its verdict, with -v under each perturbation. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
     from reports.likeness import stability_lines
     from reports.witnesses import alone_lines, witness_lines
-    from reports.words import coverage_line
+    from reports.words import coverage_line, replay_command, shortened, some
 
     found = Results.read(results)
     engine, _, row = cell.partition("/")
@@ -144,29 +149,41 @@ def explain_(cell: str, results: Path) -> None:
     texts = found.scenarios[scenario].guarantees[guarantee]
     console = open_console()
 
-    def say(text: str, **style: Any) -> None:
-        console.print(escape(text), highlight=False, soft_wrap=True, **style)
-
-    say(f"{found.scenarios[scenario].name}: {texts.claim}", style="bold")
-    say(f"claimed by {texts.source}: {texts.quote!r}" if texts.quote else f"the claim is {texts.source}")
-    say(f"on {found.environment[engine].title}: {fold(cells).words}", style="bold")
-    for part in cells:
-        say(
-            f"  {part.perturbation}: {part.verdict.value}: {part.reason} ({part.violations} of {part.cases} cases against)"
-        )
-    for note in fold(cells).notes:
-        say(f"  {note}")
-    if covered := coverage_line(fold(cells)):
-        say(f"  {covered}")
-    if witness := found.witnesses.get(fold(cells).witness):
+    say(console, f"{found.scenarios[scenario].name}: {texts.claim}", "bold")
+    say(console, f"claimed by {texts.source}: {texts.quote!r}" if texts.quote else f"the claim is {texts.source}")
+    folded = fold(cells)
+    say(console, f"on {found.environment[engine].title}: {folded.words}", "bold")
+    if verbose:
+        for c in cells:
+            say(
+                console,
+                f"  {c.perturbation}: {c.verdict.value}: {c.reason} ({c.violations} of {c.cases} cases against)",
+            )
+        for note in folded.notes:
+            say(console, f"  {note}")
+        if covered := coverage_line(folded):
+            say(console, f"  {covered}")
+    else:
+        for verdict in dict.fromkeys(c.verdict for c in cells):
+            mine = [c for c in cells if c.verdict is verdict]
+            say(
+                console,
+                shortened(f"  {verdict.value}: {some([c.perturbation for c in mine])}: {mine[0].reason}", WIDTH),
+            )
+    if witness := found.witnesses.get(folded.witness):
         alone = alone_lines(witness, engine, found.environment[engine].versions)
-        for line in ["the witness:", *witness_lines(witness), *alone]:
-            say(line)
-    say("how alike a case and its perturbed twin were:")
+        lines = [*witness_lines(witness), *alone]
+        most = len(lines) if verbose else LINES
+        left = [f"and {len(lines) - most} more lines: -v"] if len(lines) > most else []
+        for line in ["the witness:", *lines[:most], *left, replay_command(witness.id)]:
+            say(console, line)
+    if not verbose:
+        return
+    say(console, "how alike a case and its perturbed twin were:")
     for stability in found.stability:
         if (stability.engine, stability.scenario, stability.program) == (engine, scenario, texts.program):
             for line in stability_lines(stability):
-                say(f"  {line}")
+                say(console, f"  {line}")
 
 
 def _missing(found: Results, engine: str, scenario: str, guarantee: str) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
 
+from conformance.cli.hints import Unfinished
 from conformance.model.engine import CannotRun
 from conformance.model.reading import text_of
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
@@ -25,8 +28,21 @@ if TYPE_CHECKING:
     from conformance.run.options import Options
 
 
+BEFORE = "results.before.json.gz"
+"""The name that the results of the last run in a folder get when another run begins there."""
+
+ROOM, ROOM_OF_AN_ENGINE = 4, 1
+"""MiB that must be free before a run: for the page and the logs, and for the tables and results of an engine with one case of each program
+on each timeline. The quick run of 24 engines (316 cases) writes 14 MiB."""
+
+
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Prints a text as it is: nothing in it is markup, and no line is broken."""
+    console.print(text, style=style or None, markup=False, highlight=False, soft_wrap=True)
 
 
 def execute(options: Options, console: Console, verbose: bool = False) -> bool:
@@ -38,11 +54,13 @@ def execute(options: Options, console: Console, verbose: bool = False) -> bool:
 
 
 def last_run(out: Path) -> str:
-    """The text of the results that a folder has, "" for none."""
-    try:
-        return text_of(out / RESULTS, UnreadableBaseline)
-    except UnreadableBaseline:
-        return ""
+    """The text of the results that a folder has, of the run before where the last one was killed; "" for none."""
+    for name in (RESULTS, BEFORE):
+        try:
+            return text_of(out / name, UnreadableBaseline)
+        except UnreadableBaseline:
+            continue
+    return ""
 
 
 def since_the_last(before: str, results: Results) -> str:
@@ -61,6 +79,7 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
 
     Raises:
         UnusableCases, UnknownName: the job cannot run.
+        Unfinished: the disk has no room for what the job writes.
     """
     from conformance.run.run import Run
     from reports.terminal import Live
@@ -68,9 +87,10 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
     for name in options.engines:
         load_engine(name)
     check_cases(options)
+    check_room(options)
     prepare(options.out)
     if options.cases_from is None:
-        console.print(f"seed {options.seed}", highlight=False)
+        say(console, f"seed {options.seed}")
     try:
         with Live(console, verbose) as live:
             job = Run(options, live)
@@ -78,8 +98,11 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
             signal.signal(signal.SIGTERM, job.stop)
             results = job.execute()
     except KeyboardInterrupt:
-        console.print("interrupted before there was any result", style="yellow")
-        sys.exit(3)
+        on = (
+            "; the same command goes on from what engines have answered" if options.traces and not options.fresh else ""
+        )
+        say(console, f"interrupted before there was any result{on}", "yellow")
+        sys.exit(Unfinished.exit_code)
     return results
 
 
@@ -92,11 +115,35 @@ def check_cases(options: Options) -> None:
             pass
 
 
+def check_room(options: Options) -> None:
+    """Whether the disk has room for what a run writes, before minutes are spent. Raises Unfinished."""
+    there = next(folder for folder in (options.out, *options.out.absolute().parents) if folder.is_dir())
+    free, needed = shutil.disk_usage(there).free, ROOM + ROOM_OF_AN_ENGINE * len(options.engines) * options.wanted
+    if free < needed * 2**20:
+        raise Unfinished(
+            f"{options.out}: {free / 2**20:.0f} MiB are free there, and this run needs some {needed} MiB: make room, or give --out"
+        )
+
+
 def failed(results: Results) -> bool:
     """Whether a run was cut short, or an engine did not run to its end. What a budget left out is no failure."""
     return (results.run.partial and not results.run.budget) or any(
         record.failure not in ("", LEFT_OUT) for record in results.environment.values()
     )
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """An interrupt, or the signal to end, waits for the end of what is done here. Raises KeyboardInterrupt then."""
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda n, _: came.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def keep(results: Results, out: Path) -> None:
@@ -108,28 +155,28 @@ def keep(results: Results, out: Path) -> None:
 def write(results: Results, out: Path, console: Console, verbose: bool = False, before: str = "") -> bool:
     """Writes the results, then each of their reports, and prints the end of the run, with ``verbose`` the whole matrix. ``before`` is the
     text of the results of the last run, "" for none. Returns whether all was written: what could not be has a line, and an interrupt
-    ends the reports."""
+    ends the reports.
+
+    Raises:
+        Unfinished: the results could not be written.
+    """
     from conformance.run.processes import answers, available
     from reports.ending import ending
     from reports.terminal import summary
 
-    keep(results, out)
     reports = run_reports()
 
     def render(number: int) -> str:
         """Why a report could not be written, "" if it was."""
-        report = reports[number]
-        try:
-            (out / report.file).write_text(report.render([results]), encoding="utf-8")
-        except Exception as error:  # a report may come from anywhere; the others are written all the same
-            why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-            return f"not written: {out / report.file}: {why}"
-        return ""
+        file = out / reports[number].file
+        return _unwritten(file, lambda: write_whole(file, reports[number].render([results])))
 
     try:
+        with uninterrupted():
+            wrong = [_kept(results, out)]
         results.folded()  # made here once, for the processes that are forked from this one
         # By number, since processes are sent what they are to do.
-        wrong = [*filter(None, answers(render, range(len(reports)), available()))]
+        wrong = [*filter(None, (*wrong, *answers(render, range(len(reports)), available())))]
         if verbose:
             summary(results, console)
         else:
@@ -137,17 +184,31 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     except KeyboardInterrupt:
         wrong = ["interrupted before all reports were written"]
     for line in wrong:
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        say(console, line, "yellow")
     if wrong:
         again = f"the results are there: conformance report {out / RESULTS} --html FILE writes a report of them"
-        console.print(again, markup=False, highlight=False, soft_wrap=True)
+        say(console, again)
         return False
-    console.print(
-        f"results in {escape(str(out))}: {', '.join(report.file for report in reports)}, {RESULTS}, witnesses/",
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, f"results in {out}: {', '.join(report.file for report in reports)}, {RESULTS}, witnesses/")
     return True
+
+
+def _kept(results: Results, out: Path) -> str:
+    """Writes the results, then the witnesses, which the results have, too. Says why these could not be written, "" if they were. Raises
+    Unfinished."""
+    if why := _unwritten(out / RESULTS, lambda: results.write(out / RESULTS)):
+        raise Unfinished(f"{why}; what engines answered is kept: make room, and the same command goes on from there")
+    return _unwritten(out / "witnesses", lambda: write_witnesses(out / "witnesses", results.witnesses.values()))
+
+
+def _unwritten(path: Path, write: Callable[[], None]) -> str:
+    """Why a file could not be written, "" if it was. What makes a file may come from anywhere, and others are written all the same."""
+    try:
+        write()
+    except Exception as error:
+        why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        return f"not written: {path}: {why}"
+    return ""
 
 
 def runnable(console: Console, names: Iterable[str]) -> list[str]:
@@ -157,17 +218,19 @@ def runnable(console: Console, names: Iterable[str]) -> list[str]:
         try:
             load_engine(name).check()
         except CannotRun as error:
-            console.print(f"{name}: left out: {escape(str(error))}", style="yellow", highlight=False, soft_wrap=True)
+            say(console, f"{name}: left out: {error}", "yellow")
         else:
             found.append(name)
     return found
 
 
 def prepare(out: Path) -> None:
-    """Makes the folder, and removes the files of an earlier run, so that no stale file is read as new. Other files
-    stay."""
+    """Makes the folder, and removes the files of an earlier run, so that no stale file is read as new. Its results get another name, from
+    which every report can be made again. Other files stay."""
     (out / "witnesses").mkdir(parents=True, exist_ok=True)
-    stale = [out / name for name in (RESULTS, *(report.file for report in run_reports()))]
+    if (out / RESULTS).exists():
+        (out / RESULTS).replace(out / BEFORE)
+    stale = [out / report.file for report in run_reports()]
     stale += [out / "witnesses" / CONFIRMATIONS]
     stale += [path for path in (out / "witnesses").rglob("*.json") if re.fullmatch(r"[0-9a-f]{12}", path.stem)]
     for path in stale:

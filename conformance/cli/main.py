@@ -1,7 +1,7 @@
 """The command line: the group of commands, errors in one line, and exit codes.
 
-Exit codes: 0 done; 1 a gate, a replay or a selftest found what it guards against; 2 wrong usage or input; 3 an engine could not be run to
-its end.
+Exit codes: 0 done; 1 a gate, a replay or a selftest found what it guards against; 2 wrong usage or input; 3 not finished: an engine could
+not be run to its end, a file could not be written, or the command was interrupted.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Any
 
 import click
 
-from conformance.cli.hints import Group, in_one_line
+from conformance.cli.hints import Group, Unfinished, in_one_line
+from conformance.model.writing import NO_ROOM
 
 COMMANDS = {
     "run": ("run", "merge", "check"),
     "plan": ("plan",),
+    "new": ("new",),
     "files": ("check-files",),
     "kept": ("cache",),
     "inspect": ("list", "claims", "doctor", "explain"),
@@ -62,9 +64,12 @@ class OneLine(Group):
             return super().invoke(context)
         except click.UsageError as error:
             raise in_one_line(error) from None
+        except KeyboardInterrupt:
+            raise Unfinished("interrupted") from None
         except OSError as error:
             where = f": {error.filename}" if error.filename else ""
-            raise click.UsageError(f"{error.strerror or error}{where}") from None
+            kind = Unfinished if error.errno in NO_ROOM else click.UsageError
+            raise kind(f"{error.strerror or error}{where}") from None
         except Exception as error:
             if isinstance(error, bad_input()):
                 raise click.UsageError(str(error)) from None

@@ -4,17 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from conformance.cli.hints import Choice
+from conformance.model.scenario import Scenario
 from conformance.plugins.loading import ask_for
-from conformance.plugins.registry import checker_ids, users
+from conformance.plugins.registry import checker_ids, load_scenarios, users, users_scenarios
 from conformance.run.options import MANY
 
+if TYPE_CHECKING:
+    from conformance.run.options import Options
+
 Decorator = Callable[[Any], Any]
+
+PATH = click.Path(path_type=Path)
+
+
+def into(name: str, kind: type[Any]) -> Decorator:
+    """Gives a command one dataclass, as the parameter ``name``, in the place of the options that its fields are called after."""
+    of_it = [field.name for field in fields(kind)]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_it(**values: Any) -> None:
+            command(**{name: kind(**{field: values.pop(field) for field in of_it})}, **values)
+
+        return with_it
+
+    return decorated
 
 
 def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> None:
@@ -60,16 +82,14 @@ checker = click.option(
     f"auto: by one of these above {MANY} cases, if it can run here.",
 )
 
-cases_from = click.option(
-    "--cases-from", type=click.Path(path_type=Path), help="Take the cases of another run: its folder."
-)
+cases_from = click.option("--cases-from", type=PATH, help="Take the cases of another run: its folder.")
 
 seed = click.option(
     "--seed", type=int, default=1, show_default=True, help="Another one explores: other cases, in another design."
 )
 
 verbose = click.option(
-    "--verbose", is_flag=True, help="Print each step, and at the end the whole matrix with all reasons."
+    "-v", "--verbose", is_flag=True, help="Print all: each step of a run, each guarantee, each reason."
 )
 
 witnesses = click.option(
@@ -89,7 +109,7 @@ fresh = click.option(
 
 expectations = click.option(
     "--expectations",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File of accepted divergences. Default: expectations.toml, where there is one.",
 )
 
@@ -109,7 +129,7 @@ def cases(default: int, text: str = "The least number of cases of each program o
 
 
 def out(default: str) -> Decorator:
-    return click.option("--out", type=click.Path(path_type=Path), default=Path(default), show_default=True)
+    return click.option("--out", type=PATH, default=Path(default), show_default=True)
 
 
 def timeout(seconds: int, what: str) -> Decorator:
@@ -120,4 +140,52 @@ def timeout(seconds: int, what: str) -> Decorator:
 
 def file(name: str, text: str) -> Decorator:
     """An option that names a file to write."""
-    return click.option(name, type=click.Path(path_type=Path), help=text)
+    return click.option(name, type=PATH, help=text)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command runs: the options of ``asked``, which every command that runs scenarios on engines has."""
+
+    engines: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    wanted: int
+    cases_from: Path | None
+    seed: int
+    out: Path
+    timeout: float
+    witnesses: Path
+    fresh: bool
+
+    @property
+    def about(self) -> tuple[Scenario, ...]:
+        """The scenarios. Raises UnknownName."""
+        return tuple(scenarios_named(self.scenarios))
+
+    def options(self, engines: tuple[str, ...], about: tuple[Scenario, ...], **more: Any) -> Options:
+        """A run of these scenarios on these engines; ``more`` are other fields of ``Options``."""
+        from conformance.execution.kept import traces_folder
+        from conformance.run.options import Options
+
+        mine = {name: getattr(self, name) for name in ("wanted", "seed", "cases_from", "out", "timeout", "fresh")}
+        given = {"witnesses": (self.witnesses,), "traces": traces_folder(), **mine, **more}
+        return Options(engines=engines, scenarios=about, **given)
+
+
+def scenarios_named(names: tuple[str, ...]) -> list[Scenario]:
+    """The scenarios of these names; those that were loaded where there are none, else all. Raises UnknownName."""
+    return load_scenarios(names) if names else users_scenarios() or load_scenarios()
+
+
+def asked(engine: Decorator, least: int, folder: str) -> Decorator:
+    """The options of ``Asked``, which the command gets as ``asked``. ``least`` is the default of --cases, ``folder`` that of --out."""
+    mine = [engine, load, scenarios("all, or what was loaded"), cases(least), cases_from, seed, out(folder)]
+    mine += [timeout(600, "one pack of cases on one engine"), witnesses, fresh]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        command = into("asked", Asked)(command)
+        for option in reversed(mine):
+            command = option(command)
+        return command
+
+    return decorated

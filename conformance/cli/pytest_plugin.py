@@ -44,6 +44,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("conformance_subjects", "patterns of files with subjects", type="args", default=["subject_*.py"])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Raises UsageError for an option that would do nothing."""
+    named = ("engine", "cases", "seed", "expectations")
+    defaults = {"cases": 2, "seed": 1}
+    given = [name for name in named if config.getoption(f"--conformance-{name}") != defaults.get(name)]
+    if given and not config.getoption("--conformance"):
+        raise pytest.UsageError(f"--conformance-{given[0]} does nothing without --conformance: give it, too")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     asked = parent.config.getoption("--conformance")
     if asked and any(file_path.match(pattern) for pattern in parent.config.getini("conformance_subjects")):

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from conformance.cli import options
 from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
+from conformance.cli.job import say
+from conformance.comparison.exported import exported as exported_text
 from conformance.comparison.upgrade import asked_alone, asked_of
 from conformance.confirmation.replay import ERROR, STILL_FAILS
-from conformance.judgement.reference import reference_traces
-from conformance.model.engine import CannotRun, bare
-from conformance.model.export import CannotExport, Exportable, rows
-from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.engine import CannotRun
+from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
-from conformance.plugins.registry import export_names, load_export, load_scenarios
+from conformance.model.writing import write_whole
+from conformance.plugins.registry import export_names, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
 
+@dataclass(frozen=True)
+class Exported:
+    """The format of an export and its file; None for no export, and for a file of the default name."""
+
+    formatted: str | None
+    to: Path | None
+
+
 @click.command("replay")
-@click.argument("witness", type=click.Path(path_type=Path))
+@click.argument("witness", type=options.PATH)
 @click.option(
     "--witnesses",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     default=("witnesses", "build/conformance/witnesses"),
     show_default=True,
     help="A folder in which WITNESS is looked up by its id (repeat for several).",
@@ -44,22 +53,22 @@ from conformance.results.witness import UnreadableWitness, Witness, find_witness
 )
 @options.file("--to", "With --export: the file. Default: test_witness_ID.py.")
 @options.load
+@options.into("exported", Exported)
 def replay_(
     witness: Path,
     witnesses: tuple[Path, ...],
     engines: tuple[str, ...],
     timeout: float,
     plot: Path | None,
-    formatted: str | None,
-    to: Path | None,
+    exported: Exported,
 ) -> None:
     """Run a witness, named by its file or its id, alone and print, step by step, what went in and what came out.
 
     Exit code 1 if it still fails on an engine, 3 if an engine gave no answer.
     """
-    if to and not formatted:
+    if exported.to and not exported.formatted:
         raise click.UsageError("--to names the file of an export: give --export, too")
-    if formatted and (engines or plot):
+    if exported.formatted and (engines or plot):
         raise click.UsageError("--export writes what was found and runs nothing: leave out --engine and --plot")
     witness = find_witness(witness, witnesses)
     found = Witness.read(witness)
@@ -74,51 +83,27 @@ def replay_(
         raise UnreadableWitness(
             f"{witness} speaks of the guarantee {found.guarantee!r}, which {scenario.id} does not have"
         )
-    if formatted:
-        to = to or Path(f"test_witness_{found.id}.py")
-        to.write_text(load_export(formatted)(exportable(found, scenario, guarantee)), encoding="utf-8")
+    if exported.formatted:
+        to = exported.to or Path(f"test_witness_{found.id}.py")
+        write_whole(to, exported_text(found, [scenario], exported.formatted))
         click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
         return
     console = open_console()
-    console.print(f"{escape(scenario.name)}: {escape(guarantee.claim)}", style="bold", highlight=False, soft_wrap=True)
+    say(console, f"{scenario.name}: {guarantee.claim}", "bold")
     codes, seen = [], {}
     for name in engines or (found.engine,):
         answer, lines, code, traces = _replay_on(name, found, scenario, guarantee, timeout)
         for line in lines:
-            console.print(escape(line), highlight=False, soft_wrap=True)
-        console.print(f"{name}: {escape(answer)}", style="bold", highlight=False, soft_wrap=True)
+            say(console, line)
+        say(console, f"{name}: {answer}", "bold")
         codes.append(code)
         seen[name] = traces
     if plot:
         from reports import picture
         from reports.panels import replayed
 
-        plot.write_text(picture.document(replayed(found, seen)), encoding="utf-8")
+        write_whole(plot, picture.document(replayed(found, seen)))
     sys.exit(max(codes))
-
-
-def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Exportable:
-    """A witness for an export: its case. Of a case and its twin it is the one on which the engine puts out something else than the
-    reference. Raises CannotExport where the case needs neighbours."""
-    if found.neighbours or found.packed_seen:
-        raise CannotExport(f"witness {found.id} is a case among its neighbours, and an export is one case alone")
-    case, seen, specified = found.case, found.seen, found.specified
-    if found.base and found.base_seen and rows(seen) == rows(specified):
-        case, seen = found.base, found.base_seen
-        specified = reference_traces(programs_of([scenario]))([case])[case.id]
-    return Exportable(
-        witness=found.id,
-        scenario=scenario.name,
-        claim=guarantee.claim,
-        message=found.message,
-        program=scenario.programs[found.case.program],
-        case=case,
-        engine=bare(found.engine),
-        versions=found.versions,
-        seen=seen,
-        specified=specified,
-        one_of_two=found.base is not None and not case.schedule.plan,
-    )
 
 
 def _replay_on(

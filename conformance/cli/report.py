@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.model.naming import unknown
+from conformance.model.writing import write_whole
 from conformance.results.report import load_report, report_names
 from conformance.results.results import Results
 from conformance.selftest.power import read_powers
@@ -55,20 +57,26 @@ def reports_to_write(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("report")
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=options.PATH)
 @reports_to_write
-@click.option("--kills", type=click.Path(path_type=Path), help="Show the kill matrix of this self-test in the page.")
+@options.verbose
+@click.option("--kills", type=options.PATH, help="Show the kill matrix of this self-test in the page.")
 @click.option(
     "--power",
     "powers",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="Show in the page what this `selftest --as ENGINE --json` found (repeat for several files).",
 )
 def report_(
-    results: tuple[Path, ...], kills: Path | None, powers: tuple[Path, ...], files: list[tuple[str, Path]]
+    results: tuple[Path, ...],
+    verbose: bool,
+    kills: Path | None,
+    powers: tuple[Path, ...],
+    files: list[tuple[str, Path]],
 ) -> None:
-    """Make reports again from results files, of several runs oldest first; without options, print the summary of the last."""
+    """Make reports again from results files, of several runs oldest first; without options, print the end of the last, with -v its whole
+    matrix."""
     found = [Results.read(path) for path in results]
     if (kills or powers) and MATRIX not in dict(files):
         raise click.UsageError(f"--{'kills' if kills else 'power'} says what the page shows: give --html too")
@@ -80,11 +88,12 @@ def report_(
             text = html.render(found, SelfTest.read(kills) if kills else None, of_runs)
         else:
             text = load_report(name).render(found)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     if not files:
+        from reports.ending import ending
         from reports.terminal import summary
 
-        summary(found[-1], open_console())
+        (summary if verbose else ending)(found[-1], open_console())
 
 
 COMMANDS = (report_,)

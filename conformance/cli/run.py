@@ -5,20 +5,20 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from conformance.cli import options
+from conformance.cli.hints import Unfinished
 from conformance.cli.job import console as open_console
-from conformance.cli.job import execute, failed, perform, prepare, runnable, write
-from conformance.cli.settings import ConfigurableCommand
-from conformance.execution.kept import traces_folder
+from conformance.cli.job import execute, failed, perform, prepare, runnable, say, write
+from conformance.cli.settings import ConfigurableCommand, check_used
 from conformance.plugins.registry import (
     engine_ids,
     load_engine,
-    load_scenarios,
     package_of,
     packages,
     port_engines,
@@ -44,8 +44,24 @@ def _shard(context: click.Context, option: click.Parameter, given: str | None) -
     return int(number), int(of)
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How much of a run is run.
+
+    Attributes:
+        shard: (number, of how many).
+        budget: seconds.
+        rows: the most rows of an engine for programs of a kind, None for all.
+        quick: whether it is a first look.
+    """
+
+    shard: tuple[int, int] | None
+    budget: float | None
+    rows: int | None
+    quick: bool
+
+
 @click.command("run", cls=ConfigurableCommand)
-@options.engines("all that this machine can run; with ports loaded, these and the reference")
 @click.option(
     "--release",
     "releases",
@@ -54,16 +70,12 @@ def _shard(context: click.Context, option: click.Parameter, given: str | None) -
     help="Run the engines of this package in this release, in an environment of its own. Without --engine: all of them, and the "
     "reference. One engine: --engine ID@VERSION.",
 )
-@options.load
-@options.scenarios("all, or what was loaded")
-@options.cases(RUN_CASES)
-@options.cases_from
-@options.seed
-@options.out("build/conformance")
-@options.timeout(600, "one pack of cases on one engine")
-@options.witnesses
+@options.asked(
+    options.engines("all that this machine can run; with ports loaded, these and the reference"),
+    RUN_CASES,
+    "build/conformance",
+)
 @options.checker
-@options.fresh
 @click.option(
     "--shard",
     metavar="K/N",
@@ -89,65 +101,46 @@ def _shard(context: click.Context, option: click.Parameter, given: str | None) -
     "processing time. Stored witnesses are replayed in packs, those confirmed here until half of them failed; new ones run alone once.",
 )
 @options.verbose
-def run_(
-    engines: tuple[str, ...],
-    releases: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    wanted: int,
-    cases_from: Path | None,
-    seed: int,
-    out: Path,
-    timeout: float,
-    witnesses: Path,
-    checker: str,
-    fresh: bool,
-    shard: tuple[int, int] | None,
-    budget: float | None,
-    rows: int | None,
-    quick: bool,
-    verbose: bool,
-) -> None:
+@options.into("extent", Extent)
+def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: Extent, verbose: bool) -> None:
     """Run scenarios on engines; write results.json.gz, matrix.html, summary.md, junit.xml, ctrf.json, cells.csv, badge.svg
     and the witnesses."""
     console = open_console()
-    if shard and budget is not None:
+    if extent.shard and extent.budget is not None:
         raise click.UsageError("--shard and --budget do not go together: shards are of a whole run")
-    ports = port_engines()
-    asked = _in_releases(engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
-    if not engines and asked == ["reference"]:
-        console.print(
-            "nothing to test: no engine but the reference can run here; the lines above say why", style="yellow"
-        )
-        sys.exit(3)
-    about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
-    if quick:
-        wanted, rows = QUICK, QUICK_ROWS
-        if not engines:
-            there, asked = asked, engines_of_a_quick_run(asked, ports)
-            if left := [name for name in there if name not in asked]:
-                console.print(f"--quick leaves out {', '.join(left)}", highlight=False, soft_wrap=True)
-        if not (scenarios or users_scenarios()):
-            about = of_a_quick_run(about)
-    asked_for = Options(
-        engines=tuple(asked),
-        scenarios=tuple(about),
-        out=out,
-        wanted=wanted,
-        seed=seed,
-        cases_from=cases_from,
-        witnesses=(witnesses,),
-        timeout=timeout,
+    engines, about = _engines_of(asked, releases, extent.quick, console), asked.about
+    check_used(click.get_current_context(), engines, checker)
+    if extent.quick:
+        asked, extent = replace(asked, wanted=QUICK), replace(extent, rows=QUICK_ROWS)
+        if not (asked.scenarios or users_scenarios()):
+            about = tuple(of_a_quick_run(about))
+    run = asked.options(
+        engines,
+        about,
         checker=checker,
-        rows=rows or 0,
-        brief=quick or budget is not None,
-        sampled=quick and not fresh,
-        budget=budget,
-        traces=traces_folder(),
-        fresh=fresh,
+        rows=extent.rows or 0,
+        brief=extent.quick or extent.budget is not None,
+        sampled=extent.quick and not asked.fresh,
+        budget=extent.budget,
     )
-    if shard:
-        sys.exit(_run_shard(asked_for, *shard, console))
-    sys.exit(0 if execute(asked_for, console, verbose) else 3)
+    if extent.shard:
+        sys.exit(_run_shard(run, *extent.shard, console))
+    sys.exit(0 if execute(run, console, verbose) else Unfinished.exit_code)
+
+
+def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, console: Console) -> tuple[str, ...]:
+    """The engines to run. A printed line for each that cannot, or that a first look leaves out. Raises UsageError, UnknownName,
+    Unfinished."""
+    ports = port_engines()
+    there = _in_releases(asked.engines, releases) or runnable(console, ["reference", *ports] if ports else engine_ids())
+    if asked.engines:
+        return tuple(there)
+    if there == ["reference"]:
+        raise Unfinished("nothing to test: no engine but the reference can run here; the lines above say why")
+    mine = engines_of_a_quick_run(there, ports) if quick else there
+    if left := [name for name in there if name not in mine]:
+        say(console, f"--quick leaves out {', '.join(left)}")
+    return tuple(mine)
 
 
 def engines_of_a_quick_run(asked: Sequence[str], ports: Sequence[str]) -> list[str]:
@@ -162,12 +155,12 @@ def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> in
     results = perform(shard_of(asked_for, number, of), console)
     leave(asked_for, number, of, results)
     ran = ", ".join(f"{name} ({r.packs.run} packs)" for name, r in results.environment.items()) or "nothing"
-    console.print(f"shard {number} of {of} ran {ran}; merge: conformance merge OUT…", highlight=False, soft_wrap=True)
+    say(console, f"shard {number} of {of} ran {ran}; merge: conformance merge OUT…")
     return 3 if failed(results) else 0
 
 
 @click.command("merge")
-@click.argument("folders", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("folders", type=options.PATH, nargs=-1, required=True)
 @options.load
 @options.out("build/conformance")
 @options.timeout(600, "one pack of cases on one engine")
@@ -207,7 +200,7 @@ def _in_releases(engines: tuple[str, ...], releases: tuple[str, ...]) -> list[st
 
 
 @click.command("check")
-@click.argument("traces", type=click.Path(path_type=Path))
+@click.argument("traces", type=options.PATH)
 @options.engines("all that gave traces")
 @options.load
 @options.scenarios("all of the run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,6 +13,8 @@ from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.run import QUICK, RUN_CASES
 from conformance.cli.upgrade import UPGRADE
+from conformance.model.scenario import Scenario
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import engine_ids, load_scenarios, mutant_ids, users_scenarios
 from conformance.run.options import of_a_quick_run
 from conformance.run.processes import available
@@ -21,6 +24,35 @@ from conformance.selftest.selftest import Want, selftest
 
 ALL = "all"
 """In the place of an engine: every one."""
+
+
+@dataclass(frozen=True)
+class Suites:
+    """The engines whose suites the mutants run on, if any, and how these are run."""
+
+    engines: tuple[str, ...]
+    quick: bool
+    upgrade: bool
+    seed: int | None
+
+    def check(self, html: Path | None) -> None:
+        """Raises UsageError for options that do not go together."""
+        if not self.engines and (self.quick or self.upgrade or self.seed is not None):
+            raise click.UsageError("--quick, --upgrade and --seed say how an engine is run: give --as ENGINE too")
+        if self.quick and self.upgrade:
+            raise click.UsageError("--quick and --upgrade name two kinds of runs: give one of them")
+        if self.engines and html:
+            raise click.UsageError("--html is of the kill matrix; with --as, write --json, for `report --power`")
+
+    def asked(self, some: list[Scenario], wanted: int | None) -> tuple[tuple[Scenario, ...], Asked]:
+        """The scenarios that the suites are of, ``some`` if there are any, and what is asked of them."""
+        about = tuple(some or load_scenarios())
+        if self.quick and not some:
+            about = tuple(of_a_quick_run(about))
+        if self.quick or self.upgrade:
+            wanted = QUICK if self.quick else UPGRADE
+        seed = 1 if self.seed is None else self.seed
+        return about, Asked(wanted or RUN_CASES, seed, brief=self.quick or self.upgrade)
 
 
 @click.command("selftest")
@@ -43,7 +75,7 @@ ALL = "all"
 @click.option(
     "--json",
     "as_json",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     help="Write it as JSON, for `report --kills`, or `report --power`.",
 )
 @click.option(
@@ -57,16 +89,9 @@ ALL = "all"
 @click.option("--quick", is_flag=True, help="With --as: the suite of `run --quick`.")
 @click.option("--upgrade", is_flag=True, help="With --as: the suite of either release in `upgrade`.")
 @click.option("--seed", type=int, help="With --as: the seed of the run. Default: 1.")
+@options.into("on", Suites)
 def selftest_(
-    scenarios: tuple[str, ...],
-    wanted: int | None,
-    seeds: int,
-    html: Path | None,
-    as_json: Path | None,
-    engines: tuple[str, ...],
-    quick: bool,
-    upgrade: bool,
-    seed: int | None,
+    scenarios: tuple[str, ...], wanted: int | None, seeds: int, html: Path | None, as_json: Path | None, on: Suites
 ) -> None:
     """Verify the verifier: run every mutant of the reference engine, and the reference itself.
 
@@ -82,24 +107,14 @@ def selftest_(
     """
     from reports import kills
 
-    if not engines and (quick or upgrade or seed is not None):
-        raise click.UsageError("--quick, --upgrade and --seed say how an engine is run: give --as ENGINE too")
-    if quick and upgrade:
-        raise click.UsageError("--quick and --upgrade name two kinds of runs: give one of them")
-    if engines and html:
-        raise click.UsageError("--html is of the kill matrix; with --as, write --json, for `report --power`")
+    on.check(html)
     console = open_console()
     some = load_scenarios(scenarios) if scenarios else users_scenarios()
-    if engines:
-        about = tuple(some or load_scenarios())
-        if quick and not some:
-            about = tuple(of_a_quick_run(about))
-        if quick or upgrade:
-            wanted = QUICK if quick else UPGRADE
-        asked = Asked(wanted or RUN_CASES, 1 if seed is None else seed, brief=quick or upgrade)
+    if on.engines:
+        about, asked = on.asked(some, wanted)
         with console.status("") if console.is_terminal else nullcontext() as status:
             said = status.update if status else lambda text: None
-            names = engine_ids() if ALL in engines else engines
+            names = engine_ids() if ALL in on.engines else on.engines
             found_of = powers_of(names, about, mutant_ids(), asked, said, available())
         for power in found_of:
             kills.show_power(power, console)
@@ -122,7 +137,7 @@ def selftest_(
     else:
         kills.show(found, console, matrix=bool(html or as_json))
     if html:
-        html.write_text(kills.render(found), encoding="utf-8")
+        write_whole(html, kills.render(found))
     if as_json:
         found.write(as_json)
     sys.exit(0 if found.passed else 1)

@@ -11,6 +11,7 @@ import click
 
 from conformance.cli import options
 from conformance.comparison.history import History, history, sources
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import load_scenarios
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import ScenarioRecord
@@ -48,7 +49,7 @@ def site_(places: tuple[Path, ...], url: str, out: Path) -> None:
         files[of_guarantee(scenario, guarantee)] = _json(documents.of_a_guarantee(seen, texts, scenario, guarantee))
     for name, text in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_text(text, encoding="utf-8")
+        write_whole(out / name, text)
     click.echo(f"{out / 'index.html'}: {_told(seen)}")
 
 

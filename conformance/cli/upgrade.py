@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -12,32 +12,34 @@ from packaging.version import InvalidVersion, Version
 
 from conformance.cli import options
 from conformance.cli.compare import divergences, judged, today
+from conformance.cli.hints import Unfinished
 from conformance.cli.job import check_cases, failed, keep, perform
 from conformance.cli.job import console as open_console
 from conformance.cli.subject import test
 from conformance.comparison.expectations import Divergence
-from conformance.comparison.gate import report_of
+from conformance.comparison.gate import Outcome, listing, report_of, rule
 from conformance.comparison.locks import steps
-from conformance.comparison.outputs import differences, outputs
+from conformance.comparison.moves import Difference, Kind, Move, differences, shown_on_both, silent
+from conformance.comparison.outputs import differences as differing_outputs
+from conformance.comparison.outputs import outputs
 from conformance.comparison.refusals import refusals_changed
-from conformance.comparison.upgrade import Upgrade, in_releases, replays_in_both
-from conformance.execution.kept import traces_folder
+from conformance.comparison.upgrade import Upgrade, in_releases, replays_in_both, without
 from conformance.model.engine import CannotRun, bare
 from conformance.model.naming import instead
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import (
     engine_ids,
     load_engine,
-    load_scenarios,
     package_of,
     packages,
     port_engines,
     users,
-    users_scenarios,
 )
 from conformance.results.baseline import Baseline
 from conformance.results.changes import changes
 from conformance.results.report import load_report
-from conformance.results.results import Results
+from conformance.results.results import RESULTS, Results
+from conformance.results.witness import file_of
 from conformance.run.run import Options
 from conformance.subjects.found import files_of_subjects
 from conformance.subjects.releases import release
@@ -48,6 +50,32 @@ UPGRADE = 1
 
 BLOCKED, CUT_SHORT = 1, 3
 """Exit codes."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is compared: a package in two releases, what two lock files pin, or two engines."""
+
+    package: str | None
+    old: str | None
+    new: str | None
+    locks: tuple[Path, Path] | None
+    old_engine: str | None
+    new_engine: str | None
+
+    def check(self) -> None:
+        """Raises UsageError unless one kind of comparison is asked for, and as a whole."""
+        releases, engines = (self.package, self.old, self.new), (self.old_engine, self.new_engine)
+        if sum(map(any, (releases, engines, (self.locks,)))) > 1:
+            raise click.UsageError(
+                "give PACKAGE with --from and --to, or --from-lock, or --from-engine with --to-engine: not two of them"
+            )
+        if any(engines) and not all(engines):
+            raise click.UsageError("--from-engine and --to-engine go together: name both engines")
+        if not (self.locks or all(releases) or all(engines)):
+            raise click.UsageError(
+                "give PACKAGE with --from and --to, or --from-lock OLD NEW, or --from-engine and --to-engine"
+            )
 
 
 @click.command("upgrade")
@@ -62,78 +90,121 @@ BLOCKED, CUT_SHORT = 1, 3
     help="In place of PACKAGE, --from and --to: two lock or requirements files. Each package with engines that they pin in different "
     "releases is upgraded, into a folder of its own in --out.",
 )
-@options.engines("all of the package that both releases have; with ports loaded, these", "An engine, without a version")
-@options.load
-@options.scenarios("all, or what was loaded")
-@options.cases(UPGRADE)
-@options.cases_from
-@options.seed
-@options.out("build/upgrade")
-@options.timeout(600, "one pack of cases on one engine")
-@options.witnesses
-@options.fresh
+@click.option(
+    "--from-engine",
+    "old_engine",
+    metavar="ENGINE[@RELEASE]",
+    help="In place of PACKAGE, --from and --to: the engine in use, by its id, in a release or as it is here. With --to-engine.",
+)
+@click.option("--to-engine", "new_engine", metavar="ENGINE[@RELEASE]", help="The engine to go to.")
+@options.asked(
+    options.engines(
+        "all of the package that both releases have; with ports loaded, these", "An engine, without a version"
+    ),
+    UPGRADE,
+    "build/upgrade",
+)
 @options.expectations
 @click.option(
     "--quick",
     is_flag=True,
     help="A first look: cases as drawn or given, on the shortest timelines, without rows that change anything around them.",
 )
-def upgrade_(
-    package: str | None,
-    old: str | None,
-    new: str | None,
-    locks: tuple[Path, Path] | None,
-    engines: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    wanted: int,
-    cases_from: Path | None,
-    seed: int,
-    out: Path,
-    timeout: float,
-    witnesses: Path,
-    fresh: bool,
-    expectations: Path | None,
-    quick: bool,
-) -> None:
-    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate. Of a file
-    with subjects (--load), both releases are asked all questions, and must give the same answers.
+@options.verbose
+@options.into("sides", Sides)
+def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quick: bool, verbose: bool) -> None:
+    """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
+    With --load of a file with subjects: ask them in both releases, which must answer alike.
+
+    With --from-engine and --to-engine: run two engines, and say what held on the one and is broken on the other, by cause.
 
     Exit code 0 if nothing blocks, 1 if anything does, 2 for wrong usage, 3 if a release could not be run to its end.
     """
-    if not (locks or (package and old and new)):
-        raise click.UsageError("give PACKAGE with --from and --to, or --from-lock OLD NEW")
-    if locks and (package or old or new):
-        raise click.UsageError("--from-lock takes the packages and their releases from the two files: give no others")
+    sides.check()
     if subjects := files_of_subjects():
-        if not (package and old and new):
-            raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
-        both_releases = [release(f"{package}=={number}") for number in _releases(package, old, new)]
-        codes = [test(Request(file, seed=seed, where=file), both_releases, out / Path(file).stem) for file in subjects]
-        if not users().ports and not users_scenarios():
-            sys.exit(max(codes))
+        sys.exit(max(_of_subjects(file, sides, asked) for file in subjects))
     accepted = divergences(expectations)  # a mistake here shows before minutes are spent
-    both = Options(
-        engines=(),
-        scenarios=tuple(load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()),
-        out=out,
-        wanted=wanted,
-        seed=seed,
-        cases_from=cases_from,
-        witnesses=(witnesses,),
-        timeout=timeout,
+    both = asked.options(
+        (),
+        asked.about,
         rows=1 if quick else 0,  # the base rows: others may differ between two releases, which have other plans
         brief=True,  # each release is asked again about the differences between the releases
-        sampled=not fresh,
-        traces=traces_folder(),
-        fresh=fresh,
+        sampled=not asked.fresh,
     )
-    asked = [s.id for s in both.scenarios]
     check_cases(both)
-    if package and old and new:
-        mine = _engines_of(package, engines, asked)
-        sys.exit(_upgraded(package, Upgrade(*_releases(package, old, new), mine, both), accepted))
-    codes = [_upgraded(name, found, accepted) for name, found in _of_locks(locks, engines, both)] if locks else []
-    sys.exit(max(codes, default=0))
+    if sides.old_engine and sides.new_engine:
+        if asked.engines:
+            raise click.UsageError("--from-engine and --to-engine name the engines: leave out --engine")
+        sys.exit(_moved(_move(sides.old_engine, sides.new_engine), both, accepted, verbose))
+    if sides.package and sides.old and sides.new:
+        mine = _engines_of(sides.package, asked.engines, [s.id for s in both.scenarios])
+        found = Upgrade(*_releases(sides.package, sides.old, sides.new), mine, both)
+        sys.exit(_upgraded(sides.package, found, accepted))
+    locked = _of_locks(sides.locks, asked.engines, both) if sides.locks else []
+    sys.exit(max((_upgraded(name, found, accepted) for name, found in locked), default=0))
+
+
+def _of_subjects(file: str, sides: Sides, asked: options.Asked) -> int:
+    """Asks the subjects of a file in both releases, compares their answers, and returns the exit code. Raises UsageError."""
+    if users().ports or users().scenarios:
+        raise click.UsageError(
+            f"{file} has subjects, and a port or a scenario is loaded, too: compare them one after the other"
+        )
+    if not (sides.package and sides.old and sides.new):
+        raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
+    releases = [release(f"{sides.package}=={number}") for number in _releases(sides.package, sides.old, sides.new)]
+    return test(Request(file, seed=asked.seed, where=file), releases, asked.out / Path(file).stem)
+
+
+def _move(old: str, new: str) -> Move:
+    """The engines of a move. Raises UnknownName, UsageError."""
+    for name in (old, new):
+        load_engine(name)
+        if "+" in name:
+            raise click.UsageError(f"{name}: name an engine in one release")
+    if old == new:
+        raise click.UsageError(f"--from-engine and --to-engine are both {old}: name two engines, or two releases")
+    return Move(old, new)
+
+
+def _moved(move: Move, both: Options, accepted: list[Divergence], verbose: bool) -> int:
+    """Runs both engines of a move, writes its reports and prints its end. Returns the exit code."""
+    from reports import move_text as moves
+
+    out, console = both.out, open_console()
+    engines = dict.fromkeys(("reference", move.old, move.new))
+    try:
+        results = perform(replace(both, engines=tuple(engines)), console)
+        if not failed(results):
+            results = shown_on_both(results, move, both)
+    except KeyboardInterrupt:
+        raise Unfinished("interrupted; what engines answered is kept: the same command goes on from there") from None
+    keep(results, out)
+    why = next((r.failure for r in results.environment.values() if r.failure), "interrupted") if failed(results) else ""
+    if why := why or silent(results, move):
+        click.echo(f"cannot compare {move.old} and {move.new}: {why}", err=True)
+        return CUT_SHORT
+    found = differences(results, move)
+    stands = Baseline.of(without(results, {*results.environment} - {move.new}))
+    told = moves.Told(results, move, found, frozenset(one for one in found if _accepts(stands, one, accepted)))
+    commands = {name: f"conformance replay {file_of(out / 'witnesses', w)}" for name, w in results.witnesses.items()}
+    write_whole(out / "matrix.html", load_report("html").render([results]))
+    write_whole(out / "summary.md", moves.markdown(told, commands))
+    for line in moves.lines(told, verbose):
+        click.echo(line)
+    click.echo(f"in {out}: summary.md, matrix.html, {RESULTS}, witnesses/")
+    return BLOCKED if {*told.of(Kind.BROKEN)} - told.accepted else 0
+
+
+def _accepts(stands: Baseline, one: Difference, accepted: list[Divergence]) -> bool:
+    """Whether the expectations accept what the new engine of a move breaks, as the gate reads them. ``stands`` has this engine alone."""
+    (engine,) = stands.engines
+    places = [(engine, *one.row, name) for name in one.perturbations]
+    version = stands.version(engine)
+    return one.kind is Kind.BROKEN and all(
+        rule(None, stands.cells[place], listing(accepted, place, version, today()), today()).outcome is Outcome.PASSES
+        for place in places
+    )
 
 
 def _releases(package: str, old: str, new: str) -> tuple[str, str]:
@@ -187,8 +258,7 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
         found = asked.execute(run, click.echo)
     except (CannotRun, KeyboardInterrupt) as error:
         why = str(error) or f"interrupted; what there is lies in {out}"
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "summary.md").write_text(comparison.not_compared(old, new, why), encoding="utf-8")
+        write_whole(out / "summary.md", comparison.not_compared(old, new, why))
         click.echo(f"cannot compare {old} and {new}: {why}", err=True)
         return CUT_SHORT
     before, after = found.old, found.new
@@ -197,20 +267,19 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
     compared = outputs(out / "both", pairs, both.scenarios)
     places = [(bare(total.right), total.scenario, total.program, "") for total in compared]
     report = judged(stands, stood, accepted, places)
-    differing = differences(compared, both.scenarios, out / "differences", both.timeout)
+    differing = differing_outputs(compared, both.scenarios, out / "differences", both.timeout)
     of_outputs = [one.ruled(accepted, stands.version(one.place[0]), today()) for one in differing]
     replays = replays_in_both({out / "old": before, out / "new": after}, old, new)
     of_cells = in_releases(report.ruled, old, new, replays)
     more = [*(lacking.ruled(old, new) for lacking in found.left_out), *refusals_changed(before, after)]
     report = report_of([*more, *of_cells, *of_outputs])
     for side, results in (("old", before), ("new", after)):
-        (out / side).mkdir(parents=True, exist_ok=True)
         keep(results, out / side)
-    (out / "matrix.html").write_text(load_report("html").render([before, after]), encoding="utf-8")
+    write_whole(out / "matrix.html", load_report("html").render([before, after]))
     between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
     summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same, replays)
-    (out / "summary.md").write_text(summary, encoding="utf-8")
-    (out / "junit.xml").write_text(comparison.gate_junit(report), encoding="utf-8")
+    write_whole(out / "summary.md", summary)
+    write_whole(out / "junit.xml", comparison.gate_junit(report))
     for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
         click.echo(line)
     click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of each in old/ and new/")

@@ -97,7 +97,8 @@ class Upgrade:
             if not (asked := to_ask(mine, other)):
                 return mine
             say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
-            return asked_again(mine, asked, options.scenarios, hosts)
+            by_engine = {name: [w for w in asked if bare(w.engine) == bare(name)] for name in mine.engines}
+            return asked_again(mine, by_engine, options.scenarios, hosts)
 
         (logs := out / "both" / "logs" / "asked-again").mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, options.timeout) as hosts:
@@ -274,13 +275,14 @@ def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], lo
         return replace(found, versions=process.environment)
 
 
-def asked_again(results: Results, witnesses: Sequence[Witness], scenarios: Sequence[Scenario], hosts: Hosts) -> Results:
-    """Results after witnesses of another release were replayed alone on the engine of the same name here. A witness
-    that fails every time speaks against its cell. The engines share the processes that they share in a run."""
+def asked_again(
+    results: Results, witnesses: Mapping[str, Sequence[Witness]], scenarios: Sequence[Scenario], hosts: Hosts
+) -> Results:
+    """Results after witnesses of others were replayed alone on engines here (an id -> its witnesses). A witness that fails every time
+    speaks against its cell. The engines share the processes that they share in a run."""
     found: dict[str, list[Replay]] = {}
     environment = dict(results.environment)
-    for engine in results.engines:
-        mine = [w for w in witnesses if bare(w.engine) == bare(engine)]
+    for engine, mine in witnesses.items():
         if not mine:
             continue
         can = load_engine(engine).capabilities

@@ -50,6 +50,7 @@ class Target:
     Attributes:
         fails: whether a subject fails, by the traces of its cases.
         simplest: the simplest event value of the program's domain.
+        simpler: gives simpler event values for one, where the domain knows more than the simplest.
         tried: the kinds of edit that were tried.
         reproduced: whether the subject has failed again in a pack of this reduction.
         seen: what the subject gave in the last pack that it failed in.
@@ -62,6 +63,7 @@ class Target:
     subject: Subject
     fails: Callable[[Subject, Mapping[str, Trace]], bool]
     simplest: Json = None
+    simpler: Callable[[Json], Iterable[Json]] = lambda value: ()
     tried: set[str] = field(default_factory=set)
     candidates: int = 0
     rounds: int = 0
@@ -123,7 +125,7 @@ def _offer(target: Target, candidates: int) -> list[tuple[str, Subject]]:
     """The subject itself (of kind "") and its simplest candidates."""
     limit = simplicity(target.subject.case, target.simplest)
     found: dict[str, tuple[str, Subject]] = {}
-    for kind, subject in _candidates(target.subject, target.simplest):
+    for kind, subject in _candidates(target.subject, target.simplest, target.simpler):
         known = all(target.program.has_key(arrival.event.key) for arrival in subject.case.schedule.arrivals)
         if known and simplicity(subject.case, target.simplest) < limit:
             found.setdefault(subject.case.id, (kind, subject))
@@ -141,11 +143,18 @@ def simplicity(case: Case, simplest: Json = None) -> tuple[int, int, int, int, i
         len({a.step for a in arrivals}),
         len({a.event.key for a in arrivals}),
         sum(len(a.event.key) for a in arrivals),
-        sum(a.event.value != simplest for a in arrivals),
+        sum(_size(a.event.value, simplest) for a in arrivals),
         sum(abs(a.event.event_time - a.watermark) for a in arrivals),
         sum(a.step for a in arrivals),
         case.digest,
     )
+
+
+def _size(value: Json, simplest: Json) -> int:
+    """How much a value says that the simplest one does not."""
+    if value == simplest:
+        return 0
+    return 1 + len(value) if isinstance(value, str) else 1
 
 
 @dataclass(frozen=True)
@@ -156,10 +165,11 @@ class _Edit:
     later: Mapping[str, int] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     value: tuple[Json, ...] = ()
+    values: Mapping[str, Json] = field(default_factory=dict)
 
     def of(self, case: Case) -> Case:
         def changed(event: Event) -> Event:
-            value = self.value[0] if self.value else event.value
+            value = self.value[0] if self.value else self.values.get(_origin(event.id), event.value)
             later = self.later.get(_origin(event.id), 0)
             key = self.keys.get(event.key, event.key)
             return replace(event, value=value, key=key, event_time=max(event.event_time + later, 0))
@@ -183,7 +193,9 @@ def _edited(subject: Subject, edit: _Edit) -> Subject:
     return Subject(replace(edit.of(subject.case), base=base.id), base)
 
 
-def _candidates(subject: Subject, simplest: Json) -> Iterator[tuple[str, Subject]]:
+def _candidates(
+    subject: Subject, simplest: Json, simpler: Callable[[Json], Iterable[Json]]
+) -> Iterator[tuple[str, Subject]]:
     """(kind of edit, subject). Most candidates are simpler, but some may not be."""
     arrivals = (subject.base or subject.case).schedule.arrivals
     ids = [arrival.event.id for arrival in arrivals]
@@ -198,6 +210,9 @@ def _candidates(subject: Subject, simplest: Json) -> Iterator[tuple[str, Subject
     ]
     yield from times
     yield "simpler values", _edited(subject, _Edit(everything, value=(simplest,)))
+    for arrival in arrivals:
+        for value in simpler(arrival.event.value):
+            yield "simpler values", _edited(subject, _Edit(everything, values={arrival.event.id: value}))
     if subject.base:
         return
     others = [

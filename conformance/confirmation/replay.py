@@ -219,13 +219,12 @@ def without_more_runs(cell: MatrixCell, replays: Iterable[Replay], info: EngineI
 
 
 def saying_who_ran_once(
-    cells: Iterable[MatrixCell], witnesses: Mapping[str, Witness], info: EngineInfo, brief: bool
+    cells: Iterable[MatrixCell], witnesses: Mapping[str, Witness], info: EngineInfo
 ) -> list[MatrixCell]:
-    """The cells; a violated one that rests on one of these witnesses (by id) says so if the witness is not confirmed here."""
+    """The cells; a violated one that rests on one of these witnesses (by id) has the grade of that if the witness is not confirmed here."""
     once = {name for name, witness in witnesses.items() if not confirmed_here(witness, info)}
     return [
-        replayed_once(cell, brief) if cell.verdict is Verdict.VIOLATED and cell.witness in once else cell
-        for cell in cells
+        replayed_once(cell) if cell.verdict is Verdict.VIOLATED and cell.witness in once else cell for cell in cells
     ]
 
 

@@ -124,7 +124,9 @@ class Targets:
                 return False
             return self._speaks_against(guarantee, subject.case, traces)
 
-        return Target(program, guarantee, subjects[0], fails, self._domains[ref].values[0])
+        domain = self._domains[ref]
+        simpler = domain.language.simpler if domain.language else lambda value: ()
+        return Target(program, guarantee, subjects[0], fails, domain.values[0], simpler)
 
     def _is_plain(self, case: Case, guarantee: Guarantee, runs: Runs, cases: Mapping[str, Case]) -> bool:
         """Whether a case also fails without the features that its perturbation asks of the engine."""

@@ -32,6 +32,7 @@ from conformance.model.perturbation import (
     RESUME,
     RETRY,
     SINGLES,
+    SINK_FAILS,
     UNRELATED_KEY,
     Part,
     Perturbation,
@@ -109,6 +110,8 @@ class Factors:
         plans = [self.plans[p] for p in (one, other) if p in self.plans]
         if len(plans) == 2 and not plans[0].meets(plans[1]):
             return False
+        if SINK_FAILS in (one, other) and any(plan.own_sink for plan in plans):
+            return False
         if plans and ({one, other} & MOVING or self._for_some(one) != self._for_some(other)):
             return False
         return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))
@@ -119,7 +122,7 @@ class Factors:
 
     def _begins_a_query(self, perturbation: Perturbation) -> bool:
         plan: PlanTwin | None = self.plans.get(perturbation)
-        return perturbation in (RESTART, RESUME) or bool(plan and plan.restarts)
+        return perturbation in (RESTART, RESUME, SINK_FAILS) or bool(plan and plan.restarts)
 
 
 def rows(

@@ -39,7 +39,7 @@ Trait = tuple[object, ...]
 """One thing about a case that the pool has and the chosen cases should have, too."""
 
 NEEDED = "needed"
-"""A trait that begins so is wanted of one case on each timeline: without it, some change has no twin there."""
+"""A trait that begins so is wanted of a case, however many there are: without it, some change has no twin, or two parts never meet."""
 
 CHANGES = (*REORDERINGS, SPLIT, MERGE)
 """Changes that a case can have only if its bundles are made so."""
@@ -54,7 +54,7 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
             for family in families_of(program):
                 had: Counter[Trait] = Counter()
                 there: dict[Case, frozenset[str]] = {}
-                each = wanted * max(1, TIMELINES // len(timelines[family]))
+                each = wanted * scenario.domain[name].cases * max(1, TIMELINES // len(timelines[family]))
                 for number, timeline in enumerate(timelines[family]):
                     one = seeded(seed, scenario.id, name, family.value, number)
                     small = islice(
@@ -91,19 +91,32 @@ def _chosen(
         return fsum(_worth(trait, had[trait], timeline) for trait in traits[case])
 
     most = wanted + (-(-len(domain.names) // TIMELINES) if len(domain.names) > 1 else 0)
+    gains = {case: gain(case) for case in pool}
     while left:
-        gains = {case: gain(case) for case in left}
         # Beyond what is wanted, those alone that a row on this timeline may need.
         fitting = [
             case for case in left if len(chosen) < most or any(t[0] == NEEDED and not had[t] for t in traits[case])
         ]
-        best = max(fitting, key=gains.__getitem__, default=None)  # of equals, the first
+        best = _best(fitting, gains, gain)
         if best is None or (len(chosen) >= wanted and gains[best] < 1):
             break
         chosen.append(best)
         had.update(traits[best])
         del left[best]
     return chosen
+
+
+def _best(cases: list[Case], gains: dict[Case, float], gain: Callable[[Case], float]) -> Case | None:
+    """The case that adds most, of equals the first. ``gains`` has what each case added at most: what it adds only falls, so most cases need
+    not be asked again."""
+    best = None
+    for case in sorted(cases, key=gains.__getitem__, reverse=True):
+        if best is not None and gains[case] < gains[best]:
+            break
+        gains[case] = gain(case)
+        if best is None or (gains[case], -cases.index(case)) > (gains[best], -cases.index(best)):
+            best = case
+    return best
 
 
 def _carried(
@@ -175,6 +188,10 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
         followed[event.key] = value
         if (distance := event.event_time - arrival.watermark) in domain.offsets:
             yield "distance", distance
+    if domain.language:
+        yield from domain.language.traits(case)
+        lists = {value: number for number, value in enumerate(domain.language.lists)}
+        yield from ((NEEDED, lists[a.event.value]) for a in case.schedule.arrivals if a.event.value in lists)
     if len(domain.names) > 1:
         family = next(n for n, names in enumerate(domain.names) if followed.keys() <= set(names))
         yield "names", family

@@ -35,6 +35,7 @@ def schedules(timeline: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]
     def build(draw: st.DrawFn) -> Schedule:
         # One draw a schedule: Hypothesis takes longer for each than everything else here.
         random = draw(st.randoms(use_true_random=True))
+        value = domain.language.drawn(random) if domain.language else lambda: random.choice(domain.values)
         names, keys = random.choice(domain.names), random.randint(1, domain.keys)
         least = random.choice([1, 4, 6])
         number = random.randint(min(least, domain.events), domain.events)
@@ -47,7 +48,7 @@ def schedules(timeline: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]
             time = min(max(origin + random.choice(domain.offsets), lowest), watermark + REACH)
             times.append(time)
             key = names[random.randrange(domain.keys) % keys]
-            bundles[slot].append(Event(f"e{nth}", key, random.choice(domain.values), time))
+            bundles[slot].append(Event(f"e{nth}", key, value(), time))
         return timeline.with_bundles(bundles)
 
     return build()

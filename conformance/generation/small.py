@@ -25,6 +25,8 @@ History = list[tuple[int, int, int, Json]]
 
 def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
     """The schedules, in a fixed order."""
+    if domain.language:
+        yield from _of_language(timeline, domain, domain.language.lists)
     slots = [slot.id for slot in timeline.bundles]
     marks, on_time = watermarks(timeline), domain.on_time or len(slots) == 1
     waiting = list(_histories(slots, domain))
@@ -48,6 +50,21 @@ def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
         yield _schedule(timeline, mine, marks, on_time)
 
 
+def _of_language(timeline: Schedule, domain: Domain, values: Sequence[Json]) -> Iterator[Schedule]:
+    """All values once: as many in a case as it may have events, for its keys in turn, from the first bundle to the last."""
+    slots, marks = [slot.id for slot in timeline.bundles], watermarks(timeline)
+    for number in range(-(-len(values) // domain.events)):
+        part = values[number * domain.events : (number + 1) * domain.events]
+        keys = domain.names[number % len(domain.names)][: 1 + number % domain.keys]
+        bundles: dict[int, list[Event]] = {slot: [] for slot in slots}
+        for nth, value in enumerate(part):
+            slot = slots[nth * len(slots) // len(part)]
+            offset = domain.offsets[(number + nth) % len(domain.offsets)]
+            time = min(marks[slot] + max(offset, 1), marks[slot] + REACH)
+            bundles[slot].append(Event(f"e{nth + 1}", keys[nth % len(keys)], value, time))
+        yield timeline.with_bundles(bundles)
+
+
 def _on_time(domain: Domain) -> int:
     return max(domain.offsets)
 
@@ -56,15 +73,16 @@ def _histories(slots: Sequence[int], domain: Domain) -> Iterator[History]:
     values = itertools.cycle(domain.values)
     first, last = slots[0], slots[-1]
     middle = slots[len(slots) // 2]
-    places = itertools.cycle([(first, last), (middle, middle), (first, middle), (middle, last), (last, last)])
+    all_places = [(first, last), (middle, middle), (first, middle), (middle, last), (last, last)]
+    places = itertools.cycle(all_places)
     for offset in domain.offsets:
         one, two = next(places)
         yield [(one, 0, offset, next(values)), (two, 1, 0, next(values))]
         one, two = next(places)
         yield [(one, 0, _on_time(domain), next(values)), (two, 1, offset, next(values))]
     for before, after in _followed(domain.values):
-        one, two = next(places)
-        yield [(one, 0, _on_time(domain), before), (two, 1, 1, after)]
+        for one, two in all_places if domain.language else [next(places)]:
+            yield [(one, 0, _on_time(domain), before), (two, 1, 1, after)]
 
 
 def _followed(values: Sequence[Json]) -> Iterator[tuple[Json, Json]]:

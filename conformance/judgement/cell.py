@@ -17,6 +17,29 @@ class Verdict(Enum):
     UNSUPPORTED = "unsupported"
 
 
+class Grade(Enum):
+    """How well the witness of a cell is confirmed on the cell's own engine, in its version and configuration."""
+
+    CONFIRMED = "confirmed here"
+    REPLAYED = "replayed here"
+    STANDS = "stands"
+    PACK = "seen in a pack"
+
+    @property
+    def meaning(self) -> str:
+        """What was seen, in words."""
+        return GRADES[self]
+
+
+GRADES = {
+    Grade.CONFIRMED: "the witness failed alone on this engine, in this version and configuration, with this adapter",
+    Grade.REPLAYED: "a stored witness failed again in this run; alone it failed with an earlier adapter, in another version, or elsewhere",
+    Grade.STANDS: "a stored witness failed alone here before and did not run again; half of the engine's witnesses ran, and failed",
+    Grade.PACK: "cases failed in a pack, beside other cases, and none of them failed alone",
+}
+"""Grade -> its meaning."""
+
+
 AS_DRAWN = "as drawn"
 """The perturbation of a cell for cases as Hypothesis generated them."""
 
@@ -33,6 +56,7 @@ class MatrixCell(Plain):
         lost: cases without an answer from the engine.
         witness: the id of the smallest case against the guarantee, "" if there is none.
         intermittent: "k/n" if the witness fails alone in only k of n runs.
+        grade: how well its witness is confirmed here; None where nothing speaks against the guarantee, or no run said it.
         reason: the reason for the verdict, in one line.
         notes: emulations that the engine's adapter used.
         coverage: circumstance -> number of cases with that circumstance, see ``judgement.coverage``.
@@ -53,6 +77,7 @@ class MatrixCell(Plain):
     lost: int = 0
     witness: str = ""
     intermittent: str = ""
+    grade: Grade | None = None
     claimed: str = ""
     notes: tuple[str, ...] = ()
     coverage: dict[str, int] = field(default_factory=dict, hash=False)

@@ -25,6 +25,7 @@ RESTARTED = "restart"
 TIMER_PENDING = "restart, timer pending"
 RETRIED = "attempt retried"
 RESUMED = "job resumed"
+SINK_FAILED = "sink failed"
 NO_DATA = "bundle without data"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
@@ -45,6 +46,7 @@ CIRCUMSTANCES = (
     TIMER_PENDING,
     RETRIED,
     RESUMED,
+    SINK_FAILED,
     NO_DATA,
     COALESCED,
     REPARTITIONED,

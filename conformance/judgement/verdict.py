@@ -6,7 +6,7 @@ A cell passes through these stages in order:
 2. concluded: ``conclude`` decides by the evidence of all batches. ``broken`` decides if the harness failed.
 3. replayed: ``replayed`` makes a cell violated if a stored witness of the cell still fails, or stands.
 4. confirmed: ``confirmed`` or ``unanswered_alone`` revises a violated cell after its witness ran alone.
-   ``replayed_once`` marks a cell of a brief run whose witness did not run alone.
+   ``replayed_once`` grades a cell whose witness did not run alone.
 5. folded: ``fold`` makes one row from a guarantee's cells under all perturbations, and says whether the row holds in
    part. Results keep the single cells.
 
@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from conformance.judgement.cell import AS_DRAWN, Folded, MatrixCell, Verdict
+from conformance.judgement.cell import AS_DRAWN, Folded, Grade, MatrixCell, Verdict
 from conformance.judgement.coverage import in_order
 from conformance.judgement.evidence import Tally, Unjudgeable
 from conformance.model.case import program_ref
@@ -53,6 +53,7 @@ def conclude(
         violations=tally.violations,
         inapplicable=tally.inapplicable,
         lost=tally.lost,
+        grade=Grade.PACK if verdict is Verdict.VIOLATED else None,
         coverage=in_order(tally.coverage),
     )
 
@@ -109,13 +110,8 @@ def replayed(cell: MatrixCell, witness: str, message: str, again: bool = True) -
     it did not run, but others of the engine did, and failed again."""
     if cell.verdict in (Verdict.VIOLATED, Verdict.UNSUPPORTED):
         return cell
-    told = (
-        "still fails"
-        if again
-        else "stands (it failed alone here before; half of the engine's witnesses ran again, and failed)"
-    )
-    reason = f"a stored witness {told}: {message}"
-    return replace(cell, verdict=Verdict.VIOLATED, reason=reason, violations=1, witness=witness)
+    grade = Grade.REPLAYED if again else Grade.STANDS
+    return replace(cell, verdict=Verdict.VIOLATED, reason=message, violations=1, witness=witness, grade=grade)
 
 
 def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: int, neighbours: int = 0) -> MatrixCell:
@@ -128,26 +124,24 @@ def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: i
     if failed and neighbours:
         share = f"{failed}/{runs}" if failed < runs else ""
         needs = f"needs {neighbours} neighbour{'s' * (neighbours > 1)}" + f", intermittent {share}" * bool(share)
-        return replace(cell, witness=witness, reason=f"violated ({needs}): {message}", intermittent=share)
+        reason = f"violated ({needs}): {message}"
+        return replace(cell, witness=witness, reason=reason, intermittent=share, grade=Grade.CONFIRMED)
     if not failed:
         reason = f"fails only in a pack, not alone (0 of {runs} runs): {cell.reason}"
-        return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=witness)
+        return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=witness, grade=Grade.PACK)
     if failed == runs:
-        return replace(cell, witness=witness, reason=cell.reason if cell.witness else message)
+        reason = cell.reason if cell.witness else message
+        grade = Grade.STANDS if cell.grade is Grade.STANDS else Grade.CONFIRMED
+        return replace(cell, witness=witness, reason=reason, grade=grade)
     share = f"{failed}/{runs}"
     reason = f"intermittent, {share} of its runs alone: {message}"
-    return replace(cell, witness=witness, reason=reason, intermittent=share)
+    return replace(cell, witness=witness, reason=reason, intermittent=share, grade=Grade.CONFIRMED)
 
 
-def replayed_once(cell: MatrixCell, brief: bool) -> MatrixCell:
+def replayed_once(cell: MatrixCell) -> MatrixCell:
     """A violated cell whose stored witness has not run alone with this adapter. In a brief run, it may not have run alone on this engine
     and version at all."""
-    told = "its witness failed alone with an earlier adapter"
-    if brief:
-        told = (
-            "a brief run: the stored witness was replayed once, beside other cases where it could be, and not confirmed"
-        )
-    return replace(cell, reason=f"{cell.reason} ({told})")
+    return replace(cell, grade=Grade.REPLAYED)
 
 
 def unanswered_alone(cell: MatrixCell, error: Exception) -> MatrixCell:
@@ -161,7 +155,8 @@ def unanswered_alone(cell: MatrixCell, error: Exception) -> MatrixCell:
         why = "was not driven"
     else:
         verdict, why = Verdict.UNKNOWN, "could not be run"
-    return replace(cell, verdict=verdict, reason=f"fails in a pack; alone it {why}: {error}: {cell.reason}")
+    reason = f"fails in a pack; alone it {why}: {error}: {cell.reason}"
+    return replace(cell, verdict=verdict, reason=reason, grade=Grade.PACK)
 
 
 def of_opposite(cell: MatrixCell, opposite: Guarantee) -> MatrixCell:
@@ -173,16 +168,15 @@ def of_opposite(cell: MatrixCell, opposite: Guarantee) -> MatrixCell:
 def still_violated(cell: MatrixCell, before: MatrixCell) -> MatrixCell:
     """A violated cell of stored traces that are checked again, when the run's witness still speaks against the
     guarantee. ``before`` is the violated cell of the run."""
-    return replace(
-        cell, verdict=Verdict.VIOLATED, reason=before.reason, witness=before.witness, intermittent=before.intermittent
-    )
+    kept = {name: getattr(before, name) for name in ("reason", "witness", "intermittent", "grade")}
+    return replace(cell, verdict=Verdict.VIOLATED, **kept)
 
 
 def not_run_alone(cell: MatrixCell, witness: str, message: str) -> MatrixCell:
     """An unknown cell of stored traces that are checked again, when a trace speaks against the guarantee but its case
     has not failed alone. The cell stays unknown until the witness (its id) is replayed."""
     reason = f"stored traces speak against it, not run alone yet (conformance replay): {message}"
-    return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=witness)
+    return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=witness, grade=Grade.PACK)
 
 
 def of_a_restart(cell: MatrixCell, version: str) -> MatrixCell:
@@ -224,6 +218,8 @@ def fold(cells: Iterable[MatrixCell]) -> Folded:
     more = {"perturbation": "", "notes": notes, "timelines": timelines, "coverage": coverage}
     promised = _promised(asked)
     unexercised = tuple(cell.perturbation for cell in promised if not cell.cases)
+    grades = [cell.grade for cell in cells if cell.verdict is worst.verdict and cell.grade]
+    more["grade"] = min(grades, key=list(Grade).index, default=None)
     counts = {"promised": len(promised), "exercised": len(promised) - len(unexercised), "unexercised": unexercised}
     least = min((cell.cases for cell in promised), default=0)
     row = Folded(**vars(worst) | total | more | counts | {"least": least})

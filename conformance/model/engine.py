@@ -48,7 +48,9 @@ class NativeOperator:
         return self.program, *self.also
 
 
-UNNAMED = dict.fromkeys((Feature.OUTPUT_TIME,), unsupported("the adapter does not name it"))
+UNNAMED = dict.fromkeys(
+    (Feature.OUTPUT_TIME, Feature.SINK_FAILURE, Feature.CURRENT_TIME), unsupported("the adapter does not name it")
+)
 """Features that are younger than adapters may be. Capabilities need not name them."""
 
 
@@ -176,6 +178,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.NULL_KEYS)
     if program.misfits:
         needs.add(Feature.MISFITS)
+    if program.stamped:
+        needs.add(Feature.CURRENT_TIME)
     if program.timed:
         needs.add(Feature.OUTPUT_TIME)
     if program.waits:

@@ -18,6 +18,7 @@ class Feature(Enum):
     RESTART = "a restart from the checkpoint"
     RETRY = "a failed attempt that is retried within the job"
     RESUME = "a failed job that resumes from its checkpoint"
+    SINK_FAILURE = "a failure of the sink, after which the job resumes from its checkpoint"
     PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"
     PROCESSING_TIMERS = "processing-time timers"
@@ -39,6 +40,7 @@ class Feature(Enum):
     TYPED_KEYS = "typed keys"
     NULL_KEYS = "a null as a key"
     EMISSIONS = "any number of emissions per call"
+    CURRENT_TIME = "the query's own current time in its output"
     OUTPUT_TIME = "an event time that the engine gives each output"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST = 12
+
 
 def nearest(name: str, there: Iterable[str]) -> str:
     """The name in ``there`` that a mistyped name is most like, "" if none is like it. Case does not count."""
@@ -13,10 +15,11 @@ def nearest(name: str, there: Iterable[str]) -> str:
 
 
 def instead(name: str, there: Iterable[str], what: str = "there are") -> str:
-    """The end of a message about an unknown name: "did you mean A? There are: A, B", or "there are: A, B"."""
+    """The end of a message about an unknown name: "did you mean A? There are: A, B", or "there are: A, B". Of many names, the first MOST."""
     there = list(there)
     near = nearest(name, there)
-    said = f"{what}: {', '.join(there)}" if there else "there is none"
+    more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
+    said = f"{what}: {', '.join(there[:MOST])}{more}" if there else "there is none"
     return f"did you mean {near}? {said[0].upper()}{said[1:]}" if near else said
 
 

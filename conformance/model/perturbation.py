@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from random import Random
 
 from conformance.model import event_changes, timeline_changes
@@ -21,7 +22,7 @@ from conformance.model.case import Case
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
-from conformance.model.steps import Step
+from conformance.model.steps import FailOnce, SinkFails, Step
 from conformance.model.values import digest
 
 Change = Callable[[Schedule, Random], Schedule | None]
@@ -154,14 +155,17 @@ RESTART = _with_own_timeline(
 )
 
 
-def _failing(id: str, title: str, resume: bool, needs: Feature) -> Perturbation:
+def _failing(id: str, title: str, step: FailOnce | SinkFails, needs: Feature) -> Perturbation:
     whiches = (timeline_changes.ANY_LATER, timeline_changes.THE_FIRST, timeline_changes.THE_LAST)
-    later, *more = (timeline_changes.failing(resume, which) for which in whiches)
+    later, *more = (timeline_changes.failing(step, which) for which in whiches)
     return _with_own_timeline(id, title, later, needs, more=more)
 
 
-RETRY = _failing("retry", "a failed attempt at a bundle is retried", False, Feature.RETRY)
-RESUME = _failing("resume", "the job fails in a bundle and resumes", True, Feature.RESUME)
+RETRY = _failing("retry", "a failed attempt at a bundle is retried", FailOnce(0), Feature.RETRY)
+RESUME = _failing("resume", "the job fails in a bundle and resumes", FailOnce(0, True), Feature.RESUME)
+SINK_FAILS = _failing(
+    "sink-fails", "the sink fails behind a bundle and the job resumes", SinkFails(0), Feature.SINK_FAILURE
+)
 
 ALONE = Perturbation("alone", "without neighbours of its program", sparse=True)
 UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
@@ -177,16 +181,21 @@ NO_DATA = _with_own_timeline(
 REORDERINGS = (REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS)
 BUNDLINGS = (SPLIT, MERGE, SINGLES, EMPTY_BUNDLE)
 WATERMARKINGS = (FINER, COARSER, COALESCE)
-RECOVERIES = (RESTART, RETRY, RESUME)
+RECOVERIES = (RESTART, RETRY, RESUME, SINK_FAILS)
 RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 
 OF_THE_TIMELINE = (
-    SINGLES, COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, REPARTITION, COALESCE
+    SINGLES, COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, SINK_FAILS, REPARTITION,
+    COALESCE
 )  # fmt: skip
 """The changes of a timeline in the order in which several of them are made: nothing comes between a failure and its bundle, nor between
 a coalesced advance and its bundle."""
 
-APART = (frozenset({NO_DATA, COALESCE}), frozenset({RETRY, RESUME}), frozenset({SINGLES, COARSER}))
+APART = (
+    frozenset({NO_DATA, COALESCE}),
+    *map(frozenset, combinations((RETRY, RESUME, SINK_FAILS), 2)),
+    frozenset({SINGLES, COARSER}),
+)
 """Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to coalesce. Whether a failure
 reached a case is told of one failure. An advance left out leaves more elements in an interval than one each can be delivered."""
 
@@ -219,7 +228,15 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
 
 
 RARE = frozenset(
-    {Feature.COALESCED, Feature.NO_DATA, Feature.PARTITIONS, Feature.RESTART, Feature.RETRY, Feature.RESUME}
+    {
+        Feature.COALESCED,
+        Feature.NO_DATA,
+        Feature.PARTITIONS,
+        Feature.RESTART,
+        Feature.RETRY,
+        Feature.RESUME,
+        Feature.SINK_FAILURE,
+    }
 )
 """Features that only some of the engines with a driven watermark have."""
 

@@ -15,7 +15,7 @@ from conformance.model import timeline_changes
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, Perturbation, factors_of, parts_of
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import PLUS, FailOnce, Plan, Restart, Step
+from conformance.model.steps import PLUS, FailOnce, Plan, Restart, SinkFails, Step
 
 QUERY = "query"
 """The place that a plan takes if it is the whole query."""
@@ -41,6 +41,7 @@ class PlanTwin:
             element of a key in a bundle.
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
+        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether the kit that checks an adapter asks it in any case.
         slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them.
@@ -55,6 +56,7 @@ class PlanTwin:
     scrambles: bool = False
     one_query: bool = False
     on_time: bool = False
+    own_sink: bool = False
     leaves_state: bool = True
     slots: frozenset[str] = frozenset()
 
@@ -67,8 +69,9 @@ class PlanTwin:
     def takes(self, schedule: Schedule) -> bool:
         """Whether the plan has a twin of a case with this schedule, which may have other plans."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
-        again = self.one_query and any(map(_begins_a_query, schedule.steps))
-        return not (late or again) and not (self.scrambles and crowded(schedule))
+        again = self.one_query and any(map(begins_a_query, schedule.steps))
+        failing = self.own_sink and any(isinstance(step, SinkFails) for step in schedule.steps)
+        return not (late or again or failing) and not (self.scrambles and crowded(schedule))
 
     def meets(self, other: PlanTwin) -> bool:
         """Whether the two plans can stand in one query."""
@@ -85,13 +88,14 @@ class PlanTwin:
 def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | None:
     if not plan.takes(schedule):
         return None
-    again = plan.restarts and not any(map(_begins_a_query, schedule.steps))
+    again = plan.restarts and not any(map(begins_a_query, schedule.steps))
     steps = (timeline_changes.restart(schedule, random) if again else schedule).steps[bool(schedule.plans) :]
     return renumbered([Plan(0, PLUS.join(sorted({*schedule.plans, plan.id}))), *steps])
 
 
-def _begins_a_query(step: Step) -> bool:
-    return isinstance(step, Restart) or (isinstance(step, FailOnce) and step.resume)
+def begins_a_query(step: Step) -> bool:
+    """Whether another query goes on from the checkpoint."""
+    return isinstance(step, Restart | SinkFails) or (isinstance(step, FailOnce) and step.resume)
 
 
 def crowded(schedule: Schedule) -> bool:

@@ -149,6 +149,7 @@ class Program:
         times: fields of emitted objects that hold times (ms). They shift with all times.
         timed: whether an emission has the event time that the engine gave the output, whatever the program says: that of the element,
             or of the timer, that the call was for.
+        stamped: whether it puts out what the query's own expressions for the current time say.
         parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place uses
             the same numbers.
         initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the key's first
@@ -173,6 +174,7 @@ class Program:
     labels: ClassVar[tuple[str, ...]] = ()
     times: ClassVar[tuple[str, ...]] = ()
     timed: ClassVar[bool] = False
+    stamped: ClassVar[bool] = False
     parameters: ClassVar[Mapping[str, int]] = {}
     initial: ClassVar[bool] = False
     inspected: ClassVar[bool] = False

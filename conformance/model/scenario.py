@@ -8,10 +8,11 @@ does not exercise it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from typing import Any, TypeVar
+from random import Random
+from typing import Any, Protocol, TypeVar
 
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
@@ -200,6 +201,23 @@ def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[s
     return promised | ({NO_DATA.id: up_to} if EMPTY_BUNDLE.id in promised else {})
 
 
+class Language(Protocol):
+    """Event values that are made of parts, such as lists of calls. There are too many to name each."""
+
+    @property
+    def lists(self) -> Sequence[Json]:
+        """Values in which each two parts stand together once, in a fixed order."""
+
+    def drawn(self, random: Random) -> Callable[[], Json]:
+        """What draws the values of one case."""
+
+    def traits(self, case: Case) -> Iterable[tuple[object, ...]]:
+        """Which parts meet in a case, and how."""
+
+    def simpler(self, value: Json) -> Iterable[Json]:
+        """Simpler values, the simplest first."""
+
+
 @dataclass(frozen=True)
 class Domain:
     """The inputs of one program.
@@ -210,8 +228,10 @@ class Domain:
         on_time: keep every event after the watermark, hence on time under every reading.
         keys: how many keys a case may have; a case draws its own number up to that.
         names: families of names for keys, each of at least ``keys`` names; a case takes its keys from one of them.
-        values: the event values to draw from.
+        values: the event values to draw from, the simplest first.
         events: the most events in a case.
+        language: what event values are made of, in the place of ``values``.
+        cases: how many cases a run has of this program where it has one of another.
     """
 
     offsets: tuple[int, ...]
@@ -220,6 +240,8 @@ class Domain:
     names: tuple[tuple[str, ...], ...] = (tuple("abcdefgh"),)
     values: tuple[Json, ...] = (None,)
     events: int = 8
+    language: Language | None = None
+    cases: int = 1
 
     def __post_init__(self) -> None:
         if few := [family for family in self.names if len(set(family)) < self.keys]:

@@ -23,6 +23,7 @@ from conformance.model.steps import (
     Place,
     Plan,
     Restart,
+    SinkFails,
     Step,
     Wait,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Plan",
     "Restart",
     "Schedule",
+    "SinkFails",
     "Step",
     "Wait",
     "renumbered",
@@ -172,8 +174,8 @@ class Schedule:
                 return after.id if step.coalesced and after else step.id
         return None
 
-    def bundle_after(self, step: FailOnce) -> Deliver:
-        """The bundle that fails once."""
+    def bundle_after(self, step: FailOnce | SinkFails) -> Deliver:
+        """The bundle that a failure is about."""
         return next(bundle for bundle in self.bundles if bundle.id > step.id)
 
     def without_empty_bundles(self) -> Schedule:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, Step, Wait
+from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, SinkFails, Step, Wait
 
 WEEK = 7 * 86_400_000
 
@@ -178,16 +178,16 @@ ANY_LATER, THE_FIRST, THE_LAST = slice(1, None), slice(1), slice(-1, None)
 """Which bundle fails: one that finds state of earlier bundles, the one before which there is no state, the one that finds the most."""
 
 
-def failing(resume: bool, which: slice = ANY_LATER) -> Callable[[Schedule, Random], Schedule | None]:
+def failing(step: FailOnce | SinkFails, which: slice = ANY_LATER) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
-        """Let the first attempt at a bundle fail. If there is one bundle, that one fails. No bundle fails twice. A failure does not reach a
+        """Let a bundle fail once, in the operator or in the sink. If there is one bundle, that one fails. No bundle fails twice. A failure does not reach a
         case whose bundle is empty."""
-        failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, FailOnce)}
+        failing = {schedule.bundle_after(s).id for s in schedule.steps if isinstance(s, FailOnce | SinkFails)}
         bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
         left = [bundle for bundle in bundles[which] or bundles if bundle.id not in failing]
         if not left:
             return None
         bundle = random.choice(left)
-        return _inserted(schedule, schedule.steps.index(bundle), FailOnce(0, resume))
+        return _inserted(schedule, schedule.steps.index(bundle), step)
 
     return fail_once

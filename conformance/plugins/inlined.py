@@ -75,7 +75,8 @@ class Inlined:
             raise CannotExport(f"{name} is defined in {module.__name__} and in {other}")
         self._known[place] = None
         for node in statements:
-            cleaned = _cleaned(node, None if self._whole else getattr(module, name))
+            value = None if self._whole else getattr(module, name)
+            cleaned = _cleaned(node, value if isinstance(value, type) else None)
             for used in _names(cleaned):
                 there = used in vars(module) and (used in defined or not used.startswith("__"))
                 if there and used != name:
@@ -83,7 +84,7 @@ class Inlined:
             if self._whole:
                 within = [part for part in ast.walk(cleaned) if isinstance(part, ast.Import | ast.ImportFrom)]
                 self._imported(module, within)
-            self.definitions.append(ast.unparse(cleaned))
+            self.definitions.append(_text(cleaned))
         if self._whole:
             with suppress(TypeError, ValueError):
                 self.values.append(canonical(getattr(module, name)))
@@ -150,7 +151,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
-def _cleaned(node: ast.stmt, value: Any) -> ast.stmt:
+@cache
+def _cleaned(node: ast.stmt, value: type | None) -> ast.stmt:
     """A copy without annotations of functions; of a program without what it declares and its callbacks do not name."""
     copy: ast.stmt = ast.parse(ast.unparse(node)).body[0]
     if isinstance(copy, ast.AnnAssign) and copy.value:
@@ -162,13 +164,19 @@ def _cleaned(node: ast.stmt, value: Any) -> ast.stmt:
             for argument in (*of.posonlyargs, *of.args, *of.kwonlyargs, of.vararg, of.kwarg):
                 if argument:
                     argument.annotation = None
-    if isinstance(copy, ast.ClassDef) and isinstance(value, type) and issubclass(value, Program):
+    if isinstance(copy, ast.ClassDef) and value and issubclass(value, Program):
         copy.bases = [base for base in copy.bases if not (isinstance(base, ast.Name) and base.id == Program.__name__)]
         named = {part.attr for part in ast.walk(copy) if isinstance(part, ast.Attribute)}
         copy.body = [part for part in copy.body if not (set(_bound(part)) & DECLARED) - named] or [ast.Pass()]
     return copy
 
 
+@cache
+def _text(node: ast.stmt) -> str:
+    return ast.unparse(node)
+
+
+@cache
 def _names(node: ast.AST) -> list[str]:
     """The names that a statement uses, each once, in their order; those in annotations of fields are left out."""
     left_out = {

@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.reading import text_of, value_of
+from conformance.model.writing import write_whole
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
@@ -191,7 +192,7 @@ class Baseline:
         }
         lines = [json.dumps(head, ensure_ascii=False), *_lines("guarantee", self.cells, _to_json)]
         lines += _lines("program", self.alike, list)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_whole(path, "\n".join(lines) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
@@ -228,18 +229,22 @@ class Baseline:
             measured = str(head.get("measured", ""))
             if measured:
                 date.fromisoformat(measured)
-            return cls(
+            found = cls(
                 str(head["harness"]),
                 str(head["cases"]),
-                dict(head["engines"]),
+                {name: dict(versions) for name, versions in head["engines"].items()},
                 cells,
                 alike,
                 stored_witnesses=str(run.pop("stored_witnesses", "")),
                 scope=Scope(**run),
-                packs=dict(head["packs"]),
-                failures=dict(head["failures"]),
+                packs={name: int(number) for name, number in head["packs"].items()},
+                failures={name: str(why) for name, why in head["failures"].items()},
                 measured=measured,
             )
+            for place in (*cells, *alike):
+                if not all(isinstance(part, str) for part in place) or place[0] not in found.engines:
+                    raise ValueError(f"{'/'.join(map(str, place))} is of no engine that it has")
+            return found
         except UnreadableBaseline:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:

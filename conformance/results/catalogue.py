@@ -83,7 +83,7 @@ class Claim:
         refused: the queries (names) that it says are refused.
         probe: the name of the script that decides it, "" where guarantees do.
         note: how the sentence was read, where that is not plain.
-        finding: the number in docs/findings.md of what contradicts it, with a script outside the harness; "" where nothing does.
+        finding: the number in docs/findings.toml of what contradicts it, with a script outside the harness; "" where nothing does.
     """
 
     id: str

@@ -45,10 +45,6 @@ class Change:
     of_program: bool = False
 
     @property
-    def cells(self) -> int:
-        return len(self.perturbations)
-
-    @property
     def name(self) -> str:
         return f"{self.engine}/{self.scenario}/{self.about}"
 

@@ -26,6 +26,7 @@ from conformance.model.plain import Plain
 from conformance.model.reading import json_of
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
+from conformance.model.writing import write_whole
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.witness import UnreadableWitness, Witness
 
@@ -121,9 +122,7 @@ class Results(Plain):
         what it was before."""
         parts = (f"{json.dumps(name)}: {_lines(found)}" for name, found in self.to_json().items())
         content = ("{\n" + ",\n".join(parts) + "\n}\n").encode()
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-        part.replace(path)
+        write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
     @classmethod
     def read(cls, path: Path) -> Results:

@@ -26,6 +26,7 @@ from conformance.model.engine import EngineInfo
 from conformance.model.feature import Feature
 from conformance.model.scenario import Scenario, programs_of
 from conformance.model.values import canonical
+from conformance.model.writing import write_whole
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.results import tables
@@ -139,8 +140,7 @@ class Store:
             "failure": info.failure,
         }
         path = self.folder / "traces" / file_name(info.id) / "engine.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(entry, indent=1) + "\n")
 
     def read_engine(self, name: str) -> EngineInfo:
         """An engine as the run met it. Raises UnknownName if its adapter is not installed."""

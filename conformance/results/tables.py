@@ -25,6 +25,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import canonical
+from conformance.model.writing import naming
 
 TEXT, WHOLE = pa.string(), pa.int64()
 
@@ -205,7 +206,8 @@ def checked_of(table: pa.Table, asked: Iterable[Stability], cases: Mapping[str, 
 def write(path: Path, table: pa.Table) -> None:
     """Write a Parquet file. If there is no folder for it, make one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, path)
+    with naming(path):
+        pq.write_table(table, path)
 
 
 def read(path: Path) -> pa.Table:
@@ -232,7 +234,8 @@ def count(path: Path) -> int:
 
 def send(path: Path, table: pa.Table) -> None:
     """Write a table for another process of this run."""
-    feather.write_feather(table, path, compression="uncompressed")
+    with naming(path):
+        feather.write_feather(table, path, compression="uncompressed")
 
 
 def receive(path: Path) -> pa.Table:

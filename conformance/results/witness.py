@@ -19,6 +19,7 @@ from conformance.model.scenario import Scenario
 from conformance.model.schedule import InvalidSchedule, Schedule
 from conformance.model.trace import DRAIN, Trace
 from conformance.model.values import Json, canonical, digest
+from conformance.model.writing import write_whole
 
 SCHEMA = "conformance/witness/2"
 
@@ -207,13 +208,9 @@ def write_witnesses(folder: Path, witnesses: Iterable[Witness]) -> None:
     """Writes witnesses into a folder. Their confirmations replace those in the folder."""
     lines = []
     for witness in witnesses:
-        path = file_of(folder, witness)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(witness.file_text(), encoding="utf-8")
+        write_whole(file_of(folder, witness), witness.file_text())
         lines += [{"witness": witness.id, **found.to_json()} for found in witness.confirmations]
-    text = "".join(sorted(json.dumps(line) + "\n" for line in lines))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIRMATIONS).write_text(text, encoding="utf-8")
+    write_whole(folder / CONFIRMATIONS, "".join(sorted(json.dumps(line) + "\n" for line in lines)))
 
 
 def read_witnesses(folder: Path) -> list[Witness]:

@@ -17,6 +17,7 @@ from typing import Any
 from conformance.execution.cached import ENGINES
 from conformance.execution.kept import Kept
 from conformance.model.values import Json
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import JUDGING, harness_digest
 from conformance.results.record import KeptRecord
@@ -82,7 +83,7 @@ def leave(options: Options, number: int, of: int, results: Results) -> None:
         "shelves": {data["engine"]: name for name, data in sorted(found.items()) if data},
         "kept": {name: [record.kept.answers, record.kept.oldest] for name, record in results.environment.items()},
     }
-    (options.out / FILE).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    write_whole(options.out / FILE, json.dumps(told, indent=1) + "\n")
 
 
 @dataclass(frozen=True)

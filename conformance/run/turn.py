@@ -7,6 +7,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TypeVar
@@ -115,7 +116,8 @@ class Turn:
     def _broken(self, error: Exception) -> None:
         info = self.info
         log = self._options.out / "logs" / f"{file_name(info.id)}-harness.log"
-        log.write_text(traceback.format_exc(), encoding="utf-8")
+        with suppress(OSError):  # a full disk may be what failed
+            log.write_text(traceback.format_exc(), encoding="utf-8")
         info.failure = f"the harness failed: {type(error).__name__}: {error}; the full log is in {log}"
         asked = cells_asked(self._options.scenarios, info)
         self.outcome.cells = [broken(*place, info, info.failure) for place in asked]
@@ -361,7 +363,7 @@ class Turn:
         still = {r.witness.id: r.witness for r in replays if r.answer in FAILS}
         outcome.witnesses = still | confirmer.witnesses
         resting_on = {r.witness.id: outcome.witnesses[r.witness.id] for r in replays if r.answer == STILL_FAILS}
-        outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info, self._options.brief)
+        outcome.cells = saying_who_ran_once(outcome.cells, resting_on, self.info)
         outcome.seconds["witnesses"] = time.monotonic() - started
         outcome.effort |= {"rounds": confirmer.rounds, "runs alone": confirmer.alone_runs}
 

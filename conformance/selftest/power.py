@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.model.reading import json_of
+from conformance.model.writing import write_whole
 
 SCHEMA = "conformance/power/3"
 
@@ -64,7 +65,7 @@ class Power:
 def write_powers(path: Path, powers: Iterable[Power]) -> None:
     """A line for each engine."""
     lines = ",\n".join(json.dumps(asdict(power)) for power in powers)
-    path.write_text(f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n', encoding="utf-8")
+    write_whole(path, f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n')
 
 
 def with_others(powers: Iterable[Power], before: Iterable[Power]) -> list[Power]:

@@ -22,6 +22,7 @@ from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.reading import text_of
 from conformance.model.scenario import Scenario, programs_of
+from conformance.model.writing import write_whole
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.processes import answers, workers
 from conformance.selftest.power import Row
@@ -95,7 +96,7 @@ class SelfTest:
             "let_through": self.let_through,
             "out_of_sight": self.out_of_sight,
         }
-        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(data, indent=1) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> SelfTest:

@@ -104,6 +104,26 @@ def difference(got: Trace, wanted: Trace, whence: str = "in the reference") -> D
     return None
 
 
+def out_of_order(got: Trace, wanted: Trace) -> Difference | None:
+    """The first key and step whose elements came out in another order than in the reference, which takes them as they were delivered."""
+    came, shall = _origins(got), _origins(wanted)
+    for (key, step), ids in shall.items():
+        if (other := came.get((key, step), ids)) != ids and {*other} == {*ids}:
+            return Difference(
+                f"step {step}, key {key!r}: the elements came out as {', '.join(other)}, not {', '.join(ids)}"
+            )
+    return None
+
+
+def _origins(trace: Trace) -> dict[tuple[str, int], list[str]]:
+    """(key, step) -> the ids of the elements with output, in the order of their first output."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for emission in trace.judged:
+        if origin := _content(emission)[0]:
+            found.setdefault((emission.key, emission.step), {})[origin] = None
+    return {place: [*ids] for place, ids in found.items()}
+
+
 def stray(got: Trace, wanted: Trace) -> Difference | None:
     """The first difference that counts on an engine that puts out only some emissions of a call: an emission that the reference
     lacks, or no emission of a key and step where the reference has some."""

@@ -17,20 +17,20 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Trace
 from conformance.testing import declared, pack_run
 from conformance.testing.calls import reference
-from conformance.testing.comparison import Difference, difference, elements, in_order, stray
+from conformance.testing.comparison import Difference, difference, elements, in_order, out_of_order, stray
 from conformance.testing.report import AdapterFault, Report, causes, told
 from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan, together
 
 
-def check_engine(engine: Engine) -> Report:
+def check_engine(engine: Engine, reorders: str = "") -> Report:
     """Certify that an adapter keeps the protocol ``conformance.model.Engine``: open it in a temporary folder, run
     small cases on it, and close it in any event.
 
     The kit compares the traces with those of the reference, which reads lateness as the engine's capabilities say:
 
-    - Order: the outputs of different keys, of different elements of a bundle and of different timers of a step may come in any
-      order, as may a bag. If the order differs, the report has a remark. The outputs of one element keep their order, and
-      every output keeps its step.
+    - Order: the outputs of different keys and of different timers of a step may come in any order, as may a bag. If the order differs,
+      the report has a remark. The elements of a key in a bundle keep the order of their delivery, unless ``reorders`` says why the
+      engine itself gives them another one. The outputs of one element keep their order, and every output keeps its step.
     - If any number of emissions per call is emulated, the engine puts out nothing that the reference lacks, and something
       in every place where the reference does.
     - Emissions after the last step (``DRAIN``) and the words of an exception do not count.
@@ -41,6 +41,10 @@ def check_engine(engine: Engine) -> Report:
     behind it, or cleared by another timer's callback; late rows after a restart; state of an expired window. One
     timer setting another may lead to a remark. Whether the engine held the schedule (its own watermark, its own
     partitions) cannot be seen from outside. The adapter proves it by itself, and raises NotDriven otherwise.
+
+    Args:
+        reorders: why the engine hands out the elements of a key in another order than they were delivered in, such as "by event time
+            (beam 2.77.0)"; "" if it does not.
 
     Raises:
         CannotRun: the engine is not available here.
@@ -59,7 +63,7 @@ def check_engine(engine: Engine) -> Report:
         with tempfile.TemporaryDirectory(prefix="adapter-kit-", ignore_cleanup_errors=True) as folder:
             try:
                 declared.opened(engine, Path(folder))
-                report = _Kit(engine, name).report()
+                report = _Kit(engine, name, reorders).report()
             except BaseException:
                 with suppress(Exception):
                     engine.close()
@@ -73,8 +77,8 @@ def check_engine(engine: Engine) -> Report:
 class _Kit:
     """The checks on an open engine."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
-        self.engine, self.name = engine, name
+    def __init__(self, engine: Engine, name: str, reorders: str) -> None:
+        self.engine, self.name, self.reorders = engine, name, reorders
         self.can = engine.capabilities
         self.specification = reference(self.can.lateness)
         self.checked: list[str] = []
@@ -115,6 +119,8 @@ class _Kit:
                 "elements of a bundle, timers of a step or a bag are in another order than in the reference; fine if the "
                 f"engine does so, not if the adapter does; seen in: {', '.join(dict.fromkeys(self.reordered))}",
             )
+        if self.reorders:
+            self.remarks.append(f"elements of a bundle may come in another order: {self.reorders}")
         remarks = tuple(dict.fromkeys(self.remarks))
         return Report(self.name, tuple(self.checked), len(self.cases), self.runs, self.skipped, remarks)
 
@@ -242,6 +248,11 @@ class _Kit:
             self.wanted[case.id] = wanted[case.id]
             if unlike := self._difference(case, got):
                 raise AdapterFault(f"{self._at(case)}: {unlike.words}; {unlike.mend or mends[case.id]}")
+            if self.every and not self.reorders and (other := out_of_order(got, wanted[case.id])):
+                raise AdapterFault(
+                    f"{self._at(case)}: {other.words}; hand the elements of a bundle over as they are delivered, or say why the "
+                    "engine itself does not: check_engine(engine, reorders=WHY)"
+                )
             if self.every and in_order(got) != in_order(wanted[case.id]):
                 self.reordered.append(self.labels[case.id])
 

@@ -1,4 +1,4 @@
-"""Mutation testing of the oracles, by the operators of Cosmic Ray. See ../mutation-testing.md.
+"""Mutation testing of the oracles, by the operators of Cosmic Ray. See ../trust.md.
 
 Each mutant runs in a fork of a process that has imported everything else, and no file is changed.
 """

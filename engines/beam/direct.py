@@ -61,6 +61,12 @@ STATE = {
     Feature.RESUME: unsupported(
         "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
     ),
+    Feature.SINK_FAILURE: unsupported(
+        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
+    ),
+    Feature.CURRENT_TIME: unsupported(
+        "Beam 2.77.0 has no expression for the current time, only the clocks of its workers"
+    ),
     Feature.COALESCED: unsupported("Beam 2.77.0 fires what is due as soon as the watermark moves"),
     Feature.NO_DATA: unsupported(
         "no TestStream here, or one whose steps the adapter knows by their heartbeats (Beam 2.77.0)"

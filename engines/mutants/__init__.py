@@ -17,6 +17,7 @@ from engines.mutants import (
     callbacks,
     capacity,
     collections,
+    combined,
     containers,
     counts,
     delivery,
@@ -87,6 +88,7 @@ MUTANTS = mutants_of(
         waiting,
         processing_time,
         beginnings,
+        *combined.SECTIONS,
     )
 )
 

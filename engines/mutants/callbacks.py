@@ -10,7 +10,7 @@ from engines.case_run import CaseRun, TimerId
 from engines.mutants.registry import bug
 
 
-class _Calls(CaseRun):
+class Calls(CaseRun):
     """Knows what was set and cleared in the call at hand, and whether a timer makes it."""
 
     _firing = False
@@ -34,7 +34,7 @@ class _Calls(CaseRun):
 
 
 @bug("a timer that another timer's callback moves fires at its old time, too")
-class TimersMovedByTimersFireTwice(_Calls):
+class TimersMovedByTimersFireTwice(Calls):
     def set_timer(self, timer: TimerId, time: int) -> None:
         old = self.timers.get(timer)
         if self._firing and old is not None and old != time and not timer[3].endswith("\0"):
@@ -47,33 +47,33 @@ class TimersMovedByTimersFireTwice(_Calls):
 
 
 @bug("a timer that an element moves to an earlier time keeps its time")
-class MovesToEarlierIgnored(_Calls):
+class MovesToEarlierIgnored(Calls):
     def set_timer(self, timer: TimerId, time: int) -> None:
         super().set_timer(timer, max(time, self.timers.get(timer, time)))
 
 
 @bug("a timer that is moved to a later time keeps its time")
-class MovesToLaterIgnored(_Calls):
+class MovesToLaterIgnored(Calls):
     def set_timer(self, timer: TimerId, time: int) -> None:
         super().set_timer(timer, min(time, self.timers.get(timer, time)))
 
 
 @bug("a timer that is set and cleared in one call fires")
-class SetAndClearedFires(_Calls):
+class SetAndClearedFires(Calls):
     def clear_timer(self, timer: TimerId) -> None:
         if ("set", timer) not in self._did:
             super().clear_timer(timer)
 
 
 @bug("a timer that is cleared and set in one call does not fire")
-class ClearedAndSetIsLost(_Calls):
+class ClearedAndSetIsLost(Calls):
     def set_timer(self, timer: TimerId, time: int) -> None:
         if ("clear", timer) not in self._did:
             super().set_timer(timer, time)
 
 
 @bug("of two timers that are set in one call the second is lost")
-class SecondTimerOfACallLost(_Calls):
+class SecondTimerOfACallLost(Calls):
     def set_timer(self, timer: TimerId, time: int) -> None:
         if not [t for what, t in self._did if what == "set" and t != timer]:
             super().set_timer(timer, time)

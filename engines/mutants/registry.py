@@ -84,17 +84,21 @@ def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], typ
     return mark
 
 
-def cell_bug(words: str, kind: Cell) -> Callable[[type[Value]], type[Value]]:
-    """The class is what the mutant has in the place of the reference's cells of this kind, those with a TTL left out."""
+def cell_bug(words: str, kind: Cell, plain: bool = False) -> Callable[[type[Value]], type[Value]]:
+    """The class is what the mutant has in the place of the reference's cells of this kind, those with a TTL left out. ``plain``: those with
+    a type are left out, too."""
+
+    def replaces(program: Program, asked: Cell, name: str) -> bool:
+        return asked is kind and name not in program.ttl and not (plain and name in program.types)
 
     def mark(cell: type[Value]) -> type[Value]:
         class Bugged(CaseRun):
             def cell(self, asked: Cell, stored: dict[str, Json], name: str) -> Any:
-                mine = asked is kind and name not in self.program.ttl
+                mine = replaces(self.program, asked, name)
                 return cell(stored, name) if mine else super().cell(asked, stored, name)
 
         def concerns(program: Program) -> bool:
-            return any(asked is kind and name not in program.ttl for name, asked in program.cells.items())
+            return any(replaces(program, asked, name) for name, asked in program.cells.items())
 
         _mark(cell, words, Bugged, concerns=concerns)
         return cell

@@ -180,7 +180,7 @@ class TimersNeverForgotten(Firings):
         super().advance(step)
 
 
-class _Copies(CaseRun):
+class Copies(CaseRun):
     """May keep a copy of a timer that fires by itself, whatever becomes of the timer."""
 
     def keep(self, timer: TimerId, time: int) -> None:
@@ -193,7 +193,7 @@ class _Copies(CaseRun):
 
 
 @bug("a timer that is moved also fires at its old time")
-class MovedTimersFireAtEveryTime(_Copies):
+class MovedTimersFireAtEveryTime(Copies):
     def set_timer(self, timer: TimerId, time: int) -> None:
         if timer in self.timers:
             self.keep(timer, self.timers[timer])
@@ -201,7 +201,7 @@ class MovedTimersFireAtEveryTime(_Copies):
 
 
 @bug("a timer that is moved fires twice at its new time")
-class MovedTimersFireTwice(_Copies):
+class MovedTimersFireTwice(Copies):
     def set_timer(self, timer: TimerId, time: int) -> None:
         if timer in self.timers:
             self.keep(timer, time)
@@ -209,7 +209,7 @@ class MovedTimersFireTwice(_Copies):
 
 
 @bug("the timers that a failed attempt set fire too")
-class TimersOfAFailedAttemptKept(_Copies):
+class TimersOfAFailedAttemptKept(Copies):
     def go_back(self, before: Checkpoint) -> None:
         new = {timer: time for timer, time in self.timers.items() if before.timers.get(timer) != time}
         super().go_back(before)

@@ -95,6 +95,7 @@ class SparkPlan:
             self.always,
             one_query=self.one_query,
             on_time=self.on_time,
+            own_sink=bool(self.to),
             leaves_state=not (self.batch or self.several_operators),
             slots=self.slots,
         )

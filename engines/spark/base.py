@@ -41,11 +41,13 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.RESTART: NATIVE,
     Feature.RETRY: NATIVE,
     Feature.RESUME: NATIVE,
+    Feature.SINK_FAILURE: NATIVE,
     Feature.FIXED_WINDOWS: emulated("window in key"),
     Feature.LATE_COUNTER: limited(
         "Spark counts late rows of a micro-batch for all programs of the query together; "
         "the rows that a program received are counted for each program"
     ),
+    Feature.CURRENT_TIME: unsupported("a program is no expression of the query (Spark 4.3.0)"),
     Feature.EMISSIONS: NATIVE,
     Feature.OUTPUT_TIME: unsupported(
         "a row that an operator puts out has the columns that the program fills, and no time beside them (Spark 4.3.0)"

@@ -28,7 +28,18 @@ import pyarrow.parquet as pq
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Deliver, Event, FailOnce, NoData, Partitions, Restart, Step, Wait
+from conformance.model.schedule import (
+    Advance,
+    Deliver,
+    Event,
+    FailOnce,
+    NoData,
+    Partitions,
+    Restart,
+    SinkFails,
+    Step,
+    Wait,
+)
 from engines.failing import SENTINEL
 from engines.spark import session
 from engines.spark.operator import HEARTBEAT
@@ -73,7 +84,8 @@ class MicroBatch:
         moves_to: where the heartbeat moves the watermark (ms).
         settled: the watermark (ms) that its late filter goes by.
         query: how many queries ended before the one that it succeeds in.
-        fails: how its first attempt fails, if it does.
+        fails: how its first attempt fails in the operator, if it does.
+        sink_fails: whether the sink fails once it has the output of its first attempt.
         wait: how long (ms) to wait before the next one.
         without_rows: it has no row at all, not even the heartbeat.
     """
@@ -84,13 +96,14 @@ class MicroBatch:
     settled: int = 0
     query: int = 0
     fails: FailOnce | None = None
+    sink_fails: bool = False
     wait: int = 0
     without_rows: bool = False
 
     @property
     def ends_a_query(self) -> bool:
         """Its failure ends the query before the one that it succeeds in."""
-        return self.fails is not None and self.fails.resume
+        return self.sink_fails or (self.fails is not None and self.fails.resume)
 
 
 def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
@@ -99,7 +112,7 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
     advance and a step without data have no rows either: the watermark has moved, and Spark fires timers in a micro-batch of nothing."""
     batches: list[MicroBatch] = []
     watermark = settled = query = 0
-    fails, begun = None, False
+    fails, sink_fails, begun = None, False, False
     for step, after in itertools.zip_longest(timeline, timeline[1:]):
         begun = begun or isinstance(step, Deliver)
         if isinstance(step, Restart):
@@ -107,9 +120,12 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
         elif isinstance(step, FailOnce):
             query += step.resume
             fails = step
+        elif isinstance(step, SinkFails):
+            query += 1
+            sink_fails = True
         elif isinstance(step, Deliver) and not step.initial:
-            batches.append(MicroBatch(step.id, True, watermark, settled, query, fails))
-            settled, fails = watermark, None
+            batches.append(MicroBatch(step.id, True, watermark, settled, query, fails, sink_fails))
+            settled, fails, sink_fails = watermark, None, False
         elif isinstance(step, NoData):
             batches.append(MicroBatch(step.id, False, watermark, settled, query, without_rows=True))
             settled = watermark
@@ -135,7 +151,9 @@ def flush(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
     """Micro-batches behind the last one that move the watermark by two milliseconds: what an operator put out with the millisecond after
     the last watermark comes out of an aggregation behind it. What else fires then stays in the aggregation."""
     last = batches[-1]
-    moved = replace(last, bundle=False, moves_to=last.moves_to + 2, fails=None, wait=0, without_rows=False)
+    moved = replace(
+        last, bundle=False, moves_to=last.moves_to + 2, fails=None, sink_fails=False, wait=0, without_rows=False
+    )
     return [moved, moved]
 
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
+from conformance.model.plan import begins_a_query
 from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.schedule import SLACK, Deliver, FailOnce, Restart
+from conformance.model.schedule import SLACK, Deliver, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from engines.failing import INJECTED, untouched
 from engines.spark import driving, plan_changes, refusals, running, session, stored, typed_keys
@@ -101,7 +102,7 @@ class Job:
         first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
         if first is None:
             return 0
-        return 1 + sum(isinstance(step, FailOnce) and step.resume for step in steps[:first])
+        return 1 + sum(map(begins_a_query, steps[:first]))
 
     def rest(self) -> PackRun:
         """Run the other queries.
@@ -163,7 +164,9 @@ class Job:
             self._write(number)
         retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
         failing = last or retried
-        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
+        in_operator = failing and failing.fails
+        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing and in_operator else None
+        sink_fails = self.batches.index(last) if last and last.sink_fails else -1
         waits = {number: batch.wait for number, batch in enumerate(self.batches)}
 
         def feed(batch: int) -> None:
@@ -174,7 +177,7 @@ class Job:
             output = self._query(failure)
             fed = feed if self._layout.fed else None
             found, progress, error = running.run_query(
-                output, self.checkpoint, self.mode, waits, self.plan.sink, fed, self.plan.to
+                output, self.checkpoint, self.mode, waits, self.plan.sink, fed, self.plan.to, sink_fails
             )
         except Exception as refused:
             if self.plan is PLAIN:

@@ -60,7 +60,7 @@ class SparkNative(SparkEngine):
         }
         self.mode, self.plans = query.mode, {**query.plans, **general}
         self.can = Capabilities(
-            FEATURES | (COMPARES_KEYS if variant.endswith("typed-keys") else {}),
+            {**FEATURES, **(COMPARES_KEYS if variant.endswith("typed-keys") else {}), **query.features},
             LatenessProfile(query.lateness, query.lateness),
             parallel=2,
             heavy=True,

@@ -115,6 +115,23 @@ def drop_duplicates_then_window(stream: DataFrame, program: Program) -> DataFram
     return window(stream.dropDuplicates([*KEYS, "value", "event_time"]), program)
 
 
+def times_compared(stream: DataFrame, program: Program) -> DataFrame:
+    """Which expressions for the current time give the time of ``current_timestamp()`` before the operator."""
+    from pyspark.sql import functions as f
+
+    before = {"now": f.expr("now()"), "local": f.expr("localtimestamp()").cast("timestamp")}
+    marked = stream.withColumns({"current": f.current_timestamp(), **before})
+    kept = marked.dropDuplicates([*KEYS, "id", "event_time"])
+    compared = {
+        "current_timestamp() behind the operator": f.current_timestamp(),
+        "now() before the operator": f.col("now"),
+        "now() behind the operator": f.expr("now()"),
+        "localtimestamp() before the operator": f.col("local"),
+    }
+    agree = [f.when(time == f.col("current"), f.lit(name)) for name, time in compared.items()]
+    return rows_of(kept, f.struct("id", f.array_compact(f.array(*agree)).alias("agree")), passed_on=True)
+
+
 def _side(stream: DataFrame, name: str) -> DataFrame:
     """The stream's left rows, or its right rows. Heartbeats are on both sides, so that both watermarks move."""
     from pyspark.sql import functions as f

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from conformance.model.engine import NativeOperator
+from conformance.model.feature import NATIVE, Feature, Support
 from conformance.model.lateness import Lateness
 from conformance.model.program import Program
 from engines.native import FORGETS_SILENTLY, NO_TIMERS
@@ -24,6 +25,7 @@ from engines.spark.native_operators import (
     joined_then_window,
     session_window,
     sliding_window,
+    times_compared,
     window,
     windows_joined,
 )
@@ -49,6 +51,7 @@ class NativeQuery:
         asks: the queries (of ``refusals``) that its engine is asked about.
         plans: the plans of this query beside those of every Spark engine.
         api: the method of a DataFrame that it needs, where older releases of PySpark have none.
+        features: what it has beside what each operator has.
         since: the first release that takes the query; (0, 0) where each release that was tried does.
     """
 
@@ -63,6 +66,7 @@ class NativeQuery:
     sides: int = 1
     ends: Callable[[Program], str] | None = None
     api: str = ""
+    features: Mapping[Feature, Support] = field(default_factory=dict)
     since: tuple[int, int] = (0, 0)
 
     @property
@@ -262,6 +266,15 @@ QUERIES = {
         ordered=False,
         sides=2,
         since=(3, 5),  # 3.4.1 refuses it: the join "can emit rows older than the current watermark"
+    ),
+    "current-time": NativeQuery(
+        NativeOperator(
+            "current-time/one time",
+            "current_timestamp(), now() and localtimestamp() around dropDuplicates()",
+        ),
+        times_compared,
+        Lateness.AT_OR_BEHIND,
+        features={Feature.CURRENT_TIME: NATIVE},
     ),
     "count-typed-keys": NativeQuery(
         NativeOperator("typed-keys-of-operators/count", "groupBy(typed columns).count(), update mode"),

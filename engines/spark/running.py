@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pyarrow.parquet as pq
 
 from conformance.model.engine import NotDriven
+from engines.failing import INJECTED
 from engines.spark import session
 
 if TYPE_CHECKING:
@@ -34,31 +35,36 @@ def run_query(
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
     feed: Callable[[int], None] | None = None,
     to: str = "",
-    ended: Callable[[int], None] = lambda batch: None,
+    sink_fails: int = -1,
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not seen;
     (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id, waited at its end.
     ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with the id of a batch that has ended: it
     writes the input of the next one. ``to``, if given, is the sink of Spark's own that takes the rows, PARQUET or MEMORY; then nothing is waited for.
-    ``ended`` is called with the id of a batch whose rows were collected: what it raises fails the batch.
+    Behind the batch ``sink_fails``, if there is one, ``foreachBatch`` fails once it has the rows.
 
     Rows of a batch that is run again replace those of its first run.
     """
     rows: dict[int, list[Any]] = {}
     out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
 
+    def fail(batch: int) -> None:
+        if batch == sink_fails:
+            raise RuntimeError(INJECTED)
+
     def collect(frame: DataFrame, batch: int) -> None:
         frame = before(frame)
         rows[batch] = collected(frame)
         if frame.is_cached:
             frame.unpersist()
+        fail(batch)
         time.sleep(waits.get(batch, 0) / 1000)
-        ended(batch)
         if feed:
             feed(batch)
 
     def write(frame: DataFrame, batch: int) -> None:
         frame.write.mode("overwrite").parquet(f"{out}/{batch}")
+        fail(batch)
         time.sleep(waits.get(batch, 0) / 1000)
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,10 +67,6 @@ QUESTIONS = (
     questions.STATE,
     questions.BOUNDED,
 )  # fmt: skip
-
-
-def _never(batch: int) -> None:
-    """What fails no micro-batch."""
 
 
 class SparkSubjects:
@@ -160,8 +156,8 @@ class SparkSubjects:
         cuts = sorted({0, len(given), *setup.restarts, *(() if setup.fails is None else (setup.fails,))})
         for begin, end in pairwise(cuts):
             _write(subject, folder, given, range(begin, end), setup.files)
-            failing = _failing_once(max(rows, default=-1) + 1) if begin == setup.fails else _never
-            error = self._query(subject, spark, folder, setup.files, rows, progress, failing)
+            fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
+            error = self._query(subject, spark, folder, setup.files, rows, progress, fails)
             if INJECTED in error:
                 error = self._query(subject, spark, folder, setup.files, rows, progress)
             if error:
@@ -183,12 +179,14 @@ class SparkSubjects:
         files: int,
         rows: dict[int, list[Any]],
         progress: list[dict[str, Any]],
-        failing: Callable[[int], None] = _never,
+        fails: int = -1,
     ) -> str:
-        """Run a query over all files that it has not seen; what it failed with, in a line."""
+        """Run a query over all files that it has not seen; what it failed with, in a line. ``fails`` is the micro-batch that fails."""
         try:
             output = self._output(subject, spark, folder, streaming=True, files=files)
-            found, reports, failed = running.run_query(output, folder / "checkpoint", subject.mode, {}, ended=failing)
+            found, reports, failed = running.run_query(
+                output, folder / "checkpoint", subject.mode, {}, sink_fails=fails
+            )
         except InvalidSubject as unusable:
             return str(unusable)
         except Exception as refused:
@@ -239,16 +237,6 @@ class SparkSubjects:
             raise InvalidSubject(
                 f"subject {subject.name}: Spark refuses the query in {subject.mode} mode: {session.cause(error)}"
             ) from None
-
-
-def _failing_once(at: int) -> Callable[[int], None]:
-    """What fails the micro-batch of this id."""
-
-    def fail(batch: int) -> None:
-        if batch == at:
-            raise RuntimeError(INJECTED)
-
-    return fail
 
 
 def _write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], files: int) -> None:

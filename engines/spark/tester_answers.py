@@ -43,6 +43,8 @@ def evidence() -> dict[Feature, str]:
         Feature.RESTART: methods,
         Feature.RETRY: _a_failure(),
         Feature.RESUME: methods,
+        Feature.SINK_FAILURE: methods,
+        Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",
         Feature.OUTPUT_TIME: _a_late_row(),

@@ -4,27 +4,42 @@
   const MOVES = {
     broken: "Held there, broken here",
     mended: "Broken there, holds here",
-    both: "Broken on both, under other perturbations",
-    apart: "Cannot be compared: broken on one where the other one decides nothing",
+    both: "Broken on both, differently",
+    apart: "Cannot be compared: broken on one, and not decided on the other",
   };
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
   const main = document.querySelector("#matrix table");
-  const columns = [...main.tHead.rows[1].cells].slice(1).map((cell) => ({ cell, name: cell.dataset.column, run: cell.dataset.run, key: cell.dataset.key }));
+  const columns = [...[...main.tHead.rows[1].cells].slice(1), ...document.querySelectorAll("#operators li")]
+    .map((cell) => ({ cell, name: cell.dataset.column, run: cell.dataset.run, key: cell.dataset.key }));
+  const places = new Map(columns.map(({ key }, n) => [key, n]));
+  const operators = [...document.querySelectorAll("table.operators")].map((table) => ({ table, keys: [...table.tHead.rows[0].cells].map((cell) => cell.dataset.key) }));
+  const ofOperators = new Map();  // guarantee -> its rows in the tables of native operators, with the columns of their cells
+  for (const { table, keys } of operators) {
+    for (const row of table.tBodies[0].rows) ofOperators.set(row.dataset.r, { row, cells: [...row.cells].slice(1).map((cell, n) => [places.get(keys[n + 1]), cell]) });
+  }
   const families = [...main.tHead.rows[0].cells].slice(1).map((cell) => ({ cell, size: cell.colSpan }));
   const bodies = [...main.tBodies].map((body) => ({
     body,
     scenario: body.dataset.scenario,
-    rows: [...body.rows].slice(1).map((row) => ({
-      row,
-      text: (row.cells[0].textContent + " " + body.rows[0].textContent + " " + body.dataset.scenario).toLowerCase(),
-      cells: [...row.cells].slice(1),
-      links: [...row.cells].slice(1).map((cell) => [...cell.querySelectorAll("a")]),
-      changed: !!row.querySelector("td p b"),
-    })),
+    rows: [...body.rows].slice(1).map((row) => {
+      const beside = ofOperators.get(row.dataset.r);
+      const cells = [...[...row.cells].slice(1).map((cell, n) => [n, cell]), ...(beside ? beside.cells : [])];
+      const of = new Map(cells);
+      return {
+        row,
+        beside: beside && beside.row,
+        text: (row.cells[0].textContent + " " + body.rows[0].textContent + " " + body.dataset.scenario).toLowerCase(),
+        cells,
+        links: columns.map((_, n) => (of.has(n) ? [...of.get(n).querySelectorAll("a")] : [])),
+        changed: cells.some(([, cell]) => cell.querySelector("p b")),
+      };
+    }),
   }));
   const letters = document.getElementById("letters").textContent.split(" ");
-  const perturbations = [...form.elements.perturbation.options].slice(1).map((option) => option.value);
+  // The grades of evidence, by their marks, the weakest first.
+  const grades = new Map([...document.querySelectorAll("#grades li")].map((line, rank) => [line.dataset.mark, { rank, word: line.dataset.word, mark: line.dataset.mark, name: line.textContent, meaning: line.title }]));
+  const WEAK = ["pack", "part", "few"];
   const links = bodies.flatMap(({ rows }) => rows.flatMap((row) => row.links.flat()));
   for (const { rows } of bodies) for (const row of rows) row.links.forEach((all, n) => all.forEach((link) => { link.dataset.e ||= columns[n].name; }));
   for (const link of links) {
@@ -34,8 +49,21 @@
     }
     [link.overall, link.whole] = [link.className, link.textContent];
     link.className = `v ${link.overall}`;
+    const mark = link.nextElementSibling;
+    link.grade = mark && mark.matches("i") ? grades.get(mark.textContent) : null;
+    if (link.grade) {
+      const beside = mark.nextElementSibling?.matches("p") ? mark.nextElementSibling.firstChild.textContent.trim() : "";
+      const [exercised, promised] = (mark.dataset.k || "").split("/");
+      link.behind = [promised && `${exercised} of ${promised} perturbations`, beside.replace(/^(\d+ of \d+)/, "$1 perturbations").replace(/(\d+)\/(\d+)$/, "$1 of $2 cases against it").replace(/(^|, )(\d+)$/, "$1$2 cases")].filter(Boolean).join(", ");
+      const [, part, all] = link.behind.match(/^(\d+) of (\d+)/) || [];
+      if (link.grade.word === "part" && all) link.style.setProperty("--share", `${100 * part / all}%`);
+      mark.title = `${link.grade.name}: ${link.behind}`;
+    }
   }
-  const fields = ["q", "scenario", "verdict", "perturbation", "from", "to"];
+  const fields = ["q", "scenario", "verdict", "perturbation"];
+  const boxes = ["differ", "changed", "weakest"];
+  const moving = document.querySelector(".moves");
+  let sides = null, wanted = new URLSearchParams();
   let opened = null, from = null, theme = "system";
 
   // What is large stands compressed at the end of the page. It becomes part of the page piece by piece: on request, or when the browser is
@@ -55,15 +83,18 @@
     return view.buffer.slice(0, Number(number));
   }
 
-  async function parts() {
-    const bytes = bytesOf(document.getElementById("parts").content.textContent);
+  async function packed(id) {
+    const bytes = bytesOf(document.getElementById(id).content.textContent);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(stream).text());
   }
 
+  let markup = [];
+
   async function wait() {
     const places = [...document.querySelectorAll("[data-part]")];
-    const markup = await parts().catch(() => []);
+    packed("moves").then(offerMoves, () => {});
+    markup = await packed("parts").catch(() => []);
     for (const place of places) waiting.set(place, markup[place.dataset.part] ?? place.querySelector("noscript")?.textContent ?? "");
     for (const place of places) if (place.open) unpack(place);
     if (!opened) show(decode(location.hash.slice(1))[0]);
@@ -79,19 +110,21 @@
       const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".witness");
       link.parentElement.replaceWith(same.cloneNode(true));
     }
-    for (const code of template.content.querySelectorAll("code.copy")) {
+    for (const code of template.content.querySelectorAll("code.copy, pre.file")) {
       const made = button("Copy", () => copy(code, made));
-      code.after(" ", made);
+      if (code.matches("pre")) code.before(made, " ", button("Download", () => save(code)));
+      else code.after(" ", made);
     }
+    for (const part of template.content.querySelectorAll("details[data-part]")) waiting.set(part, markup[part.dataset.part] ?? "");
     place.querySelector("noscript")?.remove();
     place.append(template.content);
-    if (place.matches("[data-scenario]")) follow(columns.map(({ cell }) => !cell.hidden), form.elements.scenario.value);
+    if (place.matches("[data-scenario]")) follow(form.elements.scenario.value);
   }
 
   function unpackWhenIdle() {
     const later = window.requestIdleCallback || ((work) => setTimeout(work, 50));
     later(() => {
-      const [next] = waiting.keys();
+      const next = [...waiting.keys()].find((place) => !place.matches(".export"));  // a file waits until somebody opens it
       if (!next) return;
       unpack(next);
       unpackWhenIdle();
@@ -142,13 +175,22 @@
     else select();
   }
 
+  function save(code) {
+    const link = document.createElement("a");
+    link.download = code.dataset.name;
+    link.href = URL.createObjectURL(new Blob([code.textContent], { type: "text/x-python" }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
   function asked() {
     const state = new URLSearchParams();
     for (const name of fields) if (form.elements[name].value) state.set(name, form.elements[name].value);
-    const boxes = [...form.querySelectorAll("[name=engine]")];
-    if (boxes.some((box) => !box.checked)) for (const box of boxes) if (box.checked) state.append("engine", box.value);
-    if (boxes.every((box) => !box.checked)) state.append("engine", "");
-    for (const name of ["differ", "changed"]) if (form.elements[name]?.checked) state.set(name, "1");
+    const engines = [...form.querySelectorAll("[name=engine]")];
+    if (engines.some((box) => !box.checked)) for (const box of engines) if (box.checked) state.append("engine", box.value);
+    if (engines.every((box) => !box.checked)) state.append("engine", "");
+    for (const name of ["from", "to"]) if (sides ? sideOf(name) : wanted.get(name)) state.set(name, sides ? sideOf(name).key : wanted.get(name));
+    for (const name of boxes) if (form.elements[name]?.checked) state.set(name, "1");
     const folded = bodies.filter(({ body }) => body.classList.contains("folded"));
     const [word, other] = foldedFirst ? ["open", bodies.filter(({ body }) => !body.classList.contains("folded"))] : ["fold", folded];
     if (other.length === bodies.length) state.set(word, "*");
@@ -160,7 +202,7 @@
   // The names of an engine in a query: its own, its column's, its family's, and its column's with a version or a run.
   const called = columns.map(({ cell, name, run }) => {
     const label = (cell.querySelector("small")?.textContent || "").split(" ");
-    const all = [name, name.split(/[-:]/)[0], `${name}@${Number(run) + 1}`, ...label.map((part) => `${name}@${part}`)];
+    const all = [name, name.split(/[-:]/)[0], name.split(":")[0], `${name}@${Number(run) + 1}`, ...label.map((part) => `${name}@${part}`)];
     return new Set(all.map((text) => text.toLowerCase()));
   });
   const known = new Set([...called.flatMap((all) => [...all]), ...links.map((link) => link.dataset.e.toLowerCase()), "any"]);
@@ -172,10 +214,12 @@
   const squeezed = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const knownAs = new Map([...document.querySelectorAll("#known-as li")].map((line) => [line.dataset.e, squeezed(line.dataset.e) + squeezed(line.textContent)]));
 
+  const entitled = (text) => (squeezed(text) ? [...knownAs].filter(([, title]) => title.includes(squeezed(text))).map(([name]) => name) : []);
+
   // The term of the page that is nearest to one that is nowhere, as an offer; "" where none is near.
   function nearest(text) {
     const page = [...bodies.flatMap(({ rows }) => rows.map((row) => row.text)), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
-    const terms = new Set(["strength:", "finding:", "any:", ...page.join(" ").match(/[a-z][a-z-]{3,}/g)]);
+    const terms = new Set(["strength:", "grade:", "finding:", "any:", ...page.join(" ").match(/[a-z][a-z-]{3,}/g)]);
     const asked = text.replace(/[<>]?\d+$/, "");
     const [distance, term] = [...terms].map((word) => [edits(asked, word), word]).sort(([one], [other]) => one - other)[0];
     return distance <= asked.length / 3 ? `; did you mean ${term}${text.slice(asked.length)}?` : "";
@@ -193,8 +237,8 @@
     return row[other.length];
   }
 
-  // The fewest cases under one perturbation, which the mark beside a link tells; of what holds in part: none.
-  const strength = (link) => Number(link.nextElementSibling?.title.match(/\d+/) || 0);
+  // The fewest cases under one promised perturbation, which the mark beside a link tells.
+  const strength = (link) => Number(link.nextElementSibling?.dataset.n || 0);
 
   // Whether a version of a column is that of the query, or one of its patches.
   const isOf = (version, wanted) => version === wanted || version.startsWith(`${wanted}.`);
@@ -211,8 +255,15 @@
         return () => true;
       }
       const [, sign, least] = text.match(/^strength:([<>]?)(\d+)$/) || [];
-      if (least) return (row, shown) => any(row, shown, (link) => ["holds", "in-part"].includes(link.now)
+      if (least) return (row, shown) => any(row, shown, (link) => link.now === "holds"
         && (sign === "<" ? strength(link) < least : sign ? strength(link) > least : strength(link) === Number(least)));
+      const [, grade] = text.match(/^grade:(.*)$/) || [];
+      if (grade !== undefined) {
+        const words = grade === "weak" ? WEAK : [grade];
+        const known = [...grades.values()].map((each) => each.word);
+        if (!words.every((each) => known.includes(each))) wrong.push(`no grade is called ${grade}: ${known.join(", ")}, weak`);
+        return (row, shown) => any(row, shown, (link) => link.grade && words.includes(link.grade.word));
+      }
       const [, finding] = text.match(/^finding:(\d+)$/) || [];
       if (finding) {
         const shows = (link) => (link.dataset.f || "").split(" ").includes(finding);
@@ -223,16 +274,17 @@
       const colon = text.includes(":") && !text.startsWith('"');
       if (!verdict || !(colon || not)) {
         const plain = text.replaceAll('"', "");
-        const named = plain.length > 2 ? [...knownAs].filter(([, title]) => title.includes(squeezed(plain))).map(([name]) => name) : [];
+        const named = plain.length > 2 ? entitled(plain) : [];
         if (!bodies.some(({ rows }) => rows.some((row) => row.text.includes(plain))) && !named.length) wrong.push(`${text} is in no claim, scenario or engine${nearest(plain)}`);
         const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
         return (row, shown) => row.text.includes(plain) || any(row, shown, decided);
       }
+      const titled = known.has(engine) ? [] : entitled(engine);
       if (!verdicts.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
-      else if (!known.has(engine)) wrong.push(`no engine is called ${engine}`);
+      else if (!known.has(engine) && !titled.length) wrong.push(`no engine is called ${engine}`);
       const fits = (link) => link.now && (link.now === verdict) !== (not === "!");
       return (row, shown) => row.links.some((all, n) => (engine === "any" ? shown[n] : true) && all.some(
-        (link) => (engine === "any" || called[n].has(engine) || link.dataset.e.toLowerCase() === engine) && fits(link)));
+        (link) => (engine === "any" || called[n].has(engine) || link.dataset.e.toLowerCase() === engine || titled.includes(link.dataset.e)) && fits(link)));
     }
 
     function cell(words) {
@@ -262,94 +314,119 @@
     return { fits: made(tree), wrong, counted: () => counted };
   }
 
-  // The two columns of a move, by their numbers; null where none is asked for.
-  function moved(state) {
-    const numbers = ["from", "to"].map((name) => columns.findIndex(({ key }) => key === state.get(name)));
-    return numbers.includes(-1) || numbers[0] === numbers[1] ? null : numbers;
+  // The chooser of a move offers the releases of an API, and the sides are compared as soon as there are two.
+  function offerMoves(data) {
+    sides = data;
+    moving.hidden = false;
+    readMove();
   }
 
-  // What a guarantee's cells of a column say under each perturbation ("" where it was not asked): violated as soon as one of them is.
-  const order = ["violated", "error", "unknown", "unsupported", "holds"];
-  function under(found, place) {
-    return perturbations.map((name, n) => {
-      const words = found.map((link) => LETTERS[letters[link.dataset.p][n]]?.[0]);
-      return place < 0 || place === n ? order.find((word) => words.includes(word)) || "" : "";
-    });
+  const sideOf = (name) => sides.sides.find(({ key }) => key === moving.elements[`${name}-release`].value);
+
+  function offerReleases(name, key = "") {
+    const there = sides.sides.filter(({ engine }) => engine === moving.elements[name].value);
+    const choice = moving.elements[`${name}-release`];
+    choice.replaceChildren(...there.map((side) => new Option(side.release, side.key, false, side.key === key)));
+    choice.parentElement.hidden = !there.length;
   }
 
-  // How two columns of a move differ in a guarantee, by the perturbations that both decided; null where nothing speaks against either, or
-  // the same does against both.
-  function compare(move, row, place) {
-    const [old, other] = move.map((n) => under(row.links[n], place));
-    const names = (fits) => perturbations.filter((name, n) => fits(old[n], other[n]));
-    const broken = names((a, b) => a === "holds" && b === "violated");
-    if (broken.length) return { kind: "broken", names: broken };
-    const mended = names((a, b) => a === "violated" && b === "holds");
-    const alone = names((a, b) => (a === "violated") !== (b === "violated"));
-    if (mended.length) return { kind: "mended", names: mended };
-    if (!alone.length) return null;
-    if (old.includes("violated") && other.includes("violated")) return { kind: "both", names: alone };
-    const why = new Set(perturbations.flatMap((name, n) => (alone.includes(name) ? [old[n] === "violated" ? other[n] : old[n]] : [])));
-    const side = columns[move[old.includes("violated") ? 1 : 0]].key;
-    return { kind: "apart", names: alone, why: `on ${side}: ${[...why].map((word) => word || "not asked").join(", ")}` };
+  function readMove() {
+    if (!sides) return;
+    for (const name of ["from", "to"]) {
+      const side = sides.sides.find(({ key }) => key === wanted.get(name));
+      moving.elements[name].value = side ? side.engine : "";
+      offerReleases(name, side && side.key);
+    }
+    tellMove();
   }
 
-  // What differs between the two columns of a move, why, and what to do: first what breaks. Each cause stands once in a list.
-  function tellMove(move, rows) {
+  const inWords = (name) => `${moving.elements[name].selectedOptions[0].textContent} ${sideOf(name).release.split(",")[0]}`;
+
+  // What differs between the two sides of a move, why, and what to do: first what breaks. Each cause stands once in a list.
+  function tellMove() {
     const place = document.getElementById("move");
-    place.hidden = !move;
-    if (!move) return place.replaceChildren();
-    const title = document.createElement("h3");
-    const behave = rows.filter((row) => row.differs.kind !== "apart").length;
-    title.textContent = `From ${columns[move[0]].key} to ${columns[move[1]].key}: ${behave} guarantees differ`;
-    const parts = Object.entries(MOVES).map(([kind, words]) => [words, rows.filter((row) => row.differs.kind === kind)])
-      .filter(([, found]) => found.length)
-      .map(([words, found]) => {
-        const part = document.createElement("details");
-        const summary = document.createElement("summary");
-        const causes = new Map();
-        for (const row of found) {
-          const cause = advised(move, row)?.dataset.a ?? "";
-          causes.set(cause, [...(causes.get(cause) || []), row]);
-        }
-        const named = [...causes.keys()].filter(Boolean).length;
-        summary.textContent = `${words}: ${found.length}${named ? `, of ${named} known ${named === 1 ? "cause" : "causes"}` : ""}`;
-        part.append(summary);
-        for (const [cause, mine] of [...causes].sort(([one], [other]) => !one - !other)) {
-          const list = document.createElement("ul");
-          list.append(...mine.map((row) => moveLine(move, row)));
-          part.append(...(cause ? [adviceOf(cause)] : []), list);
-        }
-        part.open = found[0].differs.kind === "broken";
-        return part;
-      });
-    return place.replaceChildren(title, ...parts);
-  }
-
-  const advised = (move, row) => row.links.filter((all, n) => move.includes(n)).flat().find((link) => link.dataset.a);
-
-  function adviceOf(cause) {
-    const text = document.getElementById(`advice-${cause}`);
-    const line = document.createElement("p");
-    const why = document.createElement("b");
-    why.textContent = `Why: ${text.dataset.cause}. What to do: `;
-    line.append(why, text.querySelector("span").textContent);
-    return line;
-  }
-
-  function moveLine(move, row) {
-    const line = document.createElement("li");
-    line.append(`${row.row.closest("tbody").rows[0].querySelector("span").textContent}: ${row.row.cells[0].textContent}: `);
-    row.links.filter((all, n) => move.includes(n)).flat().forEach((link, number) => {
-      const lead = document.createElement("a");
-      lead.href = link.getAttribute("href");
-      lead.textContent = `${link.dataset.e} ${(link.now || "not asked").replace("-", " ")}`;
-      line.append(number ? ", " : "", lead);
+    const [old, other] = ["from", "to"].map(sideOf);
+    place.hidden = !(old && other && old !== other);
+    if (place.hidden) return place.replaceChildren();
+    const found = compareSides(sides, old, other);
+    const title = make("h3", `From ${inWords("from")} to ${inWords("to")}: ${amount(found.broken, "guarantee")} ${found.broken.length === 1 ? "breaks" : "break"}`);
+    const stays = make("p", `${found.held} hold on both as far as both were asked, ${found.alike} are broken alike on both. Only perturbations that both decided are compared.`);
+    stays.className = "faint";
+    const parts = Object.entries(MOVES).filter(([kind]) => found[kind].length).map(([kind, words]) => {
+      const part = make("details");
+      const groups = new Map();
+      for (const line of found[kind]) {
+        const cause = kind === "apart" ? line.why : kind === "mended" ? old.advice[line.row] : other.advice[line.row] ?? (kind === "both" ? old.advice[line.row] : undefined);
+        groups.set(cause, [...(groups.get(cause) || []), line]);
+      }
+      const causes = [...groups.keys()].filter((cause) => Number.isInteger(cause)).length;
+      part.append(make("summary", `${words}: ${amount(found[kind], "guarantee")}${causes ? `, ${amount(causes, "known cause")}` : ""}`));
+      for (const [cause, lines] of [...groups].sort(([one, mine], [two, its]) => (one === undefined) - (two === undefined) || its.length - mine.length)) {
+        const group = make("section");
+        const [name, advice] = Number.isInteger(cause) ? sides.advice[cause] : [cause || "Without a known cause", ""];
+        group.append(make("h4", `${name}: ${amount(lines, "guarantee")}`));
+        if (advice) group.append(make("p", `What to do: ${advice}`));
+        const list = make("ul");
+        list.append(...lines.map((line) => moveLine(line, [other, old])));
+        group.append(list);
+        part.append(group);
+      }
+      part.open = kind === "broken";
+      return part;
     });
-    const { names, why } = row.differs;
-    const few = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-    line.append(` (${few}${why ? `; ${why}` : ""})`);
+    return place.replaceChildren(title, stays, ...parts);
+  }
+
+  const amount = (found, word) => `${found.length ?? found} ${word}${(found.length ?? found) === 1 ? "" : "s"}`;
+
+  function make(tag, text = "") {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    return element;
+  }
+
+  function moveLine({ row, names, how }, sidesOfMove) {
+    const line = make("li");
+    const [scenario, claim, anchor] = sides.rows[row];
+    const where = sidesOfMove.map((side) => side.links[row]).find(Boolean) || anchor;
+    const lead = where ? make("a", `${scenario}: ${claim}`) : make("span", `${scenario}: ${claim}`);
+    if (where) lead.href = `#${where}`;
+    const few = names.slice(0, 3).map((n) => sides.perturbations[n]).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+    const more = make("small", [`under ${few}`, ...how.slice(0, 2)].join("; "));
+    line.dataset.row = row;
+    line.append(lead, more);
     return line;
+  }
+
+  // The cells that the matrix shows, the weakest evidence first.
+  const WEAKEST = 200;
+  function tellWeakest(on, kept, shown) {
+    const place = document.getElementById("weakest");
+    place.hidden = !on;
+    main.parentElement.hidden = on;
+    if (!on) return place.replaceChildren();
+    const share = (link) => (link.grade.word === "part" ? Number(link.behind.match(/^(\d+) of/)?.[1] || 0) / Number(link.behind.match(/of (\d+)/)?.[1] || 1) : strength(link));
+    const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat().filter((link) => link.grade).map((link) => [link, row]));
+    cells.sort(([one], [other]) => one.grade.rank - other.grade.rank || share(one) - share(other));
+    const table = make("table");
+    table.className = "matrix weakest";
+    table.append(make("caption", `${cells.length} cells with evidence, the weakest first${cells.length > WEAKEST ? `; the first ${WEAKEST} of them` : ""}.`));
+    table.createTHead().insertRow().append(...["grade", "rests on", "engine", "stands", "guarantee"].map((text) => Object.assign(make("th", text), { scope: "col" })));
+    const body = table.createTBody();
+    for (const [link, row] of cells.slice(0, WEAKEST)) {
+      const line = body.insertRow();
+      const grade = Object.assign(make("span", `${link.grade.mark} ${link.grade.name}`), { className: "badge", title: link.grade.meaning });
+      const lead = Object.assign(make("a", link.whole), { className: `v ${link.overall}`, href: link.getAttribute("href") });
+      line.insertCell().append(grade);
+      for (const text of [link.behind, link.dataset.e]) line.insertCell().textContent = text;
+      line.insertCell().append(lead);
+      line.insertCell().textContent = `${row.row.closest("tbody").rows[0].querySelector("span").textContent}: ${row.row.cells[0].textContent}`;
+    }
+    const region = Object.assign(make("div"), { className: "scroll", tabIndex: 0 });
+    region.setAttribute("role", "region");
+    region.setAttribute("aria-label", "Weakest cells first");
+    region.append(table);
+    return place.replaceChildren(region);
   }
 
   function apply() {
@@ -367,8 +444,7 @@
       }
     }
     const chosen = state.has("engine") ? new Set(state.getAll("engine")) : null;
-    const move = moved(state);
-    const shown = columns.map((column, n) => (!chosen || chosen.has(column.name)) && (!move || move.includes(n)));
+    const shown = columns.map((column) => !chosen || chosen.has(column.name));
     columns.forEach((column, n) => { column.cell.hidden = !shown[n]; });
     let first = 0;
     for (const family of families) {
@@ -388,18 +464,22 @@
           && (!state.has("verdict") || words.has(state.get("verdict")))
           && (!state.has("differ") || ((words.has("holds") || words.has("in-part")) && words.has("violated")))
           && (!state.has("changed") || row.changed)
-          && fits(row, shown)
-          && (!move || !!(row.differs = compare(move, row, place)));
+          && fits(row, shown);
         row.row.hidden = !keep;
-        if (keep) row.cells.forEach((cell, n) => { cell.hidden = !shown[n]; });
+        if (row.beside) row.beside.hidden = !keep;
+        if (keep) for (const [n, cell] of row.cells) cell.hidden = !shown[n];
         any ||= keep;
         if (keep) kept.push(row);
         all += 1;
       }
       body.hidden = !any;
     }
-    follow(shown, state.get("scenario"));
-    tellMove(move, kept);
+    for (const { table, keys } of operators) {
+      [...table.tHead.rows[0].cells].forEach((cell, n) => { cell.hidden = n > 0 && !shown[places.get(keys[n])]; });
+      table.parentElement.hidden = ![...table.tBodies[0].rows].some((row) => !row.hidden) || !keys.some((key, n) => n && shown[places.get(key)]);
+    }
+    follow(state.get("scenario"));
+    tellWeakest(state.has("weakest"), kept, shown);
     const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat()).filter((link) => link.now);
     const counts = counted() ? verdicts.map((name) => [name, cells.filter((link) => link.now === name).length]).filter(([, number]) => number) : [];
     const said = [`${kept.length} of ${all} guarantees`, ...counts.map(([name, number]) => `${number} cells ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
@@ -407,10 +487,13 @@
   }
 
   // The tables of programs under perturbations show the columns and the scenario that the matrix shows.
-  function follow(shown, scenario) {
+  function follow(scenario) {
     for (const program of document.querySelectorAll("details[data-scenario]")) {
       program.hidden = !!scenario && program.dataset.scenario !== scenario;
-      for (const row of program.querySelectorAll("table.follows tr")) [...row.cells].slice(1).forEach((cell, n) => { cell.hidden = !shown[n]; });
+      for (const table of program.querySelectorAll("table.follows")) {
+        const hidden = [...table.tHead.rows[0].cells].map((cell) => !!cell.dataset.key && columns[places.get(cell.dataset.key)].cell.hidden);
+        for (const row of table.rows) [...row.cells].forEach((cell, n) => { cell.hidden = hidden[n]; });
+      }
     }
   }
 
@@ -419,7 +502,9 @@
     const state = new URLSearchParams(query);
     for (const name of fields) form.elements[name].value = state.get(name) || "";
     for (const box of form.querySelectorAll("[name=engine]")) box.checked = !state.has("engine") || state.getAll("engine").includes(box.value);
-    for (const name of ["differ", "changed"]) if (form.elements[name]) form.elements[name].checked = state.has(name);
+    for (const name of boxes) if (form.elements[name]) form.elements[name].checked = state.has(name);
+    wanted = state;
+    readMove();
     const named = state.getAll(foldedFirst ? "open" : "fold");
     for (const { body, scenario } of bodies) fold(body, named.some((name) => name === "*" || name === scenario) !== foldedFirst);
     dress(state.get("theme") || "system");
@@ -519,19 +604,34 @@
     const link = event.target.closest("a.v");
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (!link || !step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const rows = bodies.filter(({ body }) => !body.hidden && !body.classList.contains("folded")).flatMap(({ rows }) => rows.filter(({ row }) => !row.hidden));
-    const at = rows.findIndex(({ row }) => row.contains(link));
-    const column = rows[at].links.findIndex((found) => found.includes(link));
-    const beside = rows[at].links[column];
-    const within = beside[beside.indexOf(link) + step[1]];  // native operators of one cell stand below each other
+    const table = link.closest("table");
+    const rows = [...table.tBodies].flatMap((body) => (body.hidden || body.classList.contains("folded") ? [] : [...body.rows])).filter((row) => !row.hidden && !row.matches(".scenario"));
+    const at = rows.findIndex((row) => row.contains(link));
+    const column = link.closest("td").cellIndex;
     event.preventDefault();
-    if (step[1] && within) return within.focus();
-    for (let x = column + step[0], y = at + step[1]; rows[y] && x >= 0 && x < columns.length; x += step[0], y += step[1]) {
-      const next = columns[x].cell.hidden ? undefined : rows[y].links[x].at(step[1] < 0 ? -1 : 0);
+    for (let x = column + step[0], y = at + step[1]; rows[y] && rows[y].cells[x]; x += step[0], y += step[1]) {
+      const next = rows[y].cells[x].hidden ? null : rows[y].cells[x].querySelector("a.v");
       if (next) return next.focus();
     }
   }
 
+  moving.addEventListener("input", (event) => {
+    if (["from", "to"].includes(event.target.name)) offerReleases(event.target.name);
+    tellMove();
+    write();
+  });
+  moving.addEventListener("reset", () => setTimeout(() => {
+    for (const name of ["from", "to"]) offerReleases(name);
+    tellMove();
+    write();
+  }));
+  document.addEventListener("click", (event) => {
+    if (!event.target.matches("[name=weak]")) return;
+    form.elements.weakest.checked = true;
+    apply();
+    write();
+    show("matrix");
+  });
   form.addEventListener("input", (event) => {
     for (const { body } of bodies) if (event.target.name !== "engine") fold(body, false);  // show what the query finds
     apply();

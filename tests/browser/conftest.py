@@ -70,22 +70,60 @@ def browser():
         started.close()
 
 
-@pytest.fixture
-def open_page(browser):
-    """Opens a file; what a page logs as an error, throws, or asks the network for, fails the test."""
-    contexts, wrong = [], []
+@pytest.fixture(scope="session")
+def wrong():
+    """What pages logged as errors, threw, or asked the network for, since it was last looked at."""
+    return []
 
-    def opened(path, anchor="", **settings):
-        context = browser.new_context(offline=True, **({"viewport": {"width": 1280, "height": 900}} | settings))
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda asked: None if asked.url.startswith("file://") else wrong.append(asked.url))
-        page.goto(path.as_uri() + anchor)
+
+def _open(browser, wrong, path, anchor="", **settings):
+    context = browser.new_context(offline=True, **({"viewport": {"width": 1280, "height": 900}} | settings))
+    page = context.new_page()
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda asked: None if asked.url.startswith(("file://", "blob:")) else wrong.append(asked.url))
+    page.goto(path.as_uri() + anchor)
+    return page
+
+
+@pytest.fixture
+def open_page(browser, wrong):
+    """Opens a file in a tab of its own."""
+    opened = []
+
+    def open_it(path, anchor="", **settings):
+        opened.append(_open(browser, wrong, path, anchor, **settings))
+        return opened[-1]
+
+    yield open_it
+    for page in opened:
+        page.context.close()
+
+
+@pytest.fixture(scope="session")
+def opened(browser, wrong):
+    """Gives the one page of a file, as it is after it was opened by an address; to open it anew takes seconds."""
+    pages = {}
+
+    def of(path, anchor=""):
+        page = pages.get(path) or pages.setdefault(path, _open(browser, wrong, path))
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.emulate_media(media="screen", color_scheme="light")
+        page.evaluate(
+            "anchor => { history.pushState(null, '', anchor || '#'); dispatchEvent(new Event('hashchange')); scrollTo(0, 0) }",
+            anchor,
+        )
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    yield of
+    for page in pages.values():
+        page.context.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_wrong(wrong):
+    """What a page logs as an error, throws, or asks the network for, fails the test."""
+    yield
+    found = [*wrong]
+    wrong.clear()
+    assert found == []

@@ -63,6 +63,16 @@ def test_good_files_are_accepted_without_a_word(write, check):
             EXPECTATIONS.format(engine="reference", scenario="no-scenario"),
             "expectations.toml: reference/no-scenario/a-guarantee is of a scenario that nobody knows",
         ),
+        (
+            "scenario_bad.py",
+            echo("other").replace("run.values", "run.vaules"),
+            "scenario_bad.py: the guarantee 'an element comes out again': case ",
+        ),
+        (
+            "scenario_bad.py",
+            echo("bad").replace("event.id})", "event.name})"),
+            "bad.py: the program echo fails in every",
+        ),
         ("notes.md", "", "notes.md is neither a Python file nor TOML"),
     ],
 )

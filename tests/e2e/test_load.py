@@ -72,7 +72,7 @@ def test_what_cannot_be_loaded_is_one_line(tmp_path, arguments, says):
 
 def test_the_page_shows_the_example_as_it_is():
     docs = Path(__file__).parents[2] / "docs"
-    shown = re.findall(r"```python\n(.*?)```", (docs / "port-a-dofn.md").read_text(encoding="utf-8"), re.DOTALL)
+    shown = re.findall(r"```python\n(.*?)```", (docs / "moving.md").read_text(encoding="utf-8"), re.DOTALL)
     files = "".join(path.read_text(encoding="utf-8") for path in sorted((docs / "examples").glob("port_*.py")))
     assert len(shown) == 4
     assert all(block in files for block in shown)

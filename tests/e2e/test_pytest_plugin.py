@@ -8,9 +8,9 @@ import pytest
 from test_load import DROPS, SCENARIO
 
 
-def run_pytest(folder, *arguments):
+def run_pytest(folder, *arguments, small=("--conformance-cases", "1")):
     # Without a summary (-rN): where CI is set, pytest prints whole messages in it once more.
-    command = [sys.executable, "-m", "pytest", "-q", "-rN", "--conformance-cases", "1", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-rN", *small, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ, check=False)
 
 
@@ -29,7 +29,10 @@ def test_a_guarantee_that_holds_passes(team):
 
 
 def test_without_the_option_scenarios_are_left_alone(team):
-    assert "1 passed" in run_pytest(team).stdout
+    assert "1 passed" in run_pytest(team, small=()).stdout
+    done = run_pytest(team, "--conformance-engine", "reference", small=())
+    assert done.returncode == 4
+    assert "--conformance-engine does nothing without --conformance: give it, too" in done.stderr
 
 
 def test_a_violated_guarantee_fails_with_its_witness(team):

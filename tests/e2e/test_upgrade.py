@@ -15,6 +15,7 @@ from own_scenario import echo
 from conformance.execution.environments import CACHE, python_of
 from conformance.judgement.cell import Verdict
 from conformance.model.release import Release
+from conformance.results.baseline import Baseline
 from conformance.results.results import Results
 
 TOY = Path(__file__).parent / "toy_framework"
@@ -378,3 +379,64 @@ def test_the_first_release_in_which_a_witness_fails_is_found(worse, home, index)
         "bisect", "toy-framework", *asked, "--good", "1.1", "--bad", "2.1", home=home, UV_DEFAULT_INDEX=index
     )
     assert (unknown.returncode, "there is no release 1.1" in unknown.stderr) == (2, True)
+
+
+def move(old, new, home, *more):
+    asked = ["--scenario", "late-data", "--cases", 1, "--seed", 3, "--quick", "--out", "move"]
+    return conformance("upgrade", "--from-engine", old, "--to-engine", new, *asked, *more, home=home)
+
+
+def test_a_move_tells_what_held_there_and_is_broken_here_and_passes_where_that_is_accepted(home):
+    done = move("released@1.0", "released@2.0", home)
+    assert done.returncode == 1, done.stdout + done.stderr
+    results = Results.read(home / "move" / "results.json.gz")
+    broken = [cell for cell in results.cells if cell.engine == "released@2.0" and cell.verdict is Verdict.VIOLATED]
+    old = {(cell.row, cell.perturbation): cell.verdict for cell in results.cells if cell.engine == "released@1.0"}
+    rows = {cell.row for cell in broken if old.get((cell.row, cell.perturbation)) is Verdict.HOLDS}
+    assert f"{len(rows)} held there, broken here, 0 broken there" in done.stdout
+    assert re.search(r"an element exactly at the watermark is processed \(.*\) \[conformance replay \w+\]", done.stdout)
+    assert {"FIXED"} <= {r.answer for r in results.replays if r.engine == "released@1.0"}, "asked for its witness, too"
+    summary = (home / "move" / "summary.md").read_text()
+    assert summary.index("## Held there, broken here") < summary.index("conformance replay move/witnesses/late-data/")
+    stands = Baseline.read(home / "move" / "results.json.gz")
+    entries = {
+        (place[1:3], standing.signature): f"""
+[[divergence]]
+engine = "released"
+guarantee = "{place[1]}/{place[2]}"
+kind = "never"
+reason = "known"
+signature = {json.dumps(standing.signature)}
+"""
+        for place, standing in stands.cells.items()
+        if place[0] == "released@2.0" and standing.verdict is Verdict.VIOLATED
+    }
+    (home / "moved.toml").write_text("".join(entries.values()))
+    done = move("released@1.0", "released@2.0", home, "--expectations", "moved.toml")
+    assert done.returncode == 0, done.stdout
+    assert "of them accepted" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--from-engine", "released@1.0"], "--from-engine and --to-engine go together: name both engines"),
+        (["--from-engine", "released@1", "--to-engine", "released@1"], "are both released@1: name two engines"),
+        (["--from-engine", "releesed@1", "--to-engine", "reference"], "unknown engine 'releesed'; did you mean rele"),
+        (["--from-engine", "released@x", "--to-engine", "reference"], "'x' is no version of toy-framework"),
+        (["--from-engine", "released@1+2", "--to-engine", "reference"], "released@1+2: name an engine in one release"),
+        (["toy-framework", "--to-engine", "released@1"], "not two of them"),
+        (["--from-engine", "released@1", "--to-engine", "reference", "--engine", "reference"], "leave out --engine"),
+    ],
+)
+def test_a_move_that_cannot_be_meant_is_one_line(home, arguments, says):
+    done = conformance("upgrade", *arguments, "--scenario", "late-data", "--out", "no", home=home)
+    assert done.returncode == 2, done.stdout
+    (line,) = done.stderr.splitlines()
+    assert says in line
+
+
+def test_a_move_to_a_release_that_lacks_the_api_is_one_line(home):
+    done = move("reference", "released@0.9", home)
+    assert done.returncode == 3
+    assert "cannot compare reference and released@0.9: toy-framework 0.9 has no operator" in done.stderr

@@ -31,7 +31,7 @@ OLDEST = "3.4.1"
 
 
 OLDEST_BEAM = "2.60.0"
-"""The oldest release of Beam that docs/upgrade.md names."""
+"""The oldest release of Beam that docs/moving.md names."""
 
 
 def run(folder, *engines, scenario="per-key-counting"):
@@ -113,8 +113,8 @@ def test_an_upgrade_of_spark(tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
     assert "spark-tws-tester: left out: PySpark before 4.2 has no TwsTester" in done.stdout
     assert "blocks: spark-native:count: sink-unread: accepted → refused: StreamingQueryException" in done.stdout
-    assert "0 cells blocked" in done.stdout
-    assert "besides cells: 1 blocked" in done.stdout
+    assert "guarantees on engines: 0 blocked" in done.stdout
+    assert "besides: 1 blocked" in done.stdout
     old, new = (Results.read(tmp_path / "out" / side / "results.json.gz") for side in ("old", "new"))
     assert old.run.cases_digest == new.run.cases_digest
     assert old.engines == [f"spark-native:count@{OLDEST}"]

@@ -77,6 +77,9 @@ ENGINE_LIKE = [
 ]
 """Mutants that do what a real engine may do: guarantees speak of it, the kit does not."""
 
+REORDERING = ["bundle-reversed", "bundle-sorted-by-time"]
+"""Those of them that hand out elements of a key in another order, which the adapter's author must say."""
+
 
 class Watched(Toy):
     """Counts how often it is opened and closed."""
@@ -201,7 +204,15 @@ def test_mutants_that_an_adapter_could_be_are_caught(name):
 
 @pytest.mark.parametrize("name", ENGINE_LIKE)
 def test_mutants_that_an_engine_could_be_are_not_accused(name):
-    check_engine(load_engine(f"mutant:{name}"))
+    check_engine(load_engine(f"mutant:{name}"), reorders="seeded" if name in REORDERING else "")
+
+
+@pytest.mark.parametrize("name", REORDERING)
+def test_an_adapter_that_reorders_a_bundle_without_a_reason_is_caught(name):
+    with pytest.raises(
+        AdapterFault, match=r"the elements came out as .*; hand the elements of a bundle over as they are"
+    ):
+        check_engine(load_engine(f"mutant:{name}"))
 
 
 def test_an_engine_is_closed_in_any_event():

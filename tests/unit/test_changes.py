@@ -134,11 +134,11 @@ def test_a_diff_in_every_form():
     )
     lines = list(comparison.diff_lines(found, []))
     assert lines == [
-        "2 cells: no longer holds",
+        "1 guarantee on engines: no longer holds",
         "  one/s/g: s/g: holds → violated (split, merge)",
-        "1 cell: weaker equivalence",
+        "1 guarantee on engines: weaker equivalence",
         "  one/s/p: s (p): identical → same multiset (split)",
-        "0 cells unchanged",
+        "0 verdicts unchanged, one for each guarantee, engine and perturbation",
     ]
     data = json.loads(comparison.diff_json(found))
     assert [(c["kind"], c.get("guarantee"), c.get("program")) for c in data["changes"]] == [
@@ -147,4 +147,4 @@ def test_a_diff_in_every_form():
     ]
     text = comparison.diff_markdown(found, [], "old", "new")
     assert "## old → new" in text
-    assert "**2 cells: no longer holds**" in text
+    assert "**1 guarantee on engines: no longer holds**" in text

@@ -1,6 +1,5 @@
 """The catalogue of claims, and what results say of them."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord,
 from conformance.results.results import Results
 from conformance.results.witness import Witness
 from reports.claims import claim_lines, shown_by
+from reports.findings import known_findings
 
 PROBES = Path(__file__).parents[2] / "docs" / "claims"
 
@@ -111,16 +111,11 @@ def test_claims_ask_every_scenario_that_was_measured():
 
 def test_what_contradicts_a_claim_is_a_finding_with_a_script():
     """Of recorded probes at least; a run says for itself what it contradicts, and names the finding where there is one."""
-    text = (PROBES.parent / "findings.md").read_text(encoding="utf-8")
-    findings = dict(re.findall(r"^\| (\d+) \|.*\| ([^|]*) \|$", text, re.MULTILINE))
     record = claims.probed()
     for claim in catalogue.catalogue():
         contradicted = claim.probe and record[claim.id].answer is Answer.CONTRADICTED
         assert claim.finding or not contradicted, claim.id
-        if claim.finding:
-            for script in re.findall(r"\(((?:findings|claims)/[^)]*\.py)\)", findings[claim.finding]):
-                assert (PROBES.parent / script).exists(), script
-            assert ".py" in findings[claim.finding], claim.id
+        assert not claim.finding or known_findings()[int(claim.finding)].scripts, claim.id
 
 
 def test_a_claim_that_a_query_is_refused_is_decided_by_the_engines_own_answer():

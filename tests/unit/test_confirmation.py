@@ -28,7 +28,7 @@ from conformance.confirmation.replays import replay_all
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Kind, Targets, Violation
 from conformance.execution.host import EngineDown
-from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
+from conformance.judgement.cell import AS_DRAWN, Grade, MatrixCell, Verdict
 from conformance.judgement.evidence import Against, Runs, error_of
 from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case
@@ -662,7 +662,7 @@ def test_a_witness_that_stands_violates_its_cell_and_is_not_confirmed_again():
     held = MatrixCell(**place, engine="fake", verdict=Verdict.HOLDS, reason="", cases=3)
     told = with_replays(held, [stands])
     assert (told.verdict, told.witness) == (Verdict.VIOLATED, witness.id)
-    assert told.reason.startswith("a stored witness stands (it failed alone here before; ")
+    assert (told.grade, told.reason) == (Grade.STANDS, stands.message)
 
 
 def test_a_witness_that_a_budget_leaves_no_time_for_is_not_replayed():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli.replay import exportable
+from conformance.comparison.exported import exportable
 from conformance.model.export import CannotExport, Difference
 from conformance.model.schedule import NoData, Restart, Wait, renumbered
 from conformance.model.trace import Emission, Trace

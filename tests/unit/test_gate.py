@@ -226,7 +226,7 @@ def test_an_engine_that_is_not_there_is_one_line():
     assert lines[0] == "Engines that did not run alike on both sides:"
     assert lines[1] == "  blocks: beam-direct: runs in the baseline only: was not asked of the candidate"
     assert sum("beam-direct" in line for line in lines) == 1
-    assert lines[-1] == "1 cells blocked, 0 to look at, 0 pass; besides cells: 1 blocked, 0 to look at"
+    assert lines[-1] == "guarantees on engines: 1 blocked, 0 to look at, 0 pass; besides: 1 blocked, 0 to look at"
 
 
 def test_a_lost_equivalence_that_is_proposed_is_accepted(tmp_path):
@@ -271,7 +271,7 @@ def test_what_the_gate_says_in_every_form():
     assert lines[0] == "Blocked:"
     assert lines[1].strip() == "spark-tws/late-data/kept (restart): held, is violated"
     assert "conformance replay w1" in lines[3]
-    assert lines[-1] == "1 cells blocked, 0 to look at, 0 pass"
+    assert lines[-1] == "guarantees on engines: 1 blocked, 0 to look at, 0 pass"
     text = comparison.gate_markdown(blocked)
     assert text.startswith("# Gate: blocked")
     root = ElementTree.fromstring(comparison.gate_junit(blocked).split("\n", 1)[1])

@@ -16,7 +16,7 @@ sys.path.append(str(HERE))  # no part of the package
 
 from benchmarks.known_changes import Change, changes, main, told, verdicts  # noqa: E402
 
-PAGE = HERE / "docs" / "upgrade.md"
+PAGE = HERE / "docs" / "moving.md"
 
 
 def test_changes_name_engines_guarantees_and_plans_that_there_are():

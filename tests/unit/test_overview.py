@@ -9,7 +9,7 @@ from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord,
 from conformance.results.results import Results
 from reports.advice import Advice, known_advice
 from reports.grid import Grid
-from reports.overview import SHOWN, doings, families, squares
+from reports.overview import SHOWN, doings, squares
 
 H, V, U = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED
 
@@ -122,8 +122,7 @@ def test_columns_are_in_the_order_of_frameworks_then_natives_then_the_reference(
     grid = Grid([run({engine: [H] for engine in engines}, native=("beam-native:x", "spark-native:x"))])
     ordered = ["spark-tws", "beam-direct", "spark-native:x", "beam-native:x", "mutant:y", "reference"]
     assert [column.name for column in grid.columns] == ordered
-    assert grid.families == [("spark", 1), ("beam", 1), ("native operators", 2), ("mutant", 1), ("reference", 1)]
-    assert [family.versions for family in families(grid)][:2] == ["spark 4.3.0", "beam 2.77.0"]
+    assert grid.families == [("spark", 1), ("beam", 1), ("mutant", 1), ("reference", 1)]
 
 
 def test_of_a_framework_the_engines_that_can_be_asked_most_come_first():
@@ -132,27 +131,28 @@ def test_of_a_framework_the_engines_that_can_be_asked_most_come_first():
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "shade", "violated", "words"),
+    ("verdicts", "level", "shown", "words"),
     [
-        ([H, H, H, H], "4", False, "4 of 4 hold"),
-        ([H, V, V, V], "1", True, "1 of 4 hold, 3 violated"),
-        ([V, V, U, U], "0", True, "0 of 2 hold, 2 violated"),
-        ([U, U, U, U], "", False, "not asked"),
+        ([H, H, H, H], "0", "✓", "4 of 4 hold"),
+        ([H] * 11 + [V], "1", "1", "11 of 12 hold, 1 violated"),
+        ([H, V, V, V], "4", "3", "1 of 4 hold, 3 violated"),
+        ([V, H, U, U], "3", "1", "1 of 2 hold, 1 violated"),
+        ([U, U, U, U], "", "", "not asked"),
     ],
 )
-def test_a_square_shows_the_share_that_holds(verdicts, shade, violated, words):
-    ((square,),) = [line.squares for line in squares(Grid([run({"spark-tws": verdicts})]))]
-    assert (square.shade, square.violated, square.in_part) == (shade, violated, False)
+def test_a_square_shows_how_many_are_violated_and_by_its_colour_which_share(verdicts, level, shown, words):
+    ((square, _),) = [line.squares for line in squares(Grid([run({"spark-tws": verdicts, "beam-direct": [H]})]))]
+    assert (square.level, square.shown, square.in_part) == (level, shown, False)
     assert square.told == f"a scenario on spark-tws: {words}"
 
 
 def test_a_square_is_hatched_where_half_of_what_holds_does_so_in_part():
-    results = run({"spark-tws": [H, H, V]})
-    unexercised = replace(results.cells[0], perturbation="split", verdict=Verdict.UNKNOWN, cases=0)
-    results.cells.append(unexercised)
+    results = run({"spark-tws": [H, H, H]})
+    parts = [replace(c, perturbation="split", verdict=Verdict.UNKNOWN, cases=0) for c in results.cells[:2]]
+    results.cells.extend(parts)
     ((square,),) = [line.squares for line in squares(Grid([results]))]
     assert square.in_part
-    assert "1 of them in part" in square.told
+    assert "2 of them in part" in square.told
 
 
 def test_the_projects_own_advice_is_at_hand():

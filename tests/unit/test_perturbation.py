@@ -56,6 +56,7 @@ from conformance.model.schedule import (
     Partitions,
     Restart,
     Schedule,
+    SinkFails,
     renumbered,
 )
 from conformance.model.timeline_changes import IN_A_ROW, PARTITIONS, RESTARTS, SHIFTS
@@ -522,7 +523,7 @@ def test_a_twin_has_all_its_changes_and_no_other(found):
 
 def _changes(base, twin, singles):
     """The changes (ids) of the timeline that tell a twin from its base, but for one element per bundle."""
-    kinds = {Restart: "restart", NoData: "no-data", Partitions: "repartition"}
+    kinds = {Restart: "restart", NoData: "no-data", Partitions: "repartition", SinkFails: "sink-fails"}
     found = {kinds[type(step)] for step in twin.steps if type(step) in kinds}
     found |= {"resume" if step.resume else "retry" for step in twin.steps if isinstance(step, FailOnce)}
     found |= {"coalesce" for advance in twin.advances if advance.coalesced}
@@ -543,7 +544,7 @@ def test_several_changes_keep_each_element_and_make_none_late(found):
     assert {arrival.event.id for arrival in own} == set(before)
     assert all(arrival.on_time or not before[arrival.event.id].on_time for arrival in own)
     for step, after in itertools.pairwise(twin.schedule.steps):
-        if isinstance(step, FailOnce) or (isinstance(step, Advance) and step.coalesced):
+        if isinstance(step, FailOnce | SinkFails) or (isinstance(step, Advance) and step.coalesced):
             assert isinstance(after, Deliver), "nothing comes between a failure and its bundle"
 
 

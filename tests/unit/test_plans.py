@@ -2,10 +2,8 @@
 
 import itertools
 import json
-import re
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
@@ -47,21 +45,13 @@ from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.store import Store
 from conformance.run.packs import Processes, packs_for, run_pack
 from conformance.selftest.selftest import judged
-from engines.beam.plans import OF_FNAPI as BEAM_PLANS
 from engines.case_run import CaseRun
 from engines.spark import batch_plan, driving
 from engines.spark.batch_plan import new
-from engines.spark.connected import CONNECTED
 from engines.spark.driving import MicroBatch
 from engines.spark.layouts import Layout, part_of
-from engines.spark.native import QUERIES
-from engines.spark.plans import AGGREGATED, APPENDED, IN_A_ROW, TWICE
-from engines.spark.plans import PLANS as SPARK_PLANS
 from engines.spark.running import in_memory
 from engines.spark.running import written as rows_written
-from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON, OF_TWS
-
-PAGE = Path(__file__).parents[2] / "docs" / "plans.md"
 
 T = 1_000_000
 DEDUP = next(s for s in load_scenarios() if s.id == "dedup-within-watermark")
@@ -363,16 +353,6 @@ def test_the_engine_s_own_empty_batch_follows_the_one_that_moves_the_watermark()
     layout = Layout(fed=True, settles_without_data=True)
     assert [layout.without_data(batches, n) for n in range(4)] == [False, True, False, True]
     assert not any(Layout().without_data(batches, n) for n in range(4))
-
-
-def test_the_page_lists_the_plans_that_there_are():
-    listed = re.findall(r"^\| `([\w-]+)` \| (.*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    natives = {name: plan for query in QUERIES.values() for name, plan in query.plans.items()}
-    of_some = OF_TWS | OF_OTHERS | OF_PYTHON | APPENDED | TWICE | IN_A_ROW | AGGREGATED | CONNECTED
-    there = [*(SPARK_PLANS | of_some | natives).items(), *BEAM_PLANS.items()]
-    assert sorted(listed) == sorted((name, plan.title) for name, plan in there)
-    assert len(SPARK_PLANS) >= 20
-    assert len(BEAM_PLANS) >= 8
 
 
 class Failing:

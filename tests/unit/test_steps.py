@@ -25,6 +25,7 @@ from conformance.model.steps import (
     Partitions,
     Plan,
     Restart,
+    SinkFails,
     Step,
     Wait,
 )
@@ -67,6 +68,12 @@ STORED = [
         "the first attempt at the next bundle fails after state was written; the job resumes from its checkpoint",
     ),
     (Plan(4, "empty-union"), {"plan": "empty-union", "id": 4}, set(), "the job runs the query empty-union"),
+    (
+        SinkFails(4),
+        {"sink_fails": True, "id": 4},
+        {Feature.SINK_FAILURE},
+        "the sink fails once it has the output of the next bundle; the job resumes from its checkpoint",
+    ),
     (Partitions(4, 3), {"partitions": 3, "id": 4}, {Feature.PARTITIONS}, "the job starts with 3 partitions"),
     (Wait(4, 8_000), {"wait": 8_000, "id": 4}, {Feature.PROCESSING_TIME}, "8000 ms of processing time pass"),
 ]

@@ -1,6 +1,7 @@
 """What holds of the modules as they stand: their imports, their sizes."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -90,6 +91,23 @@ def test_engines_and_scenarios_know_nothing_of_each_other_and_of_reports(package
         if f"{needed}.".startswith(others)
     }
     assert found == set()
+
+
+def room_of(module):
+    """The room of ARCHITECTURE.md that a module is in."""
+    first, *rest = module.split(".")
+    return (rest[0].replace("__main__", "cli") if rest else "") if first == "conformance" else first
+
+
+def test_each_room_imports_what_the_table_of_the_architecture_says(graph):
+    table = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Rooms")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    said = {re.search(r"(\w+)/`", row[0])[1]: set(re.findall(r"`(\w+)`", row[2])) for row in rows}
+    found = {room_of(name): set() for name in graph if room_of(name)}
+    for name in graph:
+        if room := room_of(name):
+            found[room] |= {room_of(other) for other in graph[name]} - {room, ""}
+    assert found == said
 
 
 def test_no_module_of_an_adapter_is_longer_than_350_lines():

@@ -1,6 +1,6 @@
 """Each paragraph of the pages on engines is tied to what would fail if it were false.
 
-Those pages are the findings, the guide to porting, and the advice. The other pages say how to use the harness.
+Those are the findings, the page on differences, and the advice. The other pages say how to use the harness.
 """
 
 import fnmatch
@@ -13,6 +13,7 @@ import pytest
 
 from conformance.plugins.registry import engine_ids, load_scenarios, variant_ids
 from conformance.results import catalogue
+from reports.findings import known_findings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,12 +22,9 @@ else:
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
-PAGES = ("findings.md", "porting.md")
+PAGES = ("differences.md",)
 NO_FACTS = (
-    "This page lists what engines were seen to do",
-    "All of it was seen on",
     "This page is for a port of a stateful `DoFn`",
-    "To compare your own two operators",
     "From Beam to Spark:",
     "From Spark to Beam:",
 )
@@ -82,7 +80,7 @@ def _there(name):
     return (REPOSITORY / name).is_file() or name.partition("@")[0] in {*engine_ids(), *variant_ids()}
 
 
-NUMBERS = set(re.findall(r"^\| (\d+) \|", (DOCS / "findings.md").read_text(encoding="utf-8"), re.MULTILINE))
+NUMBERS = {str(number) for number in known_findings()}
 GUARANTEES = {guarantee.claim for scenario in load_scenarios() for guarantee in scenario.guarantees}
 
 
@@ -113,6 +111,7 @@ def test_every_advice_is_about_guarantees_that_there_are():
 def test_every_script_of_the_docs_is_linked_from_a_page_or_decides_a_claim():
     """A script that nothing is tied to is of no use."""
     linked = {Path(link).name for name in PAGES for link in LINK.findall((DOCS / name).read_text(encoding="utf-8"))}
+    linked |= {Path(script).name for finding in known_findings().values() for script in finding.scripts}
     decide = {f"{claim.probe}.py" for claim in catalogue.catalogue() if claim.probe}
     scripts = {path.name for folder in ("findings", "claims") for path in (DOCS / folder).glob("*.py")}
     assert sorted(scripts - linked - decide - {"record.py", "saying.py"}) == []
@@ -140,7 +139,7 @@ def test_every_script_of_the_docs_is_linked_from_a_page_or_decides_a_claim():
     ],
 )
 def test_a_block_of_an_engine_without_a_tie_is_listed(text, found):
-    assert [number for number, _ in untied(text, DOCS / "porting.md")] == found
+    assert [number for number, _ in untied(text, DOCS / "differences.md")] == found
 
 
 def test_every_script_of_a_finding_is_recorded_with_what_it_says():

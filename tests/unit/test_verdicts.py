@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.judgement.cell import Grade, MatrixCell, Verdict
 from conformance.judgement.evidence import Unjudgeable
 from conformance.judgement.verdict import (
     confirmed,
@@ -66,7 +66,7 @@ def test_each_way_to_decide_is_seen(line):
 def test_a_stored_witness_that_still_fails_overrules_what_this_run_saw():
     cell = replayed(HOLDS, "w1", "e2 was dropped")
     assert (cell.verdict, cell.witness, cell.violations) == (Verdict.VIOLATED, "w1", 1)
-    assert cell.reason == "a stored witness still fails: e2 was dropped"
+    assert cell.reason == "e2 was dropped"
     assert replayed(VIOLATED, "w1", "another way") == VIOLATED
     assert replayed(UNSUPPORTED, "w1", "another way") == UNSUPPORTED
 
@@ -101,19 +101,18 @@ def test_a_plan_whose_query_does_not_keep_to_the_schedule_alone_is_unknown():
     assert "alone it was not driven: a micro-batch came twice" in cell.reason
 
 
-def test_a_cell_of_a_brief_run_says_that_its_stored_witness_was_replayed_once():
-    cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"), brief=True)
-    assert cell.verdict is Verdict.VIOLATED
-    assert cell.reason.startswith("a stored witness still fails: e2 was dropped (a brief run: ")
-    assert "replayed once" in cell.reason
-
-
-def test_a_cell_says_that_its_stored_witness_failed_alone_with_an_earlier_form_of_the_adapter():
-    cell = replayed_once(replayed(HOLDS, "w1", "e2 was dropped"), brief=False)
-    assert cell.verdict is Verdict.VIOLATED
-    assert cell.reason.startswith(
-        "a stored witness still fails: e2 was dropped (its witness failed alone with an earlier adapter"
-    )
+def test_how_well_a_witness_is_confirmed_is_a_grade_and_never_in_the_sentence():
+    seen = "e2 was dropped"
+    again, stands = replayed(HOLDS, "w1", seen), replayed(HOLDS, "w1", seen, again=False)
+    alone = confirmed(again, "w1", seen, 3, 3)
+    found = {
+        Grade.REPLAYED: (again, replayed_once(alone)),
+        Grade.STANDS: (stands, confirmed(stands, "w1", seen, 3, 3)),
+        Grade.CONFIRMED: (alone, confirmed(VIOLATED, "w1", seen, 3, 3)),
+    }
+    for grade, cells in found.items():
+        assert [(cell.grade, cell.reason) for cell in cells] == [(grade, seen)] * len(cells)
+    assert confirmed(VIOLATED, "w1", seen, 0, 3).grade is Grade.PACK
 
 
 def test_stored_traces_alone_never_convict():

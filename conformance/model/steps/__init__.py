@@ -17,6 +17,7 @@ from conformance.model.steps.kinds import (
     Partitions,
     Plan,
     Restart,
+    SinkFails,
     Wait,
 )
 from conformance.model.steps.step import Event, InvalidSchedule, Place, Step
@@ -34,6 +35,7 @@ __all__ = [
     "Place",
     "Plan",
     "Restart",
+    "SinkFails",
     "Step",
     "Wait",
 ]

@@ -206,6 +206,37 @@ class FailOnce(Step):
         return cls(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
 
 
+@dataclass(frozen=True, slots=True)
+class SinkFails(Step):
+    """The sink fails once it has taken the output of the next bundle, before the job has noted that the bundle is done. Another job resumes
+    from the checkpoint, and the sink puts the output that it then gets in the place of the first."""
+
+    key: ClassVar[str] = "sink_fails"
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.SINK_FAILURE})
+
+    @property
+    def label(self) -> str:
+        return "sink fails behind the next"
+
+    def told(self, origin: int) -> str:
+        return "the sink fails once it has the output of the next bundle; the job resumes from its checkpoint"
+
+    @property
+    def circumstance(self) -> str:
+        return "sink failed"
+
+    @property
+    def binds_next(self) -> bool:
+        return True
+
+    def validate(self, place: Place) -> None:
+        if not isinstance(place.after, Deliver):
+            raise self.refused("the sink fails behind the bundle right after this step, and there is none")
+
+
 PLUS = "+"
 """What stands between the ids of several plans in the name of a step ``Plan``."""
 

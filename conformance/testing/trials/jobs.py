@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart
+from conformance.model.steps import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, SinkFails
 from conformance.testing.calls import Calls, T
 from conformance.testing.trials.trial import (
     BUNDLE,
@@ -69,6 +69,8 @@ def recoveries() -> Iterator[Trial]:
         fails = FailOnce(0, resume)
         yield _over(timeline_of(BUNDLE, fails, BUNDLE, BUNDLE), about, UNDONE, failing=True)
         yield _over(timeline_of(fails, BUNDLE, BUNDLE, BUNDLE), f"{about} of the first bundle", UNDONE)
+    for steps, about in (((BUNDLE, SinkFails(0), BUNDLE, BUNDLE), ""), ((SinkFails(0), BUNDLE, BUNDLE), ", the first")):
+        yield _over(timeline_of(*steps), f"a failure of the sink behind a bundle{about}", UNDONE)
 
 
 def partitions(count: int, words: str) -> Trial:

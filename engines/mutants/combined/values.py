@@ -1,0 +1,118 @@
+"""Bugs of single values: what a coder that few values meet makes of them. They are rows of a table, since they differ in one function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from conformance.model.program import Cell
+from conformance.model.values import Json
+from engines.mutants.registry import cell_bug
+from engines.reference_cells import Bag, Map, Value
+
+GONE = object()
+"""What becomes of a value that is not kept at all."""
+
+BYTES = 2**16
+
+
+class _ChangedValue(Value):
+    def change(self, value: Json) -> Any:
+        raise NotImplementedError
+
+    def set(self, value: Json) -> None:
+        super().set(self.change(value))
+
+
+class _ChangedBag(Bag):
+    def change(self, value: Json) -> Any:
+        raise NotImplementedError
+
+    def set(self, value: Json) -> None:
+        super().set([kept for kept in map(self.change, value) if kept is not GONE])
+
+
+class _ChangedMap(Map):
+    def change(self, value: Json) -> Any:
+        raise NotImplementedError
+
+    def put(self, key: str, value: Json) -> None:
+        kept = self.change(value)
+        if kept is GONE:
+            self.remove(key)
+        else:
+            super().put(key, kept)
+
+
+CHANGED: dict[Cell, type[Value]] = {Cell.VALUE: _ChangedValue, Cell.BAG: _ChangedBag, Cell.MAP: _ChangedMap}
+
+
+def _not_null(value: Json) -> Any:
+    return GONE if value is None else value
+
+
+def _cut(value: Json) -> Json:
+    return int(value) if isinstance(value, float) and not value.is_integer() else value
+
+
+def _as_number(value: Json) -> Json:
+    return int(value) if isinstance(value, bool) else value
+
+
+def _through_a_double(value: Json) -> Json:
+    return int(float(value)) if type(value) is int else value
+
+
+def _null_if_empty(value: Json) -> Json:
+    return None if value == "" else value
+
+
+def _two_question_marks(value: Json) -> Json:
+    return re.sub("[\U00010000-\U0010ffff]", "??", value) if isinstance(value, str) else value
+
+
+def _read_as_number(value: Json) -> Json:
+    return int(value) if isinstance(value, str) and re.fullmatch("-?[0-9]{1,18}", value) else value
+
+
+def _length_in_16_bits(value: Json) -> Json:
+    if not isinstance(value, str) or len(written := value.encode("utf-8", "surrogatepass")) < BYTES:
+        return value
+    return written[: len(written) % BYTES].decode("utf-8", "ignore")
+
+
+def _without_null_fields(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _without_null_fields(each) for name, each in value.items() if each is not None}
+    return [_without_null_fields(each) for each in value] if isinstance(value, list) else value
+
+
+class Row(NamedTuple):
+    name: str
+    words: str
+    kind: Cell
+    change: Callable[[Json], Any]
+
+
+ROWS = (
+    Row("NullRemovesTheEntry", "a null that is put into a map removes the entry", Cell.MAP, _not_null),
+    Row("NullIsNotAppended", "a null that is added to a bag is not in it", Cell.BAG, _not_null),
+    Row("FractionsOfABagCut", "a fraction that is added to a bag is cut to a whole number", Cell.BAG, _cut),
+    Row("BooleansOfABagAreNumbers", "true and false in a bag are read as 1 and 0", Cell.BAG, _as_number),
+    Row("EntriesThroughDoubles", "a whole number in a map goes through a double", Cell.MAP, _through_a_double),
+    Row("EmptyEntriesAreNull", "an empty text in a map is read as null", Cell.MAP, _null_if_empty),
+    Row("EntriesOfSurrogatesLost", "a character beyond U+FFFF in a map is read as ??", Cell.MAP, _two_question_marks),
+    Row("EntriesReadAsNumbers", "a text of digits in a map is read as a number", Cell.MAP, _read_as_number),
+    Row("LengthsInTwoBytes", "a value keeps 16 bits of the length of a text in bytes", Cell.VALUE, _length_in_16_bits),
+    Row(
+        "NullFieldsOfAValueDropped",
+        "an object in a value loses its fields that are null",
+        Cell.VALUE,
+        _without_null_fields,
+    ),
+)
+
+for _row in ROWS:
+    _members = {"change": staticmethod(_row.change), "__module__": __name__}
+    cell_bug(_row.words, _row.kind, plain=True)(type(_row.name, (CHANGED[_row.kind],), _members))

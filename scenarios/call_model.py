@@ -1,0 +1,303 @@
+"""What calls on state and timers should give: a model of a key's cells and timers, and what the laws ask about each read and firing.
+
+The model does the calls of a key once more, in the order of the key's emissions. So it says nothing about an order that no document
+promises. After a read that fails, the model goes on from what was read, so that one fault speaks once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from conformance.model.program import Cell
+from conformance.model.scenario import Finding, Observation
+from conformance.model.schedule import SLACK
+from conformance.model.trace import Emission
+from conformance.model.values import Json, canonical
+from scenarios.call_language import Call, parsed, spelled
+
+NOTHING = "(nothing)"
+"""What a read of an empty value, or of an entry that a map does not have, is emitted as."""
+
+SCRIPTS = "scripts"
+"""The cell that keeps the window and the calls of each timer's callback."""
+
+
+def slot(name: str, tag: str) -> str:
+    """What a timer is called in emissions and in the cell of scripts."""
+    return f"{name} {tag}"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a model needs to know of a program.
+
+    Args:
+        cells: cell -> kind.
+        ttl: cell -> how long (ms of processing time) an entry lives.
+        shown: an argument of a call -> what a read of it is emitted as.
+    """
+
+    cells: Mapping[str, Cell]
+    ttl: Mapping[str, int]
+    shown: Callable[[Json], Json]
+
+
+Entry = tuple[str, Json, int]
+"""(the key of a map's entry or the element of a set, as text, the value, the processing time (ms) at which it was written)."""
+
+
+@dataclass
+class Written:
+    """The content of a cell, and the calls that made it so."""
+
+    entries: list[Entry] = field(default_factory=list)
+    callback: int = -1  # the number of the callback with the last write, -1 if there is none
+    calls: list[str] = field(default_factory=list)  # what was called in that callback, in order
+    by_timer: bool = False
+    others_since: bool = False  # whether another cell of the kind was written since
+
+
+@dataclass(frozen=True)
+class Read:
+    """A call that answers: a read of a cell, or a call that was refused.
+
+    Attributes:
+        wanted: what it should give.
+        empty: whether the cell should be empty.
+        renewed: whether something that it should give is older than a wait.
+        expired: whether something would be given, had it not expired.
+        shared: whether another key of the case calls the cell, too.
+    """
+
+    key: str
+    cell: str
+    kind: Cell
+    call: Call
+    gave: Json
+    wanted: Json
+    callback: int
+    written: Written
+    in_timer: bool
+    empty: bool = False
+    renewed: bool = False
+    expired: bool = False
+    shared: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return self.call[1] in ("get", "items")
+
+    @property
+    def script(self) -> bool:
+        """Whether it is the callback of a timer that reads its calls."""
+        return self.cell == SCRIPTS
+
+    @property
+    def right(self) -> Finding:
+        if canonical(self.gave) == canonical(self.wanted):
+            return True
+        before = f" after {', '.join(self.written.calls)}" if self.written.calls else ", never written"
+        found, wanted = canonical(self.gave), canonical(self.wanted)
+        return f"key {self.key}: {spelled([self.call])} gives {found:.80}, not {wanted:.80}{before}"
+
+
+@dataclass(frozen=True)
+class Firing:
+    """A timer that fired, or that did not fire although it was due.
+
+    Attributes:
+        set_for: the time (ms) that it was last set to, None if it is not set.
+        early: whether it fired before the watermark reached its time.
+        nested: whether a timer's callback set it.
+        rivals: whether the key has or had another timer.
+    """
+
+    key: str
+    slot: str
+    time: int
+    set_for: int | None
+    early: bool
+    fired: bool
+    nested: bool
+    rivals: bool
+
+    @property
+    def once(self) -> Finding:
+        how = f"fired for {self.time}" if self.fired else "did not fire"
+        told = f"key {self.key}: timer {self.slot!r} was last set to {self.set_for} and {how}"
+        return (self.fired and self.time == self.set_for) or told
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A callback: its key, its number among those of the key, the processing time (ms), its window and its event time (ms), and whether it is
+    a timer's."""
+
+    key: str
+    number: int
+    now: int
+    window: int
+    time: int
+    by_timer: bool
+
+
+class Model:
+    """The cells and timers of one key, or of one key and window."""
+
+    def __init__(self, declared: Declared) -> None:
+        self.declared = declared
+        self.cells = {name: Written() for name in declared.cells}
+        self.timers: dict[str, tuple[int, bool]] = {}  # slot -> (time in ms, whether a timer's callback set it)
+        self.known: set[str] = set()  # the slots of all timers that were set
+
+    def answered(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
+        """Do a call that was answered so. Gives what the answer should have been, if anybody can say."""
+        name, what, *arguments = call
+        if what == "in":
+            timer, script = slot(name, arguments[1]), [callback.window, spelled(arguments[2])]
+            self.timers[timer] = callback.time + arguments[0], callback.by_timer
+            self.known.add(timer)
+            self._write(callback, SCRIPTS, "put", [timer, script])
+        elif what == "off":
+            self.timers.pop(slot(name, arguments[0]), None)
+        elif what in ("get", "items"):
+            yield from self._read(callback, call, gave)
+        else:
+            cell = replace(self.cells[name])
+            yield Read(
+                callback.key,
+                name,
+                self.declared.cells[name],
+                call,
+                gave,
+                None,
+                callback.number,
+                cell,
+                callback.by_timer,
+            )
+            if not is_refusal(gave):
+                self._write(callback, name, what, arguments)
+
+    def _write(self, callback: Callback, name: str, what: str, arguments: list[Json]) -> None:
+        cell, kind, now = self.cells[name], self.declared.cells[name], callback.now
+        if name == SCRIPTS:
+            shown = arguments
+        elif what == "set" and kind is Cell.BAG:
+            shown = [[self.declared.shown(each) for each in arguments[0]]]
+        else:
+            shown = [*map(self.declared.shown, arguments)]
+        if what == "clear":
+            cell.entries = []
+        elif what == "set":
+            cell.entries = [("", value, now) for value in (shown[0] if kind is Cell.BAG else shown)]
+        elif kind is Cell.COMBINING:
+            cell.entries = [("", sum(value for _, value, _ in cell.entries) + shown[0], now)]
+        elif kind is Cell.BAG:
+            cell.entries = [*cell.entries, ("", shown[0], now)]
+        else:
+            key = canonical(shown[0])
+            cell.entries = [entry for entry in cell.entries if entry[0] != key]
+            cell.entries += [(key, shown[-1], now)] if what != "remove" else []
+        cell.calls = [*(cell.calls if cell.callback == callback.number else ()), what]
+        cell.callback, cell.by_timer, cell.others_since = callback.number, callback.by_timer, False
+        for other, written in self.cells.items():
+            written.others_since |= other != name and self.declared.cells[other] is kind
+
+    def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
+        name, what = call[:2]
+        kind, ttl, cell = self.declared.cells[name], self.declared.ttl.get(name, 0), self.cells[name]
+        ages = [callback.now - written for _, _, written in cell.entries]
+        there = [not ttl or age + SLACK <= ttl for age in ages]
+        expired = [bool(ttl) and age >= ttl for age in ages]
+        if not all(alive or gone for alive, gone in zip(there, expired, strict=True)):
+            return  # nobody can say what has expired
+        entries = [entry for entry, alive in zip(cell.entries, there, strict=True) if alive]
+        given, wanted = seen(gave, kind, what), self._wanted(call, entries)
+        old = any(alive and age > 0 for alive, age in zip(there, ages, strict=True))
+        more = {"empty": not entries, "renewed": old, "expired": any(expired)}
+        yield Read(
+            callback.key, name, kind, call, given, wanted, callback.number, replace(cell), callback.by_timer, **more
+        )
+        if canonical(given) != canonical(wanted) and not is_refusal(gave):
+            self.learn(call, gave, callback.now)
+
+    def _wanted(self, call: Call, entries: list[Entry]) -> Json:
+        """What a read of a cell with these entries should give, in the order of ``seen``."""
+        name, what, *arguments = call
+        kind = self.declared.cells[name]
+        if kind is Cell.MAP and what == "get":
+            key = canonical(arguments[0] if name == SCRIPTS else self.declared.shown(arguments[0]))
+            return next((value for other, value, _ in entries if other == key), NOTHING)
+        if what == "items":
+            return ordered([key, canonical(value)] for key, value, _ in entries)
+        if kind is Cell.COMBINING:
+            return sum(value for _, value, _ in entries)
+        found = ordered(value for _, value, _ in entries)
+        return found if kind is not Cell.VALUE else found[0] if found else NOTHING
+
+    def learn(self, call: Call, gave: Json, now: int) -> None:
+        """Go on from what was read."""
+        name, what, *arguments = call
+        cell, kind = self.cells[name], self.declared.cells[name]
+        if kind is Cell.MAP and what == "get":
+            key = canonical(self.declared.shown(arguments[0]))
+            cell.entries = [entry for entry in cell.entries if entry[0] != key]
+            cell.entries += [(key, gave, now)] if gave != NOTHING else []
+        elif what == "items" and isinstance(gave, list):
+            cell.entries = [(canonical(pair[0]), pair[1], now) for pair in gave]
+        elif isinstance(gave, list) and kind in (Cell.BAG, Cell.SET):
+            cell.entries = [(canonical(value) if kind is Cell.SET else "", value, now) for value in gave]
+        elif kind in (Cell.VALUE, Cell.COMBINING):
+            cell.entries = [("", gave, now)] if gave != NOTHING else []
+
+
+def ordered(found: Iterable[Json]) -> list[Json]:
+    return sorted(found, key=canonical)
+
+
+def seen(gave: Json, kind: Cell, what: str) -> Json:
+    """What a read gave, without the order in which it gave it."""
+    if what == "items" and isinstance(gave, list):
+        return ordered([canonical(key), canonical(value)] for key, value in gave)
+    return ordered(gave) if isinstance(gave, list) and kind in (Cell.BAG, Cell.SET) else gave
+
+
+def is_refusal(gave: Json) -> bool:
+    return isinstance(gave, dict) and gave.keys() == {"refused"}
+
+
+def followed(run: Observation, declared: Declared) -> Iterator[Read | Firing]:
+    """The reads and the firings of the keys whose elements are all answered, in order."""
+    called = {
+        key: {call[0] for arrival in arrivals for call in parsed(arrival.event.value)}
+        for key, arrivals in run.arrivals_by_key.items()
+    }
+    for key, emissions in run.told.items():
+        shared = set[str]().union(*(cells for other, cells in called.items() if other != key))
+        windows: dict[int, list[Emission]] = {}
+        for emission in emissions:
+            windows.setdefault(emission.value["window"], []).append(emission)
+        for mine in windows.values():
+            for found in _of_one(run, key, mine, Model(declared)):
+                yield replace(found, shared=found.cell in shared) if isinstance(found, Read) else found
+
+
+def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model) -> Iterator[Read | Firing]:
+    schedule = run.case.schedule
+    for number, emission in enumerate(emissions):
+        value, now = emission.value, schedule.elapsed[emission.step]
+        callback = Callback(key, number, now, value["window"], value.get("fired", value.get("at")), "timer" in value)
+        if callback.by_timer:
+            name, due = value["timer"], schedule.due(callback.time)
+            set_for, nested = model.timers.pop(name, (None, False))
+            early = due is None or due > emission.step
+            yield Firing(key, name, callback.time, set_for, early, True, nested, len(model.known) > 1)
+            if set_for is not None:
+                yield from model.answered(callback, [SCRIPTS, "get", name], [callback.window, value["did"]])
+        for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
+            yield from model.answered(callback, call, gave)
+    end = schedule.advances[-1].watermark
+    for name, (time, nested) in model.timers.items():
+        if time <= end:
+            yield Firing(key, name, time, time, False, False, nested, len(model.known) > 1)

@@ -1,0 +1,128 @@
+"""The language of calls, and the laws that judge what they give."""
+
+import itertools
+from random import Random
+
+import pytest
+
+from conformance.model.case import Case
+from conformance.model.scenario import Observation
+from conformance.model.schedule import Advance, Deliver, Event, Schedule
+from conformance.model.trace import Trace
+from engines.case_run import CaseRun
+from engines.reference import SPECIFIED
+from engines.reference_cells import Bag, Map
+from scenarios.call_language import parsed, spelled
+from scenarios.combined_calls import LANGUAGES, SCENARIO, CombinedCalls
+
+
+def asked(*bundles: list[tuple[str, str]]) -> Case:
+    """A case whose bundles hold (key, calls), with an advance of 10 s behind each."""
+    steps, number = [Advance(0, 1_000_000)], itertools.count(1)
+    for bundle in bundles:
+        time = steps[-1].watermark + 1
+        events = tuple(Event(f"e{next(number)}", key, calls, time) for key, calls in bundle)
+        steps += [Deliver(len(steps), events), Advance(len(steps) + 1, time + 10_000)]
+    return Case(SCENARIO.id, "calls", Schedule(tuple(steps)))
+
+
+def judged(case: Case, run: type[CaseRun] = CaseRun) -> dict[str, str]:
+    """Claim -> the first sentence against it."""
+    ran = run(case, CombinedCalls(), SPECIFIED)
+    ran.run()
+    seen = Observation(case, Trace.collect(ran.emissions))
+    mine = [guarantee for guarantee in SCENARIO.guarantees if guarantee.program == "calls" and guarantee.predicate]
+    told = {g.claim: next((f for f in g.predicate(seen) if f is not True), None) for g in mine}
+    return {claim: found for claim, found in told.items() if found}
+
+
+def test_drawn_calls_are_read_as_they_are_spelled():
+    for number in range(50):
+        draw = LANGUAGES["calls"].drawn(Random(number))
+        text = draw()
+        assert spelled(parsed(text)) == text
+    nested = 'x in 5 "a)b; c" (bag_a add {"b":["(",null]}; X in 1 "" ()); map_a get "\\u200b"'
+    assert parsed(nested)[0][4][1] == ["X", "in", 1, "", []]
+    assert parsed(nested)[1] == ["map_a", "get", "\u200b"]
+
+
+def test_each_kind_of_call_stands_right_before_each():
+    met = {
+        two
+        for calls in LANGUAGES["calls"].lists
+        for two in itertools.pairwise(tuple(call[:2]) for call in parsed(calls))
+    }
+    assert met == set(itertools.product(LANGUAGES["calls"].kinds, repeat=2))
+
+
+def test_simpler_calls_have_less_to_read():
+    text = 'value_a set 1; bag_a add {"long":65536}; x in 5000 "K" (bag_a get); bag_a get'
+    simpler = list(LANGUAGES["calls"].simpler(text))
+    assert "bag_a get" in simpler
+    assert 'value_a set 1; bag_a add {"long":65536}; x in 1 "K" (bag_a get); bag_a get' in simpler
+    assert text not in simpler
+
+
+class AddsOnce(CaseRun):
+    """Of two adds in one callback, the second takes the place of the first."""
+
+    def cell(self, kind, stored, name):
+        cell = super().cell(kind, stored, name)
+        if isinstance(cell, Bag):
+            before = cell.get()
+            cell.add = lambda value: cell.set([*before, value])
+        return cell
+
+
+class FoldsCase(CaseRun):
+    """Entries of a map are kept by their names in lower case."""
+
+    def cell(self, kind, stored, name):
+        cell = super().cell(kind, stored, name)
+        if type(cell) is Map:
+            put = cell.put
+            cell.put = lambda key, value: put(key.lower(), value)
+        return cell
+
+
+class FiresAtOldTimeToo(CaseRun):
+    """A timer that is moved fires at its former time, too."""
+
+    def set_timer(self, timer, time):
+        if timer in self.timers:
+            self.timers[(*timer[:3], timer[3] + " ")] = self.timers[timer]
+        super().set_timer(timer, time)
+
+
+@pytest.mark.parametrize(
+    ("bug", "calls", "claim", "sentence"),
+    [
+        (
+            AddsOnce,
+            "bag_a add 1.5; bag_a add null; bag_a get",
+            "several calls of one callback on one cell act in their order",
+            "key a: bag_a get gives [null], not [1.5,null] after add, add",
+        ),
+        (
+            FoldsCase,
+            'map_a put "K" 1; map_a get "K"',
+            "a map gives for a key what was last put for it",
+            'key a: map_a get "K" gives "(nothing)", not 1 after put',
+        ),
+        (
+            FiresAtOldTimeToo,
+            'x in 500 "t" (); x in 4000 "t" ()',
+            "a timer that was cleared, or moved, or has fired does not fire",
+            "key a: timer 'x t ' fired for 1000501 and was not set, or was cleared, or had fired",
+        ),
+    ],
+)
+def test_a_law_is_broken_by_its_bug_and_says_how(bug, calls, claim, sentence):
+    case = asked([("a", calls)])
+    assert judged(case) == {}
+    assert judged(case, bug)[claim] == sentence
+
+
+def test_one_fault_speaks_once():
+    told = judged(asked([("a", "bag_a add 1; bag_a add 2; bag_a get")], [("a", "bag_a get")]), AddsOnce)
+    assert "what an element's callback wrote, the key's next callbacks read" not in told
