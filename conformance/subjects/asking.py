@@ -15,7 +15,7 @@ from conformance.model.types import Int
 from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, by_case, difference, final
 from conformance.subjects.drawing import draw
-from conformance.subjects.driver import PLAIN, Driver, Facts, Given
+from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import (
     TAKES_NO_RUN,
     Asked,
@@ -45,6 +45,7 @@ from conformance.subjects.rows import (
     written,
 )
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import PLAIN, Given
 from conformance.subjects.subject import Subject
 
 ALONE = 3

@@ -7,52 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from conformance.model.values import Json
 from conformance.subjects.answers import Ran
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
     from conformance.subjects.questions import Pair, Question
+    from conformance.subjects.setup import Given, Setup
     from conformance.subjects.subject import Subject
-
-Given = Sequence[Mapping[str, Sequence[Json]]]
-"""What a run is given: for each micro-batch, the rows of each input, in order. A row is an object of columns."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """How a run is made.
-
-    Attributes:
-        restarts: the micro-batches before which the query is stopped and begun again from its checkpoint.
-        fails: the micro-batch that fails once, after the sink has had its rows; None for none.
-        settings: settings of the session.
-        files: the number of files of a micro-batch.
-        bounded: all rows are there from the beginning, and end.
-        where: what else the engine runs on; "" for its default.
-    """
-
-    restarts: tuple[int, ...] = ()
-    fails: int | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-    files: int = 1
-    bounded: bool = False
-    where: str = ""
-
-    def beside(self, other: Setup) -> Setup:
-        """A run that is made in both ways."""
-        return Setup(
-            tuple(sorted({*self.restarts, *other.restarts})),
-            self.fails if other.fails is None else other.fails,
-            {**self.settings, **other.settings},
-            max(self.files, other.files),
-            self.bounded or other.bounded,
-            self.where or other.where,
-        )
-
-
-PLAIN = Setup()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from random import Random
 
 from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, difference, moved_back
-from conformance.subjects.driver import PLAIN, Setup
 from conformance.subjects.rows import (
     BATCHES,
     START,
@@ -21,6 +20,7 @@ from conformance.subjects.rows import (
     other_order,
     rows_in,
 )
+from conformance.subjects.setup import PLAIN, Setup
 from conformance.subjects.subject import Subject
 
 

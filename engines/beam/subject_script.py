@@ -8,11 +8,12 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from conformance.subjects.rows import Delivery, written
-from engines.beam.subjects import FNAPI, PRISM
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
     from conformance.subjects.subject import Subject
+
+FNAPI, PRISM = "FnApiRunner", "PrismRunner"
 
 TEMPLATE = '''"""{title}
 

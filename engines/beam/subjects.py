@@ -24,11 +24,13 @@ from conformance.model.engine import CannotRun
 from conformance.model.types import Timestamp, changed
 from conformance.model.values import Json
 from conformance.subjects import questions
-from conformance.subjects.answers import Ran, told
-from conformance.subjects.driver import Facts, Given, Setup
+from conformance.subjects.answers import Ran
+from conformance.subjects.driver import Facts
 from conformance.subjects.questions import Asked, NotAsked, Question, Run
 from conformance.subjects.schema import InvalidSubject, millis
+from conformance.subjects.setup import Given, Setup
 from engines.beam import environment, prism_binary
+from engines.beam.subject_script import FNAPI, PRISM, script
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
     from conformance.subjects.subject import Subject
 
-FNAPI, PRISM = "FnApiRunner", "PrismRunner"
 OPTIONS = ("windowing", "element", "output")
 
 
@@ -143,8 +144,6 @@ class BeamSubjects:
         return Ran({0: tuple(taken)})
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
-        from engines.beam.subject_script import script
-
         return script(subject, pair, title, file, out, self.version)
 
     def _server(self) -> Any:
@@ -262,5 +261,4 @@ def _cause(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
 
 
-__all__ = ["DRIVER", "told"]
 DRIVER = BeamSubjects()

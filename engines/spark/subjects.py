@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from conformance.model.values import Json
 from conformance.subjects import questions
 from conformance.subjects.answers import Answer, Ran, told
-from conformance.subjects.driver import Facts, Given, Setup
+from conformance.subjects.driver import Facts
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import Given, Setup
 from engines.failing import INJECTED
 from engines.spark import releases, running, session
 from engines.spark.base import STORES

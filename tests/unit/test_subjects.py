@@ -13,13 +13,14 @@ from conformance.subjects import questions
 from conformance.subjects.answers import Ran, difference, final, moved_back, shown_row, told
 from conformance.subjects.asking import Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
-from conformance.subjects.driver import Facts, Setup
+from conformance.subjects.driver import Facts
 from conformance.subjects.found import chosen, driver_of, subjects_in
 from conformance.subjects.process import Told
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
 from conformance.subjects.releases import between
 from conformance.subjects.rows import START, Row, in_time, keeps_promise, moved, other_order, sample_rows, span_of
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
+from conformance.subjects.setup import Setup
 
 VISITS = "user string, page string, at timestamp"
 MINUTE = 60_000
