@@ -378,7 +378,10 @@ class Asking:
         why = self.facts.refused.get(question.id, "")
         if question.id in self.subject.leave_out and question.id not in self.options.questions:
             why = self.subject.leave_out[question.id] or "left out by the subject"
-        return Finding(question.id, question.means, Verdict.NOT_ASKED, why=why)
+        means = question.means.replace("micro-batch", self.driver.batch)
+        return Finding(
+            question.id, means.replace("Micro-batch", self.driver.batch.capitalize()), Verdict.NOT_ASKED, why=why
+        )
 
     def _asked_together(
         self, open_: Sequence[Question], found: Mapping[str, Finding], number: int

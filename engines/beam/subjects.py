@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ QUESTIONS = (
     questions.SPLITS,
     questions.EMPTY,
     questions.TIME,
-    questions.BOUNDED,
+    replace(questions.BOUNDED, means="The same rows as bounded input give the same answer."),
     Question("fnapi", "FnApiRunner over bounded input gives the same answer.", partial(_on, FNAPI)),
     Question("prism", "Prism gives the same answer under the same TestStream.", partial(_on, PRISM)),
 )

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,6 +132,8 @@ class SparkSubjects:
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
         from engines.spark.subject_script import script
 
+        if subject.mode == "update" and not subject.output_key:
+            subject = replace(subject, output_key=self.look(subject).output_key or ())
         return script(subject, pair, title, file, out, self.version)
 
     # A run
