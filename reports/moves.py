@@ -44,6 +44,7 @@ class Side:
         release: the release and where it was measured, in words.
         cells: row -> perturbation -> standing.
         anchors: row -> the name of its cell in links; empty for a baseline.
+        whole: it is of a run that was asked everything.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Side:
     release: str
     cells: Mapping[Row, Mapping[str, Standing]]
     anchors: Mapping[Row, str]
+    whole: bool = True
 
 
 class Moves:
@@ -63,16 +65,26 @@ class Moves:
     """
 
     def __init__(self, grid: Grid, advice: Iterable[Advice]) -> None:
-        self.sides = list(_sides(grid))
+        self.sides = sorted(_sides(grid), key=_order, reverse=True)
         self.apis = _apis(grid, self.sides)
         self.packed = in_base_85(zlib.compress(json.dumps(_data(grid, self.sides, tuple(advice))).encode(), 9))
 
 
+def _order(side: Side) -> tuple[bool, Version, bool, bool]:
+    """What an engine's newest release is told by comes last: a run of the page, if that is whole, else a baseline."""
+    try:
+        version = Version(side.key.partition("@")[2].partition("+")[0].removesuffix(".measured").partition(".run")[0])
+    except InvalidVersion:
+        return True, Version("0"), side.whole, bool(side.anchors)
+    return False, version, side.whole, bool(side.anchors)
+
+
 def _sides(grid: Grid) -> Iterator[Side]:
-    """Those of the page's runs, the last run first, then those that were measured, the newest release first."""
+    """Those of the page's runs, the last run first, then those that were measured."""
     keys: set[str] = set()
     for number in range(len(grid.runs) - 1, -1, -1):
         run, where = grid.runs[number], f"run {number + 1}" if len(grid.runs) > 1 else "this run"
+        where += ", not a full one" * bool(run.run.shortened)
         found = _cells(Baseline.of(run))
         for engine in run.engines:
             if (framework := run.environment[engine].framework) and engine in found:
@@ -81,14 +93,16 @@ def _sides(grid: Grid) -> Iterator[Side]:
                 key = key if key not in keys else f"{key}.run{number + 1}"
                 keys.add(key)
                 anchors = {row: grid.anchor(number, row, engine) for row in found[engine]}
-                yield Side(key, bare(engine), framework[0], f"{release}, {where}", found[engine], anchors)
-    for version, baseline in sorted(_releases(), key=lambda found: found[0], reverse=True):
+                told = f"{release}, {where}"
+                whole = not run.run.shortened
+                yield Side(key, bare(engine), framework[0], told, found[engine], anchors, whole)
+    for version, baseline in _releases():
         for engine, cells in _cells(baseline).items():
-            framework = next(iter(baseline.engines[engine]))
-            if baseline.version(engine) == str(version) and framework in FRAMEWORKS:
+            name = next(iter(baseline.engines[engine]))
+            if baseline.version(engine) == str(version) and name in FRAMEWORKS:
                 key = f"{bare(engine)}@{version}" + ".measured" * (f"{bare(engine)}@{version}" in keys)
                 told = f"{version}, measured {baseline.measured}".removesuffix(" ")
-                yield Side(key, bare(engine), framework, told, cells, {})
+                yield Side(key, bare(engine), name, told, cells, {})
 
 
 def _releases() -> Iterator[tuple[Version, Baseline]]:

@@ -113,7 +113,7 @@ def _replay_on(
     from reports.witnesses import about, failed_alone, shown, versions_in
 
     try:
-        answered = asked_alone(name, found, [scenario], Path("build/conformance/replay.log"), timeout)
+        answered = asked_alone(name, found, [scenario], Path("build/conformance/logs/replay"), timeout)
     except CannotRun as error:
         return f"{ERROR}: {error}", [], 3, {}
     lines = [f"{name}: {versions_in(answered.versions)}"] if answered.versions else []

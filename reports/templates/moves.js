@@ -1,10 +1,11 @@
 // What changes for whoever moves from one side to another one. It knows nothing of the page. The data is that of reports/moves.py.
 //
 // compareSides(data, old, other) gives, by kind, [{row, names, how}…]: places of guarantees, the perturbations that speak, and how it fails.
-// What only one side decided is "apart", with the reason in "why". It also counts what stays: held on both, broken alike on both.
+// What is broken on one side alone, or held on the old one, and not decided on the other one is "apart", with the reason in "why". It also counts what stays (held on both, broken alike on both), and what
+// is open: nothing speaks against either side, and no perturbation was decided on both.
 function compareSides(data, old, other) {
   const WORDS = { s: "unsupported", u: "undecided", e: "an error of the harness", "-": "not asked" };
-  const found = { broken: [], mended: [], both: [], apart: [], held: 0, alike: 0 };
+  const found = { broken: [], mended: [], both: [], apart: [], held: 0, alike: 0, open: 0 };
   const letters = (side, row) => (side.cells[row] < 0 ? "" : data.letters[side.cells[row]]);
 
   // Perturbation (its place) -> how the guarantee fails under it (a place in data.ways).
@@ -35,8 +36,14 @@ function compareSides(data, old, other) {
       const side = alone.some((n) => b[n] === "v") ? old : other;
       const letter = (n) => (side === old ? a[n] : b[n]) || "-";
       const why = [...new Set(alone.map((n) => WORDS[letter(n)]))].filter(Boolean).join(", ");
-      found.apart.push({ row, names: alone, how: told(side === old ? other : old, row, alone), why: `broken on ${side === old ? "the new side" : "the old side"}; on the other one: ${why}` });
+      found.apart.push({ row, names: alone, how: told(side === old ? other : old, row, alone), why: `broken on ${side === old ? "the new side" : "the old side"}; on the ${side === old ? "old" : "new"} one: ${why}` });
     } else if (common.length) found.held += 1;
+    else if (a.includes("h")) {
+      const held = names((x) => x === "h");
+      const why = [...new Set(held.map((n) => WORDS[b[n] || "-"]))].join(", ");
+      found.apart.push({ row, names: held, how: [], why: `holds on the old side; on the new one: ${why}` });
+    }
+    else found.open += 1;
   });
   return found;
 }

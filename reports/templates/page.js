@@ -5,7 +5,7 @@
     broken: "Held there, broken here",
     mended: "Broken there, holds here",
     both: "Broken on both, differently",
-    apart: "Cannot be compared: broken on one, and not decided on the other",
+    apart: "Cannot be compared: decided on one, and not on the other",
   };
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
   const form = document.querySelector(".controls");
@@ -350,7 +350,7 @@
     if (place.hidden) return place.replaceChildren();
     const found = compareSides(sides, old, other);
     const title = make("h3", `From ${inWords("from")} to ${inWords("to")}: ${amount(found.broken, "guarantee")} ${found.broken.length === 1 ? "breaks" : "break"}`);
-    const stays = make("p", `${found.held} hold on both as far as both were asked, ${found.alike} are broken alike on both. Only perturbations that both decided are compared.`);
+    const stays = make("p", `${found.held} hold on both as far as both were asked, ${found.alike} are broken alike on both. Only perturbations that both decided are compared; ${amount(found.open, "guarantee")} had none.`);
     stays.className = "faint";
     const parts = Object.entries(MOVES).filter(([kind]) => found[kind].length).map(([kind, words]) => {
       const part = make("details");
@@ -392,7 +392,7 @@
     const lead = where ? make("a", `${scenario}: ${claim}`) : make("span", `${scenario}: ${claim}`);
     if (where) lead.href = `#${where}`;
     const few = names.slice(0, 3).map((n) => sides.perturbations[n]).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-    const more = make("small", [`under ${few}`, ...how.slice(0, 2)].join("; "));
+    const more = make("small", [`under ${few}`, ...how.slice(0, 2).map((way) => way.replaceAll("#", "…"))].join("; "));
     line.dataset.row = row;
     line.append(lead, more);
     return line;
