@@ -148,7 +148,7 @@ class Live:
     def _each_minute(self) -> None:
         while not self._ended.wait(self._every):
             self._say(
-                f"{(time.monotonic() - self._begun) / MINUTE:.0f} min: {', '.join(self._under_way()) or 'between engines'}"
+                f"{(time.monotonic() - self._begun) / MINUTE:.0f} min: {', '.join(self._under_way()) or 'waiting for an engine to start'}"
             )
 
     def _under_way(self) -> list[str]:
