@@ -180,7 +180,7 @@ def _module(name: str) -> ModuleType:
     if not _is_file(name):
         _find_beside(Path.cwd())
         try:
-            with _without_warnings():
+            with without_warnings():
                 return importlib.import_module(name)
         except BaseException as error:
             if isinstance(error, ModuleNotFoundError) and error.name and name.split(".")[0] == error.name.split(".")[0]:
@@ -196,7 +196,7 @@ def _module(name: str) -> ModuleType:
         raise InvalidPort(f"{shown(name)} is not a Python file; --load takes one, its name ends in .py")
     module = sys.modules[known] = importlib.util.module_from_spec(spec)
     try:
-        with _without_warnings():
+        with without_warnings():
             spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[known]
@@ -205,7 +205,7 @@ def _module(name: str) -> ModuleType:
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Silence the logs of an import. Some frameworks log what they lack (Beam 2.77.0), which a user who loads a port need not read."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
