@@ -75,7 +75,6 @@ def test_the_map_can_be_hit_and_fits(page, width):
 def test_the_map_says_where_a_scenario_stands_and_leads_into_the_matrix(opened, ran, results):
     """Whose scenarios are folded until then."""
     page = opened(ran / "matrix.html")
-    page.get_by_role("button", name="Fold all").click()
     expect(rows(page)).to_have_count(0)
     (engine, scenario), *_ = [
         (e, r[0]) for r, c in results.folded().items() for e in ("beam-direct",) if c[e].verdict is Verdict.VIOLATED
