@@ -235,7 +235,7 @@ def bisect_(package: str, cell: str, ends: Ends, chosen: Path | None, witnesses:
 def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout: float) -> bool | None:
     """Whether a witness fails on an engine, None if there is no answer. Prints the result."""
     try:
-        again = asked_alone(engine, witness, scenarios, Path("build/conformance/bisect.log"), timeout)
+        again = asked_alone(engine, witness, scenarios, Path("build/conformance/logs/bisect"), timeout)
     except CannotRun as error:
         click.echo(f"  {engine}: {ERROR}: {error}")
         return None

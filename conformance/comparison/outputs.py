@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.gate import Outcome, Ruled, Ruling, listing, unless_accepted
-from conformance.confirmation.confirmer import RUNS_ALONE
+from conformance.confirmation.owed import RUNS_ALONE
 from conformance.execution.carried import AnyEngine
 from conformance.execution.host import EngineDown
 from conformance.judgement.agreement import Agreement, agreement

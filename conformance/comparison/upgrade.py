@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.comparison.gate import Outcome, Ruled, of_engine
-from conformance.confirmation.confirmer import RUNS_ALONE
+from conformance.confirmation.owed import RUNS_ALONE
 from conformance.confirmation.replay import NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay, with_replays
-from conformance.execution.carried import opened
-from conformance.execution.host import EngineDown, Host
+from conformance.execution.host import EngineDown
 from conformance.judgement.cell import Verdict
 from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import of_a_restart
@@ -25,7 +23,7 @@ from conformance.model.scenario import Guarantee, Scenario, slug
 from conformance.plugins.registry import load_engine, releases_of
 from conformance.results.changes import DECIDED
 from conformance.results.results import Results
-from conformance.results.store import file_name, read_cases, write_cases
+from conformance.results.store import read_cases, write_cases
 from conformance.results.witness import Witness
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options
@@ -100,7 +98,7 @@ class Upgrade:
             by_engine = {name: [w for w in asked if bare(w.engine) == bare(name)] for name in mine.engines}
             return asked_again(mine, by_engine, options.scenarios, hosts)
 
-        (logs := out / "both" / "logs" / "asked-again").mkdir(parents=True, exist_ok=True)
+        logs = out / "both" / "logs" / "asked-again"
         with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, options.timeout) as hosts:
             old, new = pool.map(again, ("old", "new"), (old, new), (new, old))
         names = [bare(name) for name in new.engines if isinstance(load_engine(name), Resumable)]
@@ -129,17 +127,17 @@ class Upgrade:
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
-        logs.mkdir(parents=True, exist_ok=True)
 
         def lacking(version: str) -> dict[str, str]:
             (release,) = releases_of(f"{self.engines[0]}@{version}")
-            with closing(Host(logs / f"lacks-{version}.log", self.options.timeout, release=release)) as host:
-                try:
-                    return {engine: host.lacks(f"{engine}@{version}") for engine in self.engines}
-                except EngineDown as error:
-                    raise CannotRun(str(error)) from None
+            host = hosts.named(f"lacks-{version}", release=release)
+            try:
+                return {engine: host.lacks(f"{engine}@{version}") for engine in self.engines}
+            except EngineDown as error:
+                raise CannotRun(str(error)) from None
 
-        with ThreadPoolExecutor(max_workers=2) as pool:  # each engine may have an environment to build
+        # Each engine may have an environment to build.
+        with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, self.options.timeout) as hosts:
             old, new = pool.map(lacking, (self.old, self.new))
         found = (Lacking(engine, old[engine], new[engine]) for engine in self.engines)
         return tuple(lacking for lacking in found if lacking.old or lacking.new)
@@ -151,8 +149,8 @@ class Upgrade:
             if cell.verdict is Verdict.VIOLATED and cell.witness not in answers:
                 witness = carried.witnesses[cell.witness]
                 engine = f"{bare(cell.engine)}@{self.new}"
-                log = logs / f"{file_name(engine)}-{witness.id}.log"
-                answers[cell.witness] = asked_alone(engine, witness, scenarios, log, self.options.timeout).answer
+                folder = logs / witness.id
+                answers[cell.witness] = asked_alone(engine, witness, scenarios, folder, self.options.timeout).answer
             if cell.verdict is Verdict.VIOLATED and answers[cell.witness] == STILL_FAILS:
                 cell = of_a_restart(cell, self.new)
             cells.append(cell)
@@ -265,14 +263,14 @@ def to_ask(side: Results, other: Results) -> list[Witness]:
     return [other.witnesses[name] for name in wanted]
 
 
-def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], log: Path, timeout: float) -> Replay:
-    """The result of a witness on an engine in processes of its own. Raises CannotRun."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with opened(engine, log, timeout) as process:
+def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], logs: Path, timeout: float) -> Replay:
+    """The result of a witness on an engine in processes of its own, which log in the folder ``logs``. Raises CannotRun."""
+    can = load_engine(engine).capabilities
+    with Hosts(logs, timeout) as hosts:
+        process = hosts.open(EngineInfo(engine, "", can))
         if process.lacks:
             return Replay(witness, NOT_EXPRESSIBLE, process.lacks)
-        found = replay(process, witness, scenarios, load_engine(engine).capabilities)
-        return replace(found, versions=process.environment)
+        return replace(replay(process, witness, scenarios, can), versions=process.environment)
 
 
 def asked_again(

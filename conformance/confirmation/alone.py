@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from conformance.confirmation.neighbours import fewest_neighbours, neighbours_of
+from conformance.confirmation.owed import RUNS_ALONE, Owed
 from conformance.confirmation.reduction import Subject, Target, fewer_changes, tighter_timelines
 from conformance.confirmation.replay import failure
 from conformance.confirmation.rerun import Rerun
@@ -35,7 +36,6 @@ class Alone:
     Args:
         reference: the reference engine, which reads *late* as the engine does.
         specified: the reference engine as it is. Witnesses record its traces as expected.
-        times: number of runs of a witness.
     """
 
     def __init__(
@@ -46,20 +46,18 @@ class Alone:
         rerun: Rerun,
         reference: ReferenceTraces,
         specified: ReferenceTraces,
-        times: int,
     ) -> None:
-        self._info, self._targets, self._rerun, self._times = info, targets, rerun, times
+        self._info, self._targets, self._rerun = info, targets, rerun
         self._reference, self._specified = reference, specified
         self._scenarios = {scenario.id: scenario for scenario in scenarios}
 
-    def witness(self, target: Target, times: int = 0) -> Witness:
-        """The witness of a target. Its confirmation says in how many runs alone the witness failed, perhaps in none. ``times`` is the number
-        of runs, if it is another one than usual and the first of them fails.
+    def witness(self, target: Target, owed: Owed) -> Witness:
+        """The witness of a target. Its confirmation says in how many runs alone the witness failed, perhaps in none.
 
         Raises:
             Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
         """
-        tried = [target.subject] if self._times == 1 else _with_tighter_timelines(target.subject)
+        tried = _with_tighter_timelines(target.subject) if owed.tightened else [target.subject]
         for found in filter(self._targets.within(target.subject), tried):
             # The witness stores exactly the case that ran: its id is part of its keys, and decides what hash tables do.
             subject = found if target.guarantee.same_under else Subject(replace(found.case, base=""))
@@ -68,7 +66,7 @@ class Alone:
             if message:
                 break
         failed = 1 if message else 0
-        times = times if times and message else self._times
+        times = owed.alone if message else owed.passes
         for number in range(1, times):
             again = self._rerun.alone(subject, number=number)
             if said := failure(target.program, target.guarantee, subject, again, self._reference):
@@ -105,7 +103,7 @@ class Alone:
         steady = all(fails(everybody) for _ in range(STEADY - 1))
         race = None if steady else self._counted(target, subject, (), RACE)
         if not (race and race[0]):
-            found, times = fewest_neighbours(everybody, fails), self._times
+            found, times = fewest_neighbours(everybody, fails), RUNS_ALONE
             failed, message, runs = self._counted(target, subject, found, times)
             if found and failed < times and not race:
                 race = self._counted(target, subject, (), RACE)
@@ -151,22 +149,22 @@ class Alone:
             confirmations=(self._confirmation(failed, times),),
         )
 
-    def again(self, witness: Witness) -> Witness:
-        """A stored witness that has just failed once more, and now runs alone again.
+    def again(self, witness: Witness, times: int) -> Witness:
+        """A stored witness that has just failed once more, and now runs alone again, ``times`` times in all.
 
         Raises:
             Unjudgeable, NotDriven, EngineDown: the run alone gave nothing to judge.
         """
-        if self._times == 1:  # one failure is enough
+        if times < 2:  # one failure is enough
             return witness
         scenario = self._scenarios[witness.case.scenario]
         guarantee, program = scenario.askable[witness.guarantee], scenario.programs[witness.case.program]
         subject = Subject(witness.case, witness.base)
         failed = 1
-        for number in range(1, self._times):
+        for number in range(1, times):
             runs = self._rerun.alone(subject, witness.neighbours, number)
             failed += bool(failure(program, guarantee, subject, runs, self._reference))
-        mine = self._confirmation(failed, self._times)
+        mine = self._confirmation(failed, times)
         kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
         return replace(witness, confirmations=(*kept, mine))
 

@@ -16,13 +16,13 @@ from conformance.confirmation.bisection import fewest
 from conformance.judgement.batches import Checked, Failure, Isolated
 from conformance.judgement.evidence import (
     Against,
+    FewPrograms,
     ReferenceTraces,
     Runs,
     Traces,
     Unjudgeable,
     error_of,
-    findings_of,
-    pair_finding,
+    speaks_against,
 )
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
@@ -51,9 +51,6 @@ ALIKE = 2
 
 MESSAGE = 60
 """So many characters of an error tell it from another one."""
-
-ENDED_ALIKE = 4
-"""Of how many programs the cases speak of perturbations under which their query ends with an error: it does so for every program."""
 
 MOST = 20
 """The most questions that one smallest set is worth."""
@@ -179,16 +176,12 @@ class _Stopped:
 
     def __init__(self) -> None:
         self._places = set[tuple[object, ...]]()
-        self._programs: dict[tuple[Parts, str], set[tuple[str, str]]] = {}
+        self._few = FewPrograms()
 
     def enough(self, twin: Case, traces: Traces) -> bool:
         """Whether the queries of ENDED_ALIKE other programs ended with the error of a twin under the same perturbations."""
-        if (error := error_of(twin, traces)) is None:
-            return False
-        programs = self._programs.setdefault((factors_of(twin.perturbation), error[:MESSAGE]), set())
-        if len(programs) < ENDED_ALIKE:
-            programs.add((twin.scenario, twin.program))
-        return (twin.scenario, twin.program) not in programs
+        error = error_of(twin, traces)
+        return error is not None and self._few.beyond((factors_of(twin.perturbation), error[:MESSAGE]), twin)
 
     def before(self, case: Case, traces: Traces) -> bool:
         """Whether a case ended with an error of which another one stands for it."""
@@ -380,11 +373,9 @@ class Isolation:
         if error_of(one.case, known) is not None:
             return error_of(twin, traces) is not None
         with suppress(Unjudgeable):
-            if guarantee.same_under:
-                program = self._programs[program_ref(twin.scenario, twin.program)]
-                pair = {base.id: known[base.id], twin.id: traces[twin.id]}
-                return bool(pair_finding(program, guarantee, base, twin, pair, self._reference)[1])
-            return bool(findings_of(guarantee, twin, traces[twin.id], self._reference)[1])
+            program = self._programs[program_ref(twin.scenario, twin.program)]
+            pair = {base.id: known[base.id], twin.id: traces[twin.id]}
+            return bool(speaks_against(program, guarantee, base, twin, pair, self._reference))
         return False
 
     def _twins(self, one: _Asked, parts: Parts) -> list[tuple[Case, Case]]:

@@ -52,7 +52,6 @@ class Target:
         simplest: the simplest event value of the program's domain.
         simpler: gives simpler event values for one, where the domain knows more than the simplest.
         tried: the kinds of edit that were tried.
-        reproduced: whether the subject has failed again in a pack of this reduction.
         seen: what the subject gave in the last pack that it failed in.
         minimal: whether no candidate that was tried is simpler and fails.
         begun: the subject before it was reduced.
@@ -67,7 +66,6 @@ class Target:
     tried: set[str] = field(default_factory=set)
     candidates: int = 0
     rounds: int = 0
-    reproduced: bool = False
     minimal: bool = False
     seen: Trace | None = None
     elements_before: int = field(init=False)
@@ -109,7 +107,6 @@ def reduce(targets: list[Target], run: RunCases, candidates: int = CANDIDATES) -
             failing = [s for _, s in found if all(c.id in traces for c in s.cases) and target.fails(s, traces)]
             if not failing:
                 continue  # the subject itself does not fail here
-            target.reproduced = True
             best = min(failing, key=lambda subject: simplicity(subject.case, target.simplest))
             target.seen = traces[best.case.id]
             if best == target.subject:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.confirmation.owed import confirmed_here, known_here, patience
 from conformance.confirmation.reduction import Subject
-from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.watched import GivenUp
+from conformance.confirmation.rerun import packs_beside
+from conformance.execution.ask import answer_of
+from conformance.execution.host import EngineDown
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
-from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, findings_of, pair_finding
+from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, speaks_against
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import confirmed, replayed, replayed_once, unanswered_alone
-from conformance.model.case import Case, program_ref
-from conformance.model.engine import Capabilities, EngineInfo, NotDriven, bare, program_needs, schedule_needs
+from conformance.model.case import program_ref
+from conformance.model.engine import Capabilities, EngineInfo, NotDriven, program_needs, schedule_needs
 from conformance.model.program import Program
-from conformance.model.runs import Pack, PackRun
+from conformance.model.runs import PackRun
 from conformance.model.scenario import Guarantee, Scenario, programs_of
-from conformance.model.trace import Emission, Trace
+from conformance.model.trace import Trace
 from conformance.results.record import ReplayRecord
-from conformance.results.witness import Confirmation, Witness
+from conformance.results.witness import Witness
 
 STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRESSIBLE", "ERROR"
 """The possible answers of a replay."""
@@ -73,11 +74,7 @@ def failure(
     if guarantee.accounting:
         findings = guarantee.accounting(runs[subject.case.id])
         return next((finding for finding in findings if isinstance(finding, str)), "")
-    if guarantee.same_under:
-        assert subject.base
-        return pair_finding(program, guarantee, subject.base, subject.case, traces, reference)[1]
-    _, against = findings_of(guarantee, subject.case, traces[subject.case.id], reference)
-    return against[0] if against else ""
+    return speaks_against(program, guarantee, subject.base, subject.case, traces, reference)
 
 
 def speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program, Guarantee, Subject]:
@@ -103,53 +100,23 @@ def not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabi
     return can.why_not(missing) if missing else ""
 
 
-def packs_beside(subject: Subject, neighbours: Sequence[Case]) -> list[Pack]:
-    """The packs to run for a subject: one pack for each of its cases. With neighbours, one pack holds the neighbours
-    and the cases on their timeline, and every other case runs alone."""
-    if not neighbours:
-        return [Pack((case,)) for case in subject.cases]
-    timeline = subject.case.schedule.timeline
-    beside = [case for case in subject.cases if case.schedule.timeline == timeline]
-    apart = [Pack((case,)) for case in subject.cases if case.schedule.timeline != timeline]
-    return [*apart, Pack((*neighbours, *beside))]
-
-
 def reference_of(scenarios: Iterable[Scenario], can: Capabilities) -> ReferenceTraces:
     """The reference engine that reads *late* as an engine does."""
     return reference_traces(programs_of(scenarios), can.lateness)
 
 
-MOST_REPLAYS = 30
-"""Maximum number of replays of a witness that fails only sometimes."""
-
-
-UNEXPECTED = 3
-"""Number of replays that a witness must pass to count as fixed where nothing but chance can have fixed it."""
-
-
-def patience(witness: Witness, here: bool = False) -> int:
-    """Number of replays that a witness must pass before it counts as fixed: 1 if the witness failed in every confirming
-    run, UNEXPECTED if one of these was of the very versions that it is replayed on (``here``). If it failed in a share p of the
-    confirming runs, here or elsewhere, the number is 3/p, so that an unfixed witness passes them all with a probability of 5 %."""
-    rates = [known.failed / known.runs for known in witness.confirmations if 0 < known.failed < known.runs]
-    least = UNEXPECTED if here else 1
-    return max(least, min(math.ceil(3 / min(rates)), MOST_REPLAYS)) if rates else least
-
-
-def replay(
-    process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities, here: bool = False
-) -> Replay:
-    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours, until the witness fails, at most as
-    often as ``patience`` says. ``here``: it failed before on the very versions of this engine."""
+def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities, passes: int = 0) -> Replay:
+    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours, until the witness fails, at most
+    ``passes`` times, or as often as its confirmations ask for."""
     program, guarantee, subject = speaks_of(witness, scenarios)
     if reason := not_expressible(witness, scenarios, can):
         return Replay(witness, NOT_EXPRESSIBLE, reason)
     runs: dict[str, PackRun] = {}
     message = ""
     try:
-        for _ in range(patience(witness, here)):
+        for _ in range(passes or patience(witness)):
             for pack in packs_beside(subject, witness.neighbours):
-                run = run_of(process, pack)
+                run = answer_of(process, pack)
                 runs |= {case.id: run for case in subject.cases if case in pack.cases}
             if message := failure(program, guarantee, subject, runs, reference_of(scenarios, can)):
                 break
@@ -158,40 +125,6 @@ def replay(
     else:
         answer = STILL_FAILS if message else FIXED
     return Replay(witness, answer, message, {name: run.traces[name] for name, run in runs.items()})
-
-
-def answered(process: Any, pack: Pack) -> PackRun:
-    """The results of a pack, empty if the pack could not run: its cases are then tried alone."""
-    try:
-        return run_of(process, pack)
-    except (NotDriven, EngineDown):
-        return PackRun()
-
-
-def run_of(process: Any, pack: Pack) -> PackRun:
-    """The results of a pack. If a plan fails, and the engine's process lives, the failure is the result.
-
-    Raises:
-        NotDriven, EngineDown: the run gave nothing.
-    """
-    try:
-        run: PackRun = process.run(pack)
-    except EngineDown as error:
-        if process.alive and (failed := failed_plan(pack, error)):
-            return failed
-        raise
-    return run
-
-
-def failed_plan(pack: Pack, error: EngineDown) -> PackRun | None:
-    """The results of a pack of plan twins that an engine failed in: each case ends with the failure, for the plain query runs. None if
-    the pack has another query, if the engine hung, or if the failure names one of several cases."""
-    if not pack.cases[0].schedule.plan or isinstance(error, (NoAnswer, GivenUp)):
-        return None
-    if "[case " in str(error) and len(pack.cases) > 1:
-        return None
-    trace = Trace.collect([Emission("", None, pack.timeline[-1].id, error=f"the plan failed: {error}")])
-    return PackRun({case.id: trace for case in pack.cases})
 
 
 def still_failing(cell: MatrixCell, replays: Iterable[Replay]) -> Replay | None:
@@ -228,27 +161,8 @@ def saying_who_ran_once(
     ]
 
 
-def confirmed_here(witness: Witness, info: EngineInfo) -> bool:
-    """Whether a witness has failed in each of its runs alone on this engine, with the same version, configuration and
-    adapter."""
-    return any(known.adapter == info.adapter and known.failed == known.runs for known in known_here(witness, info))
-
-
-def resting(witnesses: Iterable[Witness], info: EngineInfo) -> set[str]:
-    """The witnesses (ids) for which one more failure in a pack is enough, because they have failed alone on this engine, in its version
-    and configuration. That was with this adapter, or with an earlier form of it: then the first of them runs alone all the same."""
-    alone = [w for w in witnesses if any(known.failed == known.runs for known in known_here(w, info))]
-    earlier = [witness.id for witness in alone if not confirmed_here(witness, info)]
-    return {witness.id for witness in alone} - set(earlier[:1])
-
-
 def runs_here(witness: Witness, info: EngineInfo) -> tuple[int, int]:
     """(runs alone in which a witness failed, runs alone) on this engine, in its version and configuration, at the last
     count. (1, 1) for a witness that has just failed and is not confirmed here."""
     known = sorted(known_here(witness, info), key=lambda known: known.adapter == info.adapter)
     return (known[-1].failed, known[-1].runs) if known else (1, 1)
-
-
-def known_here(witness: Witness, info: EngineInfo) -> list[Confirmation]:
-    """The confirmations of a witness on this engine, in its version and configuration."""
-    return list(witness.confirmed_on(bare(info.id), info.environment))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from conformance.confirmation.owed import Owed
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
     FAILS,
@@ -14,14 +15,13 @@ from conformance.confirmation.replay import (
     STANDS,
     STILL_FAILS,
     Replay,
-    answered,
     failure,
     not_expressible,
-    patience,
     reference_of,
     replay,
     speaks_of,
 )
+from conformance.execution.ask import answered
 from conformance.execution.packing import packs_of
 from conformance.judgement.evidence import Unjudgeable
 from conformance.model.engine import Capabilities
@@ -33,33 +33,30 @@ from conformance.results.witness import Witness
 def replay_all(
     process: Any,
     witnesses: Iterable[Witness],
+    owed: Mapping[str, Owed],
     scenarios: Iterable[Scenario],
     can: Capabilities,
-    packed: Collection[str] = (),
-    never_alone: Collection[str] = (),
-    here: Collection[str] = (),
     go_on: Callable[[], bool] = lambda: True,
-    sampled: Collection[str] = (),
 ) -> list[Replay]:
-    """Replays witnesses on an engine's process, as many at a time as the process takes. Witnesses in ``packed`` (ids)
-    run together if their timelines are equal. A witness that fails in such a pack does not run alone; the others do,
-    except those in ``never_alone`` (ids) that the pack answered and that always fail where they are known. Those in ``here`` (ids)
-    failed before on the very versions of this engine. Nothing begins once ``go_on`` says no. Of those in ``sampled`` (ids), the packs with
-    most of them run: if all in these packs fail, the others stand without a run."""
+    """Replays witnesses on an engine's process, as many at a time as the process takes, as each (by id) is ``owed``. Witnesses of one
+    timeline run together. Nothing begins once ``go_on`` says no."""
     witnesses, scenarios = list(witnesses), list(scenarios)
-    passing = {w.id for w in witnesses if w.id in never_alone and patience(w, w.id in here) == 1}
 
     def alone(witness: Witness) -> Replay:
         if go_on():
-            return replay(process, witness, scenarios, can, witness.id in here)
+            return replay(process, witness, scenarios, can, owed[witness.id].passes)
         return Replay(witness, NOT_REPLAYED, "the budget leaves no time for it")
 
     def pack_run(pack: Pack) -> PackRun:
         return answered(process, pack) if go_on() else PackRun()
 
+    def is_enough(found: Replay) -> bool:
+        mine = owed[found.witness.id]
+        return found.answer in FAILS or (mine.trusted and mine.passes == 1)
+
     with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-        answers = _in_packs(pool, pack_run, [w for w in witnesses if w.id in packed], scenarios, can, sampled)
-        enough = {name: r for name, r in answers.items() if r.answer in FAILS or name in passing}
+        answers = _in_packs(pool, pack_run, [w for w in witnesses if owed[w.id].packed], owed, scenarios, can)
+        enough = {name: found for name, found in answers.items() if is_enough(found)}
         jobs = {w.id: pool.submit(alone, w) for w in witnesses if w.id not in enough}
         return [enough.get(w.id) or jobs[w.id].result() for w in witnesses]
 
@@ -68,16 +65,17 @@ def _in_packs(
     pool: ThreadPoolExecutor,
     pack_run: Callable[[Pack], PackRun],
     witnesses: list[Witness],
+    owed: Mapping[str, Owed],
     scenarios: list[Scenario],
     can: Capabilities,
-    sampled: Collection[str] = (),
 ) -> dict[str, Replay]:
     """The replays of the witnesses that packs gave an answer to, or that stand because of these answers, by witness."""
     can_run = [w for w in witnesses if not not_expressible(w, scenarios, can)]
     subjects = {w.id: subject for w in can_run if (subject := _packable(w, scenarios))}
     cases = {case.id: case for subject in subjects.values() for case in subject.cases}
     packs = packs_of(cases.values(), can.largest_pack, can.largest_waiting_pack)
-    packs, later = _sample(packs, {name: s for name, s in subjects.items() if name in sampled}, [*subjects.values()])
+    sampled = {name: subject for name, subject in subjects.items() if owed[name].stands}
+    packs, later = _sample(packs, sampled, [*subjects.values()])
     runs: dict[str, PackRun] = {}
 
     def run(some: list[Pack]) -> dict[str, Replay]:
@@ -89,9 +87,9 @@ def _in_packs(
         return {w.id: said for w in there if (said := _said(w, scenarios, can, runs))}
 
     found = run(packs)
-    asked = [name for name in _within(packs, subjects) if name in sampled]
+    asked = _within(packs, sampled)
     if asked and all(name in found and found[name].answer == STILL_FAILS for name in asked):
-        standing = (w for w in can_run if w.id in sampled and w.id not in found)
+        standing = (w for w in can_run if owed[w.id].stands and w.id not in found)
         return found | {w.id: Replay(w, STANDS, w.message) for w in standing}
     return run(later) if later else found
 

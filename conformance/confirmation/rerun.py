@@ -1,37 +1,32 @@
-"""A second process of the engine, with other neighbours, other case numbers and another PYTHONHASHSEED."""
+"""Runs of candidates and witnesses in a process of the engine: with other neighbours, other case numbers and another PYTHONHASHSEED."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from conformance.confirmation.reduction import Subject
-from conformance.confirmation.replay import answered, packs_beside, run_of
-from conformance.execution.host import EngineDown
+from conformance.execution.ask import answer_of, answered
 from conformance.execution.packing import packs_of
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
 from conformance.model.program import Program
-from conformance.model.runs import PackRun
+from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Trace
 
 
 class Rerun:
-    """Runs cases in a process that starts at the first request.
-
-    Args:
-        start: starts the engine. Raises EngineDown if the engine does not start.
+    """Runs cases again.
 
     Attributes:
         alone_runs: number of cases that ran alone so far.
     """
 
-    def __init__(self, can: Capabilities, programs: Mapping[str, Program], start: Callable[[], Any]) -> None:
-        self._can, self._programs, self._start = can, programs, start
-        self._process: Any = None
+    def __init__(self, can: Capabilities, programs: Mapping[str, Program], process: Any) -> None:
+        self._can, self._programs, self._process = can, programs, process
         self._lock = threading.Lock()
         self._ran: dict[tuple[str, str, int], PackRun] = {}
         self.alone_runs = 0
@@ -39,20 +34,12 @@ class Rerun:
     def packed(self, cases: list[Case]) -> Mapping[str, Trace]:
         """Traces, by case id, of the cases that the engine can express and answered. A case that a failed attempt did
         not reach has no answer."""
-        found: dict[str, Trace] = {}
         can = self._can
         cases = [case for case in cases if can.takes(case, self._programs[program_ref(case.scenario, case.program)])]
         packs = packs_of(cases, can.largest_pack, can.largest_waiting_pack)
-        if not packs:
-            return found
-        try:
-            engine = self._engine()
-        except EngineDown:
-            return found
         with ThreadPoolExecutor(max_workers=can.parallel) as pool:
-            for run in pool.map(partial(answered, engine), packs):
-                found |= {case: trace for case, trace in run.traces.items() if case not in run.untouched}
-        return found
+            runs = [*pool.map(partial(answered, self._process), packs)]
+        return {name: trace for run in runs for name, trace in run.traces.items() if name not in run.untouched}
 
     def alone(self, subject: Subject, neighbours: Sequence[Case] = (), number: int = 0) -> dict[str, PackRun]:
         """The results of each case of a subject, by case id. Each case runs in a pack of its own, or in a pack with
@@ -69,14 +56,19 @@ class Rerun:
             if run is None:
                 with self._lock:
                     self.alone_runs += sum(case in pack.cases for case in subject.cases)
-                run = run_of(self._engine(), pack)
+                run = answer_of(self._process, pack)
                 if not others:
                     self._ran[place] = run
             found |= {case.id: run for case in subject.cases if case in pack.cases}
         return found
 
-    def _engine(self) -> Any:
-        with self._lock:
-            if self._process is None:
-                self._process = self._start()
-            return self._process
+
+def packs_beside(subject: Subject, neighbours: Sequence[Case]) -> list[Pack]:
+    """The packs to run for a subject: one pack for each of its cases. With neighbours, one pack holds the neighbours
+    and the cases on their timeline, and every other case runs alone."""
+    if not neighbours:
+        return [Pack((case,)) for case in subject.cases]
+    timeline = subject.case.schedule.timeline
+    beside = [case for case in subject.cases if case.schedule.timeline == timeline]
+    apart = [Pack((case,)) for case in subject.cases if case.schedule.timeline != timeline]
+    return [*apart, Pack((*neighbours, *beside))]

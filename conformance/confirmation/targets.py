@@ -8,17 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from conformance.confirmation.owed import Kind
 from conformance.confirmation.reduction import Subject, Target, simplicity
 from conformance.judgement.cell import AS_DRAWN, MatrixCell
-from conformance.judgement.evidence import (
-    Against,
-    ReferenceTraces,
-    Runs,
-    Unjudgeable,
-    error_of,
-    findings_of,
-    pair_finding,
-)
+from conformance.judgement.evidence import Against, ReferenceTraces, Runs, Unjudgeable, error_of, speaks_against
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import schedule_needs
 from conformance.model.feature import Feature
@@ -38,10 +31,6 @@ class Violation:
     cell: MatrixCell
     guarantee: Guarantee
     against: tuple[Against, ...]
-
-
-class Kind(tuple[str, str, str]):
-    """(scenario, guarantee, perturbation that the failure needs, or ""). Violations of one kind share a witness."""
 
 
 def kind_of(witness: Witness) -> Kind:
@@ -114,15 +103,9 @@ class Targets:
         def fails(subject: Subject, traces: Mapping[str, Trace]) -> bool:
             if not within(subject):
                 return False
-            if guarantee.same_under:
-                assert subject.base
-                with suppress(Unjudgeable):
-                    pair = subject.base, subject.case
-                    return bool(pair_finding(program, guarantee, *pair, traces, self._reference)[1])
+            if subject.base and not guarantee.same_under and self._fails(guarantee, Subject(subject.base), traces):
                 return False
-            if subject.base and self._speaks_against(guarantee, subject.base, traces):
-                return False
-            return self._speaks_against(guarantee, subject.case, traces)
+            return self._fails(guarantee, subject, traces)
 
         domain = self._domains[ref]
         simpler = domain.language.simpler if domain.language else lambda value: ()
@@ -133,11 +116,13 @@ class Targets:
         if not special(case):
             return True
         base = cases[case.base]
-        return base.id in runs.traces and self._speaks_against(guarantee, base, runs.traces)
+        return base.id in runs.traces and self._fails(guarantee, Subject(base), runs.traces)
 
-    def _speaks_against(self, guarantee: Guarantee, case: Case, traces: Mapping[str, Trace]) -> bool:
+    def _fails(self, guarantee: Guarantee, subject: Subject, traces: Mapping[str, Trace]) -> bool:
+        case = subject.case
         with suppress(Unjudgeable):
-            return bool(findings_of(guarantee, case, traces[case.id], self._reference)[1])
+            program = self._programs[program_ref(case.scenario, case.program)]
+            return bool(speaks_against(program, guarantee, subject.base, case, traces, self._reference))
         return False
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-from conformance.execution.host import EngineDown, Host, OpenEngine
+from conformance.execution.host import EngineDown, EngineEnded, Host, OpenEngine
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Restart
 from conformance.model.trace import Emission, Trace
-from conformance.plugins.registry import releases_of
 
 
 class CarriedEngine:
@@ -48,9 +45,9 @@ class CarriedEngine:
         try:
             self._old.host.run(self._old.id, pack, "begin", folder)
             return self._new.host.run(self._new.id, pack, "resume", folder)
+        except EngineEnded:
+            raise
         except EngineDown as error:
-            if not self.alive:
-                raise
             return self._not_resumed(pack, str(error))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -88,14 +85,3 @@ def open_in(engine: str, hosts: Sequence[Host]) -> AnyEngine:
     with ThreadPoolExecutor(max_workers=2) as pool:
         old, new = pool.map(Host.start, hosts, (f"{name}@{version}" for version in versions.split("+")))
     return CarriedEngine(old, new)
-
-
-@contextlib.contextmanager
-def opened(engine: str, log: Path, timeout: float) -> Iterator[AnyEngine]:
-    """An engine in processes of its own. The processes log to ``log`` and to files beside it. Raises CannotRun."""
-    with contextlib.ExitStack() as ending:
-        hosts = []
-        for number, release in enumerate(releases_of(engine) or (None,)):
-            hosts.append(Host(log.with_stem(f"{log.stem}-{number}" if number else log.stem), timeout, release=release))
-            ending.callback(hosts[-1].close)
-        yield open_in(engine, hosts)

@@ -30,10 +30,14 @@ from conformance.results import tables
 
 
 class EngineDown(Exception):
-    """The engine's process ended, hung, or refused a pack. The message is the cause in one line."""
+    """The engine refused a pack, or its process ended or hung. The message is the cause in one line."""
 
 
-class NoAnswer(EngineDown):
+class EngineEnded(EngineDown):
+    """The engine's process ended, or did not start."""
+
+
+class NoAnswer(EngineEnded):
     """The engine's process hung, and was ended."""
 
 
@@ -116,14 +120,14 @@ class Host:
         asked, out = (tempfile.mktemp(dir=self._folder, suffix=suffix) for suffix in (".pack", ".run"))
         with self._closing:  # a file written during the removal of the folder would keep the folder
             if self._closed:
-                raise EngineDown(self._ended())
+                raise self._ended()
             tables.send(Path(asked), tables.case_table(pack.cases))
         request = {"run": engine, "pack": asked, "out": out, "part": part, "carried": carried}
         answer = self._answer(self._ask(request))
         if "not_driven" in answer:
             raise NotDriven(answer["not_driven"])
         if "gone" in answer:
-            raise EngineDown(self._ended())
+            raise self._ended()
         if "failed" in answer:
             raise EngineDown(answer["failed"])
         try:
@@ -131,7 +135,7 @@ class Host:
             Path(asked).unlink()
             Path(out).unlink()
         except OSError:  # an interrupt has removed the folder
-            raise EngineDown(self._ended()) from None
+            raise self._ended() from None
         return run
 
     def check(self, checker: str, batch: Batch) -> None:
@@ -149,7 +153,7 @@ class Host:
         """A new folder among the temporary files of this host. Raises EngineDown."""
         with self._closing:
             if self._closed:
-                raise EngineDown(self._ended())
+                raise self._ended()
             return tempfile.mkdtemp(dir=self._folder, prefix="carried-")
 
     @property
@@ -183,7 +187,7 @@ class Host:
                 self._process.stdin.write(json.dumps({"number": number, **request}).encode() + b"\n")
                 self._process.stdin.flush()
             except (OSError, ValueError):
-                raise EngineDown(self._ended()) from None
+                raise self._ended() from None
         return number
 
     def _read(self) -> None:
@@ -208,12 +212,12 @@ class Host:
             self.kill()
             raise NoAnswer(f"no answer within {self.timeout:.0f} s; the full log is in {self._log.name}") from None
         if answer is None:
-            raise EngineDown(self._ended())
+            raise self._ended()
         return answer
 
-    def _ended(self) -> str:
+    def _ended(self) -> EngineEnded:
         how = f"the engine's process ended with code {self._process.wait()}"
-        return f"{self._gone or how}; the full log is in {self._log.name}"
+        return EngineEnded(f"{self._gone or how}; the full log is in {self._log.name}")
 
 
 class OpenEngine:

@@ -12,13 +12,11 @@ import hashlib
 import json
 import os
 import tempfile
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import feather
@@ -35,7 +33,7 @@ DAYS, MEGABYTES = 60, 4_096
 """A run removes answers that no run has used for so many days, and then the longest unused ones above this size."""
 
 ABOUT = b"conformance.kept"
-"""The metadata of a table with an answer: the fields of ``Answer`` but its run."""
+"""The metadata of a table with an answer: when it was made."""
 
 BROKEN = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, zipfile.BadZipFile, pa.ArrowException)
 """What reading a file that was cut off or altered may raise."""
@@ -51,20 +49,11 @@ def now() -> str:
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An engine's answer to a pack.
-
-    Attributes:
-        made: when the engine last gave the answer (UTC).
-        times: how many runs gave it; 0 if one did, and it is in doubt.
-        differed: whether a later run gave another one. Such an answer is never given in an engine's place.
-    """
+class Answer(NamedTuple):
+    """An engine's answer to a pack, and when it was made (UTC)."""
 
     run: PackRun
     made: str
-    times: int = 1
-    differed: bool = False
 
 
 class Kept:
@@ -75,7 +64,6 @@ class Kept:
         beside: other folders to read from.
         out: a folder that gets a copy of each file that is read or written.
         report: gets a line for each file that cannot be used.
-        reads: whether what is there is given. If not, files are written alone.
     """
 
     def __init__(
@@ -84,44 +72,27 @@ class Kept:
         beside: Sequence[Path] = (),
         out: Path | None = None,
         report: Callable[[str], None] = lambda line: None,
-        reads: bool = True,
     ) -> None:
-        self.folder, self._beside, self._out, self._report, self._reads = folder, tuple(beside), out, report, reads
-        self._lock = threading.Lock()
+        self.folder, self._beside, self._out, self._report = folder, tuple(beside), out, report
         self._refused: set[tuple[Path, int | None]] = set()
 
     def answer(self, name: str, pack: Pack) -> Answer | None:
         """The kept answer to a pack."""
 
         def read(content: bytes) -> Answer:
-            table = _table_of(content)
-            return Answer(tables.pack_run_of(table, pack), **json.loads(table.schema.metadata[ABOUT]))
+            table = feather.read_table(pa.BufferReader(content))
+            return Answer(tables.pack_run_of(table, pack), table.schema.metadata[ABOUT].decode())
 
         found: Answer | None = self._read(f"{name}.arrow", read)
         return found
 
-    def keep(self, name: str, pack: Pack, run: PackRun) -> Answer:
-        """Keeps an answer that an engine has just given. An answer that differs from the one kept before marks it as such."""
-        with self._lock:
-            before = self.answer(name, pack)
-            if before is None:
-                found = Answer(run, now())
-            elif before.differed or before.run != run:
-                found = replace(before, differed=True, made=now())
-            else:
-                found = replace(before, made=now(), times=max(before.times, 1) + 1)
-            self._write_answer(name, pack, found)
-            return found
-
-    def doubt(self, name: str, pack: Pack) -> bool:
-        """Says that another run may give another answer than the one kept. An answer that an engine gave once is asked for again; the
-        same answer then stands. Returns whether it is asked for again."""
-        with self._lock:
-            found = self.answer(name, pack)
-            again = found is not None and found.times == 1
-            if found and again:
-                self._write_answer(name, pack, replace(found, times=0))
-            return again
+    def keep(self, name: str, pack: Pack, run: PackRun) -> None:
+        """Keeps an answer that an engine has just given."""
+        table = tables.pack_run_table(pack, run)
+        out = pa.BufferOutputStream()
+        metadata = {**(table.schema.metadata or {}), ABOUT: now().encode()}
+        feather.write_feather(table.replace_schema_metadata(metadata), out, compression="zstd")
+        self._write(f"{name}.arrow", out.getvalue().to_pybytes())
 
     def data(self, name: str) -> Json | None:
         """Kept JSON, None if there is none."""
@@ -129,11 +100,6 @@ class Kept:
 
     def keep_data(self, name: str, data: Json) -> None:
         self._write(f"{name}.json", json.dumps(data, indent=1).encode())
-
-    def keep_table(self, name: str, table: pa.Table) -> None:
-        out = pa.BufferOutputStream()
-        feather.write_feather(table, out, compression="zstd")
-        self._write(f"{name}.arrow", out.getvalue().to_pybytes())
 
     def prune(self, days: float = DAYS, megabytes: float = MEGABYTES) -> int:
         """Removes files that were not used for so many days, then the longest unused ones until the others take no more than
@@ -156,14 +122,8 @@ class Kept:
                     found = path.stat()
                     yield found.st_mtime, found.st_size, path
 
-    def _write_answer(self, name: str, pack: Pack, answer: Answer) -> None:
-        about = {"made": answer.made, "times": answer.times, "differed": answer.differed}
-        table = tables.pack_run_table(pack, answer.run)
-        metadata = {**(table.schema.metadata or {}), ABOUT: json.dumps(about).encode()}
-        self.keep_table(name, table.replace_schema_metadata(metadata))
-
     def _read(self, file: str, read: Callable[[bytes], Any]) -> Any:
-        for folder in (self.folder, *self._beside) if self._reads else ():
+        for folder in (self.folder, *self._beside):
             path = folder / file
             try:
                 digest, content = path.read_bytes().split(b"\n", 1)
@@ -210,10 +170,6 @@ class Kept:
 
 def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
-
-
-def _table_of(content: bytes) -> pa.Table:
-    return feather.read_table(pa.BufferReader(content))
 
 
 def parts(folder: Path) -> Mapping[str, tuple[int, int, float]]:

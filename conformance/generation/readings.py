@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from conformance.judgement.evidence import asked_of, exercised
+from conformance.judgement.evidence import asked_of, puts_to_test
 from conformance.judgement.reference import reference_traces
-from conformance.model.case import Case
+from conformance.model.case import Case, program_ref
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.scenario import Scenario, programs_of
 
@@ -19,22 +19,17 @@ READINGS = (
 
 
 def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Callable[[list[Case]], list[frozenset[str]]]:
-    """A function from cases to the guarantees (ids) that each of them tests, whichever way an engine reads *late*."""
+    """A function from cases as drawn to the guarantees (ids) that each of them tests, whichever way an engine reads *late*."""
     scenarios = tuple(scenarios)
-    guarantees = asked_of(scenarios)
-    specified_by, *others = (reference_traces(programs_of(scenarios), reading) for reading in READINGS)
+    guarantees, programs = asked_of(scenarios), programs_of(scenarios)
+    references = [reference_traces(programs, reading) for reading in READINGS]
 
-    def tested(cases: list[Case]) -> list[frozenset[str]]:
-        specified = specified_by(cases)
-        found = exercised(guarantees, cases, specified)
+    def tested(case: Case) -> frozenset[str]:
         # A case without late events is the same under every reading.
-        late = [i for i, case in enumerate(cases) if not all(a.on_time for a in case.schedule.arrivals)]
-        for reference in others if late else ():
-            traces = reference([cases[i] for i in late])
-            other = [i for i in late if traces[cases[i].id] != specified[cases[i].id]]
-            read = [cases[i] for i in other]
-            for i, names in zip(other, exercised(guarantees, read, traces), strict=True):
-                found[i] &= names
-        return found
+        late = not all(arrival.on_time for arrival in case.schedule.arrivals)
+        by_trace = {r([case])[case.id].text: r for r in (references if late else references[:1])}
+        program, asked = programs[program_ref(case.scenario, case.program)], guarantees[case.scenario, case.program]
+        found = (puts_to_test(program, asked, case, case, reference) for reference in by_trace.values())
+        return frozenset(name for name, _ in frozenset.intersection(*found))
 
-    return tested
+    return lambda cases: [*map(tested, cases)]

@@ -15,7 +15,7 @@ from itertools import cycle
 
 from conformance.generation.design import Factors, Kind, Row, rows
 from conformance.generation.timelines import Family
-from conformance.judgement.evidence import ReferenceTraces, puts_to_test
+from conformance.judgement.evidence import ENDED_ALIKE, ReferenceTraces, puts_to_test
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
 from conformance.model.feature import Feature
@@ -79,9 +79,9 @@ class Suite:
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
         designed: whether anything changes. If not, the cases run as they are.
         most: the most rows of programs of a kind in a family, 0 for all. They are on the shortest timeline.
-        known: program ("scenario/program") -> changes of a job (ids) that end its query on the engine, as stored witnesses show. The
-            program has no case in rows with one of them: its fault would take the other programs along. What ends the queries of all
-            programs is in no row.
+        known: pairs of a program ("scenario/program") and a change of a job (id) that ends its query on the engine, as stored witnesses
+            show. The program has no case in rows with that change: its fault would take the other programs along. What ends the queries
+            of ENDED_ALIKE programs, or of all, is in no row.
 
     Attributes:
         rows: the design.
@@ -98,14 +98,15 @@ class Suite:
         reference: ReferenceTraces,
         every: bool = False,
         designed: bool = True,
-        known: Mapping[str, frozenset[str]] | None = None,
+        known: Iterable[tuple[str, str]] = (),
         most: int = 0,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
         self._asked = _asked(scenarios)
-        self._every, self._known, self._most = every, known or {}, most
-        ending = [self._known.get(ref, frozenset()) for ref in self._asked]
-        self._factors = Factors(can, frozenset.intersection(*ending) if ending else ())
+        self._every, self._known, self._most = every, frozenset(known), most
+        ended = Counter(change for _, change in self._known)
+        of_all = min(ENDED_ALIKE, len(self._asked))
+        self._factors = Factors(can, frozenset(change for change, programs in ended.items() if programs >= of_all))
         self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
         mine = [case for case in cases if can.takes(case, self._asked[_ref(case)].program)]
         bases = [case for case in mine if not case.base]
@@ -182,8 +183,8 @@ class Suite:
         tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
             parts = self._parts(asked, row) if row.kind is self._kind(asked.ref) else ()
-            known = self._known.get(asked.ref, frozenset()).intersection(p.id for p, _ in parts)
-            self.left_out += bool(known)
+            known = any((asked.ref, perturbation.id) in self._known for perturbation, _ in parts)
+            self.left_out += known
             if not parts or known:
                 continue
             sparse = any(perturbation.sparse for perturbation, _ in parts)

@@ -141,22 +141,20 @@ def agreements(
     traces_by_engine: Mapping[str, Traces],
     references: Mapping[str, ReferenceTraces],
     stops: frozenset[str] = frozenset(),
-    pairs: Iterable[Pair] | None = None,
 ) -> list[Agreement]:
-    """For every program: the agreement of pairs.
+    """For every program: the agreement of each of ``pairs_of`` the engines.
 
     Args:
         cases: cases of all programs; only cases as drawn are compared.
         traces_by_engine: the traces of each engine, by case id; a trace that ends in an error is left out.
         references: for each engine, the reference that reads *late* as it does.
         stops: engines for which a trace that ends in an error is an answer, because a user's operator stopped.
-        pairs: the pairs that are compared; None for all of ``pairs_of``.
     """
     drawn = [case for case in cases if not case.perturbation]
     shared = _Shared()
     answered = {engine: shared(_answers(drawn, traces, engine in stops)) for engine, traces in traces_by_engine.items()}
     sides = []
-    for one, two in pairs_of(answered) if pairs is None else pairs:
+    for one, two in pairs_of(answered):
         if two == specified_for(one):
             specified = references[one]([case for case in drawn if case.id in answered[one]])
             sides.append(((one, answered[one]), (two, shared(_answers(drawn, specified)))))

@@ -98,6 +98,17 @@ class Checked:
     evidence: dict[CellKey, Evidence] = field(default_factory=dict)
     stabilities: list[Stability] = field(default_factory=list)
 
+    def __add__(self, other: Checked) -> Checked:
+        """The result of both batches."""
+        evidence = {
+            key: self.evidence.get(key, Evidence()) + other.evidence.get(key, Evidence())
+            for key in {**self.evidence, **other.evidence}
+        }
+        known = {stability.place: stability for stability in self.stabilities}
+        for found in other.stabilities:
+            known[found.place] = known[found.place] + found if found.place in known else found
+        return Checked(evidence, [*known.values()])
+
     @property
     def entangled(self) -> dict[Failure, Against]:
         """The failures of twins under several perturbations: one of the perturbations may be the cause. Where cases as drawn fail the same
@@ -184,9 +195,8 @@ class Judgement:
             tally.add(evidence, programs[key[0], key[1]])
             del tally.against[MOST_AGAINST:]
         for stability in checked.stabilities:
-            before = self._stabilities.get(stability.place, stability)
-            both = [*before.grades, *stability.grades] if before is not stability else stability.grades
-            self._stabilities[stability.place] = stability.with_grades(both, {**stability.traces, **before.traces})
+            before = self._stabilities.get(stability.place)
+            self._stabilities[stability.place] = before + stability if before else stability
         self._notes |= notes
         self.cases = {case.id: case for case in self._spoken_of(cases)}
         known = {**self.runs.traces, **traces}
@@ -228,14 +238,3 @@ def several(together: str) -> Perturbation:
     """Several perturbations (ids, joined) as that of one cell."""
     needs = frozenset(need for name in factors_of(together) if name in BY_ID for need in BY_ID[name].needs)
     return Perturbation(together, titled(together), needs=needs)
-
-
-def judge(
-    scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
-) -> Judgement:
-    """The judgement of one batch."""
-    scenarios, cases = list(scenarios), list(cases)
-    found = Judgement(scenarios, engine)
-    checked = check(scenarios, cases, runs, engine, reference)
-    found.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -27,13 +27,32 @@ def error_of(case: Case, traces: Traces) -> str | None:
     return traces[case.id].error if case.id in traces else None
 
 
+ENDED_ALIKE = 4
+"""Of how many programs the cases speak of perturbations under which their query ends with an error: it does so for every program."""
+
+
+class FewPrograms:
+    """The first ENDED_ALIKE programs of each place."""
+
+    def __init__(self) -> None:
+        self._programs: dict[Hashable, set[tuple[str, str]]] = {}
+
+    def beyond(self, place: Hashable, case: Case) -> bool:
+        """Whether a case is of a further program. A case of one of the first ones is counted."""
+        programs = self._programs.setdefault(place, set())
+        if len(programs) < ENDED_ALIKE:
+            programs.add((case.scenario, case.program))
+        return (case.scenario, case.program) not in programs
+
+
 @dataclass
 class Runs:
     """The results of one engine for the cases that the harness gave it.
 
     ``lost`` (case id -> cause) holds the cases without an answer. ``faults`` holds the cases on which the harness
     failed: the engine did not run the requested schedule. ``untouched`` holds the cases that a failure did not reach.
-    ``notes`` ("scenario/program" -> a remark) are shown with cells.
+    ``notes`` ("scenario/program" -> a remark) are shown with cells. ``failure`` is that of the engine's process, "" if it did not
+    fail; ``left_out`` are packs that did not run.
     """
 
     traces: dict[str, Trace] = field(default_factory=dict)
@@ -42,6 +61,8 @@ class Runs:
     faults: dict[str, str] = field(default_factory=dict)
     untouched: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
+    left_out: list[Pack] = field(default_factory=list)
 
     def merge(self, other: Runs) -> None:
         self.packs += other.packs
@@ -50,6 +71,8 @@ class Runs:
         self.faults |= other.faults
         self.untouched |= other.untouched
         self.notes |= other.notes
+        self.failure = self.failure or other.failure
+        self.left_out += other.left_out
 
     def add(self, pack: Pack, run: PackRun) -> None:
         self.packs.append((pack, run))
@@ -81,6 +104,9 @@ class Evidence:
     inapplicable: int = 0
     faults: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence(*(mine + its for mine, its in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
 @dataclass
@@ -134,11 +160,8 @@ class Unjudgeable(Exception):
     every trace."""
 
 
-def findings_against(
-    guarantee: Guarantee, case: Case, trace: Trace, seen: Observation | None = None
-) -> tuple[bool, list[str]]:
-    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee. ``seen``: the case and the
-    trace as an observation, which several guarantees may share.
+def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
+    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee.
 
     Raises:
         Unjudgeable: the predicate failed on the trace, or yielded something other than findings.
@@ -146,7 +169,7 @@ def findings_against(
     before = trace.known.get(id(guarantee))
     if before and before[0] is guarantee and before[1] == case.digest:
         return before[2], list(before[3])
-    tested, against = _found(guarantee, seen or Observation(case, trace))
+    tested, against = _found(guarantee, Observation(case, trace))
     trace.known[id(guarantee)] = guarantee, case.digest, tested, tuple(against)
     return tested, against
 
@@ -209,6 +232,20 @@ def pair_finding(
     if pair_differs(program, guarantee, base, twin, reference([base, twin])):
         return False, ""
     return True, _stop(stopped[0][1]) if stopped else pair_differs(program, guarantee, base, twin, traces)
+
+
+def speaks_against(
+    program: Program, guarantee: Guarantee, base: Case | None, case: Case, traces: Traces, reference: ReferenceTraces
+) -> str:
+    """How a case, or for a relation the pair of it and its ``base``, speaks against a guarantee, "" if it does not.
+
+    Raises:
+        Unjudgeable: the program stops on the reference too, or the predicate fails on the reference's trace.
+    """
+    if guarantee.same_under:
+        assert base
+        return pair_finding(program, guarantee, base, case, traces, reference)[1]
+    return next(iter(findings_of(guarantee, case, traces[case.id], reference)[1]), "")
 
 
 def _stops_here_alone(case: Case, stopped: str, reference: ReferenceTraces) -> None:
@@ -374,27 +411,10 @@ Asked = Mapping[tuple[str, str], list[Guarantee]]
 
 def asked_of(scenarios: Iterable[Scenario]) -> Asked:
     """The guarantees of each program."""
-    guarantees: dict[tuple[str, str], list[Guarantee]] = {}
-    for scenario in scenarios:
-        for guarantee in scenario.guarantees:
-            guarantees.setdefault((scenario.id, guarantee.program), []).append(guarantee)
-    return guarantees
-
-
-def exercised(asked: Asked, cases: Iterable[Case], traces: Traces) -> list[frozenset[str]]:
-    """For each case, the ids of the guarantees of its program that the case tests, judged by these traces."""
-    return [_tested(asked.get((c.scenario, c.program), ()), Observation(c, traces[c.id])) for c in cases]
-
-
-def _tested(guarantees: Iterable[Guarantee], seen: Observation) -> frozenset[str]:
-    if seen.trace.error:
-        return frozenset()  # the program stopped: there is nothing to judge
-    return frozenset(guarantee.id for guarantee in guarantees if _tests(guarantee, seen))
+    return {(s.id, name): [g for g in s.guarantees if g.program == name] for s in scenarios for name in s.programs}
 
 
 def _tests(guarantee: Guarantee, seen: Observation) -> bool:
-    if guarantee.same_under:
-        return any(map(guarantee.is_about, factors_of(seen.case.perturbation)))
     if guarantee.accounting:
         return any(arrival.behind for arrival in seen.arrivals)
     if guarantee.complete:

@@ -85,6 +85,10 @@ class Stability(Plain):
         pairs = max((grade.counted + grade.inapplicable for grade in graded), default=0)
         return replace(self, pairs=pairs, grades=graded, traces=shown)
 
+    def __add__(self, other: Stability) -> Stability:
+        """The stability over the pairs of both."""
+        return self.with_grades([*self.grades, *other.grades], {**self.traces, **other.traces})
+
     @property
     def observed(self) -> list[Equivalence]:
         """The strongest equivalences that every pair tested and no pair refuted."""

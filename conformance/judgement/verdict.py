@@ -62,30 +62,29 @@ def not_expressible(
     scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo
 ) -> MatrixCell | None:
     """The unsupported cell if the engine cannot be asked about the guarantee, else None."""
+    reason = _why_not(scenario, guarantee, perturbation, engine)
+    return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason) if reason else None
+
+
+def _why_not(scenario: Scenario, guarantee: Guarantee, perturbation: Perturbation | None, engine: EngineInfo) -> str:
+    """Why an engine cannot be asked about a guarantee, "" if it can."""
+    can, operator = engine.capabilities, engine.capabilities.native_operator
     if engine.lacks:
-        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, engine.lacks)
-    native_operator = engine.capabilities.native_operator
-    if native_operator and guarantee.id in native_operator.silent:
-        reason = f"{native_operator.words} says nothing of it: {native_operator.silent[guarantee.id]}"
-        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
+        return engine.lacks
+    if operator and guarantee.id in operator.silent:
+        return f"{operator.words} says nothing of it: {operator.silent[guarantee.id]}"
     program = program_ref(scenario.id, guarantee.program)
-    if native_operator and guarantee.complete and not (native_operator.compared or program in native_operator.whole):
-        reason = f"{native_operator.words} puts out other things than the program"
-        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
+    if operator and guarantee.complete and not (operator.compared or program in operator.whole):
+        return f"{operator.words} puts out other things than the program"
     if guarantee.complete and (emulated := _emulated_output(engine)):
-        return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, emulated)
-    if guarantee.about_plans and not engine.capabilities.plans:
-        return _cell(
-            scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, "its adapter builds one query alone"
-        )
-    needs = _needs(scenario, guarantee, perturbation, engine)
-    missing = engine.capabilities.first_missing(needs)
+        return emulated
+    if guarantee.about_plans and not can.plans:
+        return "its adapter builds one query alone"
+    missing = can.first_missing(_needs(scenario, guarantee, perturbation, engine))
     if missing is None:
-        return None
-    reason = engine.capabilities.why_not(missing)
-    if answered := engine.evidence.get(missing):
-        reason += f" (asked for it, the engine answered: {answered})"
-    return _cell(scenario, guarantee, perturbation, engine, Verdict.UNSUPPORTED, reason)
+        return ""
+    answered = engine.evidence.get(missing)
+    return can.why_not(missing) + (f" (asked for it, the engine answered: {answered})" if answered else "")
 
 
 def _emulated_output(engine: EngineInfo) -> str:

@@ -38,4 +38,4 @@ class Checker(Protocol):
     def close(self) -> None: ...
 
     def run(self, batch: Batch) -> None:
-        """Check a batch, and write the results as ``tables.CHECKS`` into the folder ``batch.checks``."""
+        """Check a batch, and write its parts (``tables.part_of_check``) into the folder ``batch.checks``."""

@@ -118,10 +118,8 @@ class Results(Plain):
         return {"schema": SCHEMA} | super().to_json()
 
     def write(self, path: Path) -> None:
-        """Write the file, zipped if its name ends in ``.gz``: a line for each cell, stability and agreement. The file is there whole, or is
-        what it was before."""
-        parts = (f"{json.dumps(name)}: {_lines(found)}" for name, found in self.to_json().items())
-        content = ("{\n" + ",\n".join(parts) + "\n}\n").encode()
+        """Write the file, zipped if its name ends in ``.gz``. The file is there whole, or is what it was before."""
+        content = json.dumps(self.to_json(), ensure_ascii=False, indent=0).encode()
         write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
     @classmethod
@@ -156,16 +154,6 @@ class Results(Plain):
             return super().from_json(data)
         except (InvalidSchedule, UnreadableWitness) as error:
             raise UnreadableResults(f"{name} is not a valid results file: {error}") from None
-
-
-def _lines(found: Json) -> str:
-    """JSON with a line for each entry of a list."""
-    if isinstance(found, list):
-        return "[\n" + ",\n".join(map(_ENCODER.encode, found)) + "\n]"
-    return _ENCODER.encode(found)
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def _wrong(data: Mapping[str, Any]) -> Iterator[str]:

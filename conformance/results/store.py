@@ -1,10 +1,10 @@
-"""The tables of a run: its cases in batches, and the traces and check results of each engine.
+"""The tables of a run: its cases in batches, and the traces of each engine.
 
 cases/0000.parquet              the cases of a batch
 traces/ENGINE/0000.parquet      the engine's traces of the cases that it got
 traces/ENGINE/engine.json       the engine as the run met it
-handed/ENGINE/0000.parquet      the cases that the engine got, if some of them are the engine's own (plan twins)
-checks/ENGINE/0000.parquet      the check results
+handed/ENGINE/0000.parquet      the cases that the engine got, twins of its own included
+checks/ENGINE/0000.parquet      parts of a check that another process made
 """
 
 from __future__ import annotations
@@ -81,25 +81,12 @@ class Store:
     def traces(self, engine: str, batch: int) -> Path:
         return self.folder / "traces" / file_name(engine) / f"{batch:04}.parquet"
 
-    def write_handed(self, engine: str, batch: int, cases: Iterable[Case]) -> None:
-        """Store the cases that an engine got, because some of them are not in the batch."""
-        write_cases(self._own(engine, batch), cases)
-
     def handed(self, engine: str, batch: int) -> Path:
-        """A file with the cases of a batch that an engine got, perhaps among others."""
-        own = self._own(engine, batch)
-        return own if own.exists() else self.cases(batch)
-
-    def _own(self, engine: str, batch: int) -> Path:
+        """The cases that an engine got, twins of its own included."""
         return self.folder / "handed" / file_name(engine) / f"{batch:04}.parquet"
 
     def checks(self, engine: str, batch: int) -> Path:
         return self.folder / "checks" / file_name(engine) / f"{batch:04}.parquet"
-
-    def files(self, engine: str) -> list[Path]:
-        """All files of an engine."""
-        folders = (self.folder / kind / file_name(engine) for kind in ("traces", "handed", "checks"))
-        return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
 
     def count(self, batch: int) -> int:
         """The number of cases in a batch."""
@@ -117,12 +104,8 @@ class Store:
         path = self.traces(engine, batch)
         if not path.exists():
             return [], Runs()
-        table = tables.read(path)
-        handed = set(table.column("case").to_pylist())
-        own = self._own(engine, batch)
-        known = tables.cases_of(tables.read(own)) if own.exists() else self.read_cases(batch)
-        cases = [case for case in known if case.id in handed]
-        return cases, tables.runs_of(table, {case.id: case for case in cases})
+        cases = tables.cases_of(tables.read(self.handed(engine, batch)))
+        return cases, tables.runs_of(tables.read(path), {case.id: case for case in cases})
 
     def read_traces(self, engine: str, batch: int) -> Traces:
         path = self.traces(engine, batch)

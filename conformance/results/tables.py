@@ -1,4 +1,4 @@
-"""Cases, traces and check results as Arrow tables, in files and on the way to other processes.
+"""Cases and traces as Arrow tables, in files and on the way to other processes.
 
 Schedules and emissions are JSON text. All other values are typed fields. A case and its twins are one family. Checks look at a
 family together.
@@ -7,6 +7,7 @@ family together.
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -17,10 +18,8 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 
 from conformance.judgement.batches import Checked
-from conformance.judgement.evidence import Against, Evidence, Runs, Traces
-from conformance.judgement.stability import Stability, StabilityGrade
+from conformance.judgement.evidence import Runs
 from conformance.model.case import Case
-from conformance.model.equivalence import Equivalence
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Schedule
 from conformance.model.trace import Trace
@@ -49,19 +48,8 @@ metadata of the schema have the row counts of packs, and remarks (``COUNTS``, ``
 
 COUNTS, NOTES = b"conformance.counts", b"conformance.notes"
 
-CHECKS = pa.schema(
-    [
-        *((name, TEXT) for name in ("kind", "scenario", "about", "perturbation", "outcome", "case", "base", "message")),
-        *((name, WHOLE) for name in ("count", "inapplicable", "refuted")),
-    ]
-)
-"""Check results. A row of kind EVIDENCE is about a guarantee (``about``). Each case that put the guarantee to the test has a row
-(STOOD), and a second one if it speaks against the guarantee (AGAINST). Each FAULT and LOST has a row. One row counts the INAPPLICABLE
-cases. A row of kind GRADE is about a program's pairs of twins at an equivalence (``outcome``): how many counted, how many did not,
-how many were refuted, and the smallest refuted one."""
-
-EVIDENCE, GRADE = "evidence", "grade"
-STOOD, AGAINST, INAPPLICABLE, FAULT, LOST = "stood", "against", "inapplicable", "fault", "lost"
+PART = pa.schema([("found", pa.binary())])
+"""A part of a check, pickled."""
 
 
 def family(case: Case) -> str:
@@ -151,56 +139,14 @@ def traces_of(table: pa.Table) -> dict[str, Trace]:
     return {case: Trace.of_text(emissions) for case, emissions in given if emissions is not None}
 
 
-def check_table(checked: Checked) -> pa.Table:
-    rows: list[tuple[Any, ...]] = []
-    for (scenario, guarantee, perturbation), evidence in checked.evidence.items():
-        start = (EVIDENCE, scenario, guarantee, perturbation)
-        rows += [(*start, STOOD, case.id, "", "", 1, 0, 0) for case in evidence.exercised]
-        rows += [
-            (*start, AGAINST, a.case.id, a.base.id if a.base else "", a.message, 1, 0, 0) for a in evidence.against
-        ]
-        rows += [(*start, FAULT, "", "", text, 1, 0, 0) for text in evidence.faults]
-        rows += [(*start, LOST, "", "", text, 1, 0, 0) for text in evidence.lost]
-        rows.append((*start, INAPPLICABLE, "", "", "", evidence.inapplicable, 0, 0))
-    for stability in checked.stabilities:
-        for grade in stability.grades:
-            base, twin = (case.id for case in grade.smallest) if grade.smallest else ("", "")
-            counted = grade.counted, grade.inapplicable, grade.refuted
-            start = (GRADE, stability.scenario, stability.program, stability.perturbation)
-            rows.append((*start, grade.equivalence.value, twin, base, "", *counted))
-    return _table(rows, CHECKS)
+def part_of_check(checked: Checked) -> pa.Table:
+    """The check of some families of cases, on its way from another process of this run."""
+    return pa.table({"found": [pickle.dumps(checked)]}, PART)
 
 
-def checked_of(table: pa.Table, asked: Iterable[Stability], cases: Mapping[str, Case], traces: Traces) -> Checked:
-    """The findings in a table of check results, or in several tables put together. The order of rows does not count.
-
-    Args:
-        asked: the stabilities that the engine was asked for.
-        cases: id -> case, for the cases in the table.
-        traces: case id -> trace.
-    """
-    found = Checked()
-    grades: dict[tuple[str, str, str], list[StabilityGrade]] = {}
-    order = [(name, "ascending") for name in ("kind", "scenario", "about", "perturbation", "outcome", "case")]
-    table = table.sort_by(order)
-    for row in zip(*(table.column(name).to_pylist() for name in CHECKS.names), strict=True):
-        kind, scenario, about, perturbation, outcome, case, base, message, count, inapplicable, refuted = row
-        key = (scenario, about, perturbation)
-        if kind == GRADE:
-            pair = (cases[base], cases[case]) if case else None
-            grades.setdefault(key, []).append(StabilityGrade(Equivalence(outcome), count, inapplicable, refuted, pair))
-            continue
-        evidence = found.evidence.setdefault(key, Evidence())
-        if outcome == STOOD:
-            evidence.exercised.append(cases[case])
-        elif outcome == AGAINST:
-            evidence.against.append(Against(cases[case], message, cases[base] if base else None))
-        elif outcome == INAPPLICABLE:
-            evidence.inapplicable += count
-        else:
-            (evidence.faults if outcome == FAULT else evidence.lost).append(message)
-    found.stabilities = [s if s.unsupported else s.with_grades(grades.get(s.place, ()), traces) for s in asked]
-    return found
+def whole_check(table: pa.Table) -> Checked:
+    """The check of all families, from its parts in any order."""
+    return sum(map(pickle.loads, table.column("found").to_pylist()), Checked())
 
 
 def write(path: Path, table: pa.Table) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 
 from conformance.execution.host import EngineDown, Host
-from conformance.judgement.agreement import Agreement, Pair, agreements, pairs_of
+from conformance.judgement.agreement import Agreement, agreements
 from conformance.judgement.batches import Checked, check
 from conformance.judgement.evidence import ReferenceTraces, Runs
 from conformance.judgement.reference import reference_traces
-from conformance.judgement.stability import twins_asked
 from conformance.model.case import Case
 from conformance.model.checker import Batch
 from conformance.model.engine import CannotRun, EngineInfo
@@ -67,14 +65,13 @@ class Checks:
         return self._references[lateness]
 
     def check(self, info: EngineInfo, batch: int, cases: list[Case], runs: Runs) -> Checked:
-        """The check of the cases of a batch on an engine, whose traces are in the store. The store keeps the check
-        results.
+        """The check of the cases of a batch on an engine, whose traces are in the store.
 
         Raises:
             EngineDown: the checker failed.
         """
         if self.checker == LOCAL:
-            return self.check_here(info, batch, cases, runs)
+            return self.check_here(info, cases, runs)
         out = self._out.checks(info.id, batch)
         work = Batch(
             info.id,
@@ -88,37 +85,25 @@ class Checks:
             self._host().check(self.checker, work)
         except CannotRun as error:
             raise EngineDown(str(error)) from None
-        asked = twins_asked(self._scenarios, info)
-        return tables.checked_of(tables.read(out), asked, {case.id: case for case in cases}, runs.traces)
+        return tables.whole_check(tables.read(out))
 
-    def check_here(self, info: EngineInfo, batch: int, cases: list[Case], runs: Runs) -> Checked:
+    def check_here(self, info: EngineInfo, cases: list[Case], runs: Runs) -> Checked:
         """The same check in this process."""
-        found = check(self._scenarios, cases, runs, info, self.reference(info.capabilities.lateness))
-        out = self._out.checks(info.id, batch)
-        if out.is_dir():
-            shutil.rmtree(out)
-        tables.write(out, tables.check_table(found))
-        return found
+        return check(self._scenarios, cases, runs, info, self.reference(info.capabilities.lateness))
 
 
 def agreements_of(
-    scenarios: Iterable[Scenario],
-    infos: Iterable[EngineInfo],
-    store: Store,
-    checks: Checks,
-    pairs: Iterable[Pair] | None = None,
+    scenarios: Iterable[Scenario], infos: Iterable[EngineInfo], store: Store, checks: Checks
 ) -> list[Agreement]:
-    """How far engines agree, over all batches: those of ``pairs``, or all."""
+    """How far engines agree, over all batches."""
     scenarios, infos = list(scenarios), list(infos)
-    pairs = pairs_of(info.id for info in infos) if pairs is None else list(pairs)
-    infos = [info for info in infos if any(info.id in pair for pair in pairs)]
     total: dict[tuple[str, str, str, str], Agreement] = {}
     stops = frozenset(info.id for info in infos if info.capabilities.native_operator)
     references = {info.id: checks.reference(info.capabilities.lateness) for info in infos}
     for batch in store.batches:
         cases = store.read_cases(batch)
         traces = {info.id: store.read_traces(info.id, batch) for info in infos}
-        for found in agreements(scenarios, cases, traces, references, stops, pairs):
+        for found in agreements(scenarios, cases, traces, references, stops):
             total[found.place] = total[found.place].plus(found) if found.place in total else found
     # A native operator has no cases of programs whose job it does not do.
     return [found for found in total.values() if found.cases or not {found.left, found.right} & stops]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.execution.carried import AnyEngine, open_in
 from conformance.execution.environments import python_of
-from conformance.execution.host import EngineDown, Host
+from conformance.execution.host import Host
 from conformance.model.engine import CannotRun, EngineInfo
 from conformance.model.release import Release
 from conformance.plugins.registry import releases_of
@@ -68,12 +68,8 @@ class Hosts:
         return self._open(info, AGAIN)
 
     def open_again(self, info: EngineInfo) -> AnyEngine:
-        """An engine in another process, with another seed for hashes. Raises EngineDown if the engine does not start
-        there."""
-        try:
-            return self._open(info, CONFIRMATION, hash_seed=1)
-        except CannotRun as error:
-            raise EngineDown(str(error)) from None
+        """An engine in another process, with another seed for hashes. Raises CannotRun."""
+        return self._open(info, CONFIRMATION, hash_seed=1)
 
     def named(self, name: str, hash_seed: int = 0, release: Release | None = None) -> Host:
         """The process of this name. If no such process lives, a new one starts, in the environment of its release if it
@@ -90,6 +86,7 @@ class Hosts:
             if name in self._living and not self._living[name].alive:
                 self._living.pop(name).close()
             if name not in self._living:
+                self._logs.mkdir(parents=True, exist_ok=True)
                 number = self._started[name]
                 log = self._logs / (f"{name}-{number}.log" if number else f"{name}.log")
                 self._living[name] = Host(log, self._timeout, hash_seed, release)

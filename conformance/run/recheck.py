@@ -12,24 +12,23 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from conformance.confirmation.isolation import Known, known_of, told_apart
+from conformance.confirmation.isolation import known_of, told_apart
 from conformance.confirmation.replay import FAILS
-from conformance.execution.host import Host
 from conformance.judgement.batches import Judgement
 from conformance.judgement.cell import MatrixCell, Verdict
-from conformance.judgement.evidence import Against, ReferenceTraces, Unjudgeable, findings_of, pair_finding
-from conformance.judgement.stability import Stability
+from conformance.judgement.evidence import Against, ReferenceTraces, Unjudgeable, speaks_against
 from conformance.judgement.verdict import not_run_alone, still_violated
-from conformance.model.case import Case
+from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo, bare
 from conformance.model.naming import instead, unknown
-from conformance.model.scenario import Guarantee, Scenario
+from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
 from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import RESULTS, Results
 from conformance.results.store import Digest, Store, UnusableTraces
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks, agreements_of
+from conformance.run.hosts import Hosts
 
 
 def check_again(
@@ -59,50 +58,33 @@ def check_again(
     there = {scenario.id: scenario for scenario in (*load_scenarios(), *users_scenarios())}
     if gone := [name for name in wanted if name not in there]:
         raise UnknownName(unknown("scenario", gone[0], sorted(there)))
-    return _Check(store, before, infos, [there[name] for name in wanted], out, checker).run(prepare)
+    prepare()
+    with Hosts(out / "logs", 3_600) as hosts:
+        checks = Checks([there[name] for name in wanted], store, checker, lambda: hosts.named("checker"), Store(out))
+        return _Check(store, before, checks, [there[name] for name in wanted]).run(infos)
 
 
 class _Check:
-    def __init__(
-        self,
-        store: Store,
-        before: Results,
-        infos: list[EngineInfo],
-        scenarios: list[Scenario],
-        out: Path,
-        checker: str,
-    ) -> None:
-        self.store, self.before, self.infos, self.scenarios, self.out = store, before, infos, scenarios, out
-        self.hosts: list[Host] = []
-        self.checks = Checks(scenarios, store, checker, self._host, Store(out))
-        self.programs = {(s.id, name): p for s in scenarios for name, p in s.programs.items()}
+    def __init__(self, store: Store, before: Results, checks: Checks, scenarios: list[Scenario]) -> None:
+        self.store, self.before, self.checks, self.scenarios = store, before, checks, scenarios
+        self.programs = programs_of(scenarios)
         self.violated = {_place(cell): cell for cell in before.cells if cell.verdict is Verdict.VIOLATED}
+        self.witnesses: dict[str, Witness] = {}
 
-    def run(self, prepare: Callable[[], None]) -> Results:
-        prepare()
-        cells: list[MatrixCell] = []
-        stability: list[Stability] = []
-        witnesses: dict[str, Witness] = {}
+    def run(self, infos: list[EngineInfo]) -> Results:
+        judgements = {info.id: self._judgement(info) for info in infos}
+        cells = [
+            self._decided(cell, guarantee, against, judgements[info.id], info)
+            for info in infos
+            for cell, guarantee, against in judgements[info.id].cells()
+        ]
+        compared = [info for info in infos if not (i := info.capabilities.native_operator) or i.compared]
         drawn, digest, timelines = 0, Digest(), set()
-        try:
-            for batch in self.store.batches:
-                cases = self._mine(self.store.read_cases(batch))
-                digest.add(cases)
-                drawn += len({case.digest for case in cases})
-                timelines |= {case.schedule.timeline for case in cases}
-            for info in self.infos:
-                judgement = self._judgement(info)
-                for cell, guarantee, against in judgement.cells():
-                    decided, witness = self._decided(cell, guarantee, against, judgement, info)
-                    cells.append(decided)
-                    if witness:
-                        witnesses[witness.id] = witness
-                stability += judgement.stabilities()
-            compared = [info for info in self.infos if not (i := info.capabilities.native_operator) or i.compared]
-            agreements = agreements_of(self.scenarios, compared, self.store, self.checks)
-        finally:
-            for host in self.hosts:
-                host.close()
+        for batch in self.store.batches:
+            cases = self._mine(self.store.read_cases(batch))
+            digest.add(cases)
+            drawn += len({case.digest for case in cases})
+            timelines |= {case.schedule.timeline for case in cases}
         run = replace(
             self.before.run,
             harness=version("conformance"),
@@ -110,73 +92,62 @@ class _Check:
             cases_digest=str(digest),
             timelines=len(timelines),
             scenarios=tuple(s.id for s in self.scenarios),
-            engines=tuple(info.id for info in self.infos),
+            engines=tuple(info.id for info in infos),
         )
         return Results(
             run=run,
-            environment={info.id: EngineRecord.of(info) for info in self.infos},
+            environment={info.id: EngineRecord.of(info) for info in infos},
             scenarios={scenario.id: ScenarioRecord.of(scenario) for scenario in self.scenarios},
             cells=cells,
-            stability=stability,
-            agreements=agreements,
-            witnesses=dict(sorted(witnesses.items())),
+            stability=[found for judgement in judgements.values() for found in judgement.stabilities()],
+            agreements=agreements_of(self.scenarios, compared, self.store, self.checks),
+            witnesses=dict(sorted(self.witnesses.items())),
         )
 
     def _mine(self, cases: list[Case]) -> list[Case]:
-        return [case for case in cases if (case.scenario, case.program) in self.programs]
+        return [case for case in cases if program_ref(case.scenario, case.program) in self.programs]
 
     def _judgement(self, info: EngineInfo) -> Judgement:
         judgement = Judgement(self.scenarios, info)
+        # What the stored witnesses that the run replayed on the engine showed, as its isolation knew it.
+        failed = {replay.witness for replay in self.before.replays if replay.answer in FAILS}
+        mine = (w for w in self.before.witnesses.values() if bare(w.engine) == bare(info.id))
+        known = known_of((w for w in mine if w.id in failed), self.scenarios)
         for batch in self.store.batches:
             handed, runs = self.store.read_batch(info.id, batch)
             cases = self._mine(handed)
-            by_id = {case.id: case for case in cases}
             checked = self.checks.check(info, batch, cases, runs)
-            isolated = told_apart(checked, cases, runs.traces, self.scenarios, self._known(info))
-            judgement.add(checked.settled(isolated), by_id, runs.traces, runs.notes)
+            isolated = told_apart(checked, cases, runs.traces, self.scenarios, known)
+            judgement.add(checked.settled(isolated), {case.id: case for case in cases}, runs.traces, runs.notes)
         return judgement
-
-    def _known(self, info: EngineInfo) -> Known:
-        """What the stored witnesses that the run replayed on the engine showed, as its isolation knew it."""
-        failed = {replay.witness for replay in self.before.replays if replay.answer in FAILS}
-        mine = (w for w in self.before.witnesses.values() if bare(w.engine) == bare(info.id))
-        return known_of((w for w in mine if w.id in failed), self.scenarios)
 
     def _decided(
         self, cell: MatrixCell, guarantee: Guarantee, against: list[Against], judgement: Judgement, info: EngineInfo
-    ) -> tuple[MatrixCell, Witness | None]:
-        """A cell, and its witness if something speaks against the cell."""
+    ) -> MatrixCell:
+        """A cell. Its witness is taken down if something speaks against it."""
         if (violated := self.violated.get(_place(cell))) and violated.witness in self.before.witnesses:
             witness = self.before.witnesses[violated.witness]
             if self._says(guarantee, witness, self.checks.reference(info.capabilities.lateness)):
-                return still_violated(cell, violated), witness
+                self.witnesses[witness.id] = witness
+                return still_violated(cell, violated)
         if not against:
-            return cell, None
+            return cell
         witness = _unconfirmed(guarantee, against[0], judgement, info, self.checks.reference(None))
-        return not_run_alone(cell, witness.id, against[0].message), witness
+        self.witnesses[witness.id] = witness
+        return not_run_alone(cell, witness.id, against[0].message)
 
     def _says(self, guarantee: Guarantee, witness: Witness, reference: ReferenceTraces) -> str:
         """How a witness that failed alone speaks against the current guarantee."""
-        case = witness.case
+        case, base = witness.case, witness.base
         if guarantee.accounting:
             return witness.message
-        if guarantee.same_under:
-            assert witness.base
-            assert witness.base_seen
-            traces = {witness.base.id: witness.base_seen, case.id: witness.seen}
-            program = self.programs[case.scenario, case.program]
-            with suppress(Unjudgeable):
-                return pair_finding(program, guarantee, witness.base, case, traces, reference)[1]
-            return ""
+        traces = {case.id: witness.seen}
+        if base and witness.base_seen:
+            traces[base.id] = witness.base_seen
+        program = self.programs[program_ref(case.scenario, case.program)]
         with suppress(Unjudgeable):
-            return next(iter(findings_of(guarantee, case, witness.seen, reference)[1]), "")
+            return speaks_against(program, guarantee, base, case, traces, reference)
         return ""
-
-    def _host(self) -> Host:
-        if not self.hosts:
-            (self.out / "logs").mkdir(parents=True, exist_ok=True)
-            self.hosts.append(Host(self.out / "logs" / "checker.log", 3_600))
-        return self.hosts[0]
 
 
 def _place(cell: MatrixCell) -> tuple[str, ...]:

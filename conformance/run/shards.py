@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.execution.cached import ENGINES
 from conformance.execution.kept import Kept
+from conformance.execution.process import ENGINES
 from conformance.model.values import Json
 from conformance.model.writing import write_whole
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -26,6 +26,9 @@ from conformance.run.options import Options, Part
 
 FILE, TRACES = "shard.json", "kept"
 """The description of a shard in its folder, and the folder of its traces there."""
+
+PLAIN = ("wanted", "seed", "rows", "brief", "sampled")
+"""The options that a description has as they are."""
 
 
 class UnusableShards(ValueError):
@@ -72,11 +75,8 @@ def leave(options: Options, number: int, of: int, results: Results) -> None:
         "options": {
             "engines": list(options.engines),
             "scenarios": [scenario.id for scenario in options.scenarios],
-            "wanted": options.wanted,
-            "seed": None if options.cases_from else options.seed,
-            "rows": options.rows,
-            "brief": options.brief,
-            "sampled": options.sampled,
+            "given": options.cases_from is not None,
+            **{name: getattr(options, name) for name in PLAIN},
         },
         "cases": results.run.cases_digest,
         "stored_witnesses": results.run.stored_witnesses,
@@ -117,14 +117,10 @@ class Shards:
             engines=tuple(asked["engines"]),
             scenarios=tuple(load_scenarios(asked["scenarios"])),
             out=out,
-            wanted=asked["wanted"],
-            seed=asked["seed"] or 0,
-            cases_from=self.folders[0] if asked["seed"] is None else None,
+            cases_from=self.folders[0] if asked["given"] else None,
             witnesses=(witnesses,),
             timeout=timeout,
-            rows=asked["rows"],
-            brief=asked["brief"],
-            sampled=asked["sampled"],
+            **{name: asked[name] for name in PLAIN},
             traces=out / TRACES,
             traces_beside=tuple(folder / TRACES for folder in self.folders),
             shelves={name: shelf for shard in self.told for name, shelf in shard["shelves"].items()},

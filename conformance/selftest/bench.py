@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from conformance.execution.ask import packs_for
 from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import MatrixCell
@@ -21,7 +22,6 @@ from conformance.model.perturbation import BY_ID, factor_of, level_of, parts_of,
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine, mutant_engine
-from conformance.run.packs import packs_for
 from conformance.selftest.power import Row
 
 Unit = tuple[Case, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from conformance.model.plain import Plain
 from conformance.model.reading import json_of
 from conformance.model.writing import write_whole
 
@@ -22,7 +22,7 @@ class UnreadablePower(ValueError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Plain):
     """The options of a run that decide which cases an engine is given, see ``Options``. ``brief`` is for readers."""
 
     wanted: int
@@ -31,7 +31,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Power:
+class Power(Plain):
     """The seeded bugs that a run on an engine would catch.
 
     Attributes:
@@ -54,17 +54,10 @@ class Power:
         """Number of mutants that the engine could show."""
         return len(self.caught) + len(self.missed)
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Power:
-        found = dict(data)
-        caught = {str(mutant): (str(row[0]), str(row[1])) for mutant, row in found.pop("caught").items()}
-        missed, hidden = (tuple(map(str, found.pop(name))) for name in ("missed", "not_visible"))
-        return cls(**found | {"asked": Asked(**found["asked"])}, caught=caught, missed=missed, not_visible=hidden)
-
 
 def write_powers(path: Path, powers: Iterable[Power]) -> None:
     """A line for each engine."""
-    lines = ",\n".join(json.dumps(asdict(power)) for power in powers)
+    lines = ",\n".join(json.dumps(power.to_json()) for power in powers)
     write_whole(path, f'{{"schema": "{SCHEMA}", "engines": [\n{lines}\n]}}\n')
 
 

@@ -13,15 +13,10 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from conformance.execution.packing import packs_of
-from conformance.judgement.batches import Checked, Judgement, evidences, name_of
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import ReferenceTraces, Runs
-from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case
-from conformance.model.engine import EngineInfo
 from conformance.model.reading import text_of
-from conformance.model.scenario import Scenario, programs_of
+from conformance.model.scenario import Scenario
 from conformance.model.writing import write_whole
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.processes import answers, workers
@@ -259,21 +254,3 @@ def _can_be(pair: str) -> bool:
     except UnknownName:
         return False
     return True
-
-
-def judged(
-    scenarios: list[Scenario], name: str, cases: list[Case], reference: ReferenceTraces | None = None
-) -> list[MatrixCell]:
-    """The unconfirmed cells of an engine that runs in this process. ``reference`` has its traces, if they are known."""
-    engine = load_engine(name)
-    programs = programs_of(scenarios)
-    runs = Runs()
-    for pack in packs_of(cases, engine.capabilities.largest_pack):
-        runs.add(pack, engine.run(pack, programs))
-    info = EngineInfo(engine.id, engine.title, engine.capabilities)
-    reference = reference or reference_traces(programs, engine.capabilities.lateness)
-    found = Judgement(scenarios, info)
-    given = evidences(scenarios, cases, runs, info, reference)
-    evidence = {(scenario.id, guarantee.id, name_of(made)): said for scenario, guarantee, made, said in given}
-    found.add(Checked(evidence), {case.id: case for case in cases}, runs.traces, runs.notes)
-    return [cell for cell, _, _ in found.cells()]

@@ -33,9 +33,9 @@ def called(case: Case, program: Program, lateness: LatenessProfile) -> frozenset
 
 
 def _noted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    def call(run: Any, *args: Any) -> Any:
+    def call(run: Any, *args: Any, **named: Any) -> Any:
         run.called.add(name)
-        return method(run, *args)
+        return method(run, *args, **named)
 
     return call
 

@@ -51,7 +51,7 @@ class SparkChecker:
 
         handed = cases.join(traces.select(f.col("case").alias("id")), "id", "left_semi")
         check = checker_of(batch.engine, batch.programs, tables.metadata(Path(batch.traces)), batch.load)
-        found = grouped(handed).cogroup(grouped(traces)).applyInArrow(check, ddl(tables.CHECKS))
+        found = grouped(handed).cogroup(grouped(traces)).applyInArrow(check, "found binary")
         found.write.mode("overwrite").parquet(batch.checks)
 
 
@@ -77,10 +77,6 @@ def checker_of(
         reference = reference_traces(programs_of(scenarios), info.capabilities.lateness)
         given = {case.id: case for case in tables.cases_of(cases)}
         runs = tables.runs_of(traces.replace_schema_metadata(metadata), given)
-        return tables.check_table(judging.check(scenarios, given.values(), runs, info, reference))
+        return tables.part_of_check(judging.check(scenarios, given.values(), runs, info, reference))
 
     return check
-
-
-def ddl(schema: pa.Schema) -> str:
-    return ", ".join(f"`{field.name}` {'long' if str(field.type) == 'int64' else 'string'}" for field in schema)

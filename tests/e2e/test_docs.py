@@ -73,23 +73,30 @@ def as_told(shown, printed):
     return re.search(pattern, "\n".join(line.rstrip() for line in printed.splitlines()), re.DOTALL)
 
 
-TUTORIAL = told((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    """A folder as a clone is to the tutorial."""
-    folder = tmp_path_factory.mktemp("tutorial")
+@pytest.fixture
+def clone(tmp_path):
+    """A folder as a clone is to a page's commands."""
     for name in ("docs", "witnesses"):
-        (folder / name).symlink_to(ROOT / name)
-    return folder
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
 
 
 @pytest.mark.engine
-def test_the_tutorial_s_commands_print_what_it_shows(clone):
-    pytest.importorskip("apache_beam")
-    assert len(TUTORIAL) >= 6
-    for command, shown in TUTORIAL:
+@pytest.mark.parametrize(
+    ("page", "frameworks"),
+    [
+        ("docs/tutorial.md", ["apache_beam"]),
+        # Those of Spark take minutes; tests/engines/test_ports.py asks the same of fewer cases.
+        pytest.param("docs/moving.md", ["apache_beam", "pyspark"], marks=pytest.mark.slow),
+        pytest.param("README.md", ["pyspark"], marks=pytest.mark.slow),
+    ],
+)
+def test_commands_print_what_a_page_shows(page, frameworks, clone):
+    for framework in frameworks:
+        pytest.importorskip(framework)
+    calls = told((ROOT / page).read_text(encoding="utf-8"))
+    assert calls
+    for command, shown in calls:
         program, *arguments = shlex.split(command)
         if program == "conformance":
             done = conformance(*arguments, cwd=clone)

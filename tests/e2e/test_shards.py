@@ -78,7 +78,6 @@ def test_shards_of_an_engine_agree_on_what_it_is_asked(tmp_path, monkeypatch):
     options = [replace(stored, out=tmp_path / f"{n}", parts={engine: Part((n,), 2)}) for n in (0, 1)]
     packs = [Run(mine).execute().environment[engine].packs for mine in options]
     assert packs[0].drawn == packs[1].drawn == packs[0].run + packs[1].run
-    assert packs[0].drawn < Run(replace(first, out=tmp_path / "all")).execute().environment[engine].packs.drawn
 
 
 @pytest.mark.parametrize("of", [1, 2, 3, 4, 9])

@@ -11,7 +11,7 @@ from conformance.model.engine import EngineInfo
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_checker, load_engine, load_scenarios
 from conformance.results import tables
-from conformance.results.store import Store
+from conformance.results.store import Store, write_cases
 from conformance.run.checks import Checks
 from engines.spark import checker as checker_module
 
@@ -55,6 +55,7 @@ def test_it_finds_the_same(checker, tmp_path, monkeypatch, name):
     store, host = Store(tmp_path), InThisProcess(checker)
     for _ in store.replaced_by([cases]):
         pass
+    write_cases(store.handed(name, 0), cases)
     tables.write(store.traces(name, 0), tables.run_table(cases, runs))
     said = {}
     for where in ("local", "spark"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from drawn import suite_of
+from unconfirmed import judged
 
 from conformance.judgement.reference import reference_traces
 from conformance.model.scenario import programs_of
@@ -15,7 +16,6 @@ from conformance.results import catalogue, claims
 from conformance.results.claims import Answer
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
-from conformance.selftest.selftest import judged
 from engines.reference import SPECIFIED
 
 if sys.version_info >= (3, 11):

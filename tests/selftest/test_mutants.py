@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from drawn import all_cases, suite_of
 from rich.console import Console
+from unconfirmed import judged
 
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.model.case import program_ref
@@ -14,7 +15,7 @@ from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
 from conformance.run.processes import available
-from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, Want, judged, pairs_of, selftest
+from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, Want, pairs_of, selftest
 from engines.case_run import CaseRun
 from engines.mutants import MUTANTS
 from engines.mutants.registry import bug
@@ -26,6 +27,7 @@ SAMPLE = mutant_ids()[::32]
 """The mutants of the quick tests, some of each section. `conformance selftest`, and the slow test, ask all."""
 
 ENOUGH = [
+    "combined-calls",
     "event-time-timers",
     "late-data",
     "set-and-map-iteration",

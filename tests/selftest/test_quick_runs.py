@@ -4,12 +4,12 @@ from collections import defaultdict
 
 import pytest
 from drawn import suite_of
+from unconfirmed import judged
 
 from conformance.cli.run import QUICK, QUICK_ROWS
 from conformance.judgement.cell import Strength, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios
-from conformance.selftest.selftest import judged
 
 SCENARIOS = load_scenarios(["per-key-counting"])
 RARE = ["one-case-of-thirty-loses-output", "one-case-of-a-hundred-doubled"]

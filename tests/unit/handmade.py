@@ -1,5 +1,6 @@
 """Runs written by hand, for predicates to look at."""
 
+from conformance.judgement.batches import Judgement, check
 from conformance.judgement.evidence import findings_against
 from conformance.model.case import Case, program_ref
 from conformance.model.runs import Pack
@@ -36,4 +37,12 @@ def judged_by(engine, scenario, cases):
             if guarantee.program == case.program and guarantee.predicate:
                 tested, against = findings_against(guarantee, case, trace)
                 found[guarantee.id] = (found[guarantee.id] or []) + against if tested else found[guarantee.id]
+    return found
+
+
+def judge(scenarios, cases, runs, engine, reference):
+    """The judgement of one batch."""
+    found = Judgement(scenarios, engine)
+    checked = check(scenarios, cases, runs, engine, reference)
+    found.add(checked, {case.id: case for case in cases}, runs.traces, runs.notes)
     return found

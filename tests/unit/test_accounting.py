@@ -1,8 +1,8 @@
 """Row counts: errors of opposite sign in two programs, or in two bundles, do not cancel out."""
 
 import pytest
+from handmade import judge
 
-from conformance.judgement.batches import judge
 from conformance.judgement.cell import Verdict
 from conformance.judgement.evidence import Evidence, Runs, gather
 from conformance.judgement.reference import reference_traces

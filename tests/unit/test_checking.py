@@ -4,8 +4,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from handmade import judge
 
-from conformance.judgement.batches import cells_asked, judge
+from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import (
     Against,
@@ -14,11 +15,11 @@ from conformance.judgement.evidence import (
     Tally,
     Unjudgeable,
     asked_of,
-    exercised,
     findings_against,
     gather,
     pair_differs,
     perturbations_of,
+    puts_to_test,
 )
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case
@@ -319,14 +320,26 @@ def test_which_guarantees_a_case_puts_to_the_test():
 
     others = Guarantee("broken", "p", broken), Guarantee("another", "q", no_wrong)
     scenario = replace(SCENARIO, guarantees=(*others, *SCENARIO.guarantees))
-    cases = [BASE, OTHER, TWIN, late, foreign, stopped]
-    traces = {BASE.id: _trace("wrong"), OTHER.id: _trace(), TWIN.id: _trace(), late.id: _trace(1), stopped.id: STOPPED}
-    found = exercised(asked_of([scenario]), cases, traces | {foreign.id: traces[BASE.id]})
+    traces = {
+        BASE.id: _trace("wrong"),
+        OTHER.id: _trace(),
+        late.id: _trace(1),
+        foreign.id: _trace(1),
+        stopped.id: STOPPED,
+    }
+
+    def found(case):
+        asked = asked_of([scenario])[case.scenario, case.program]
+        return {name for name, _ in puts_to_test(PROGRAM, asked, case, case, lambda cases: traces)}
+
     whole = completeness("p", SCENARIO).id
-    assert found[:4] == [{CHECKED.id, whole}, {whole}, {RELATED.id, LOOSE.id, whole}, {CHECKED.id, COUNTED.id}]
-    assert found[5] == set()
-    of_another = {"another", completeness("q", SCENARIO).id}
-    assert exercised(asked_of([scenario]), [foreign], traces | {foreign.id: _trace(1)}) == [of_another]
+    assert [*map(found, (BASE, OTHER, late, stopped))] == [
+        {CHECKED.id, whole},
+        {whole},
+        {CHECKED.id, COUNTED.id},
+        set(),
+    ]
+    assert found(foreign) == {"another", completeness("q", SCENARIO).id}
 
 
 AGAINST = [Against(_case("e1"), "one"), Against(TWIN, "two")]

@@ -7,8 +7,17 @@ import pytest
 from inprocess import PROGRAMS, InProcess
 
 from conformance.confirmation.alone import Alone
-from conformance.confirmation.confirmer import Confirmer, further_programs
+from conformance.confirmation.confirmer import Confirmer
 from conformance.confirmation.neighbours import fewest_neighbours
+from conformance.confirmation.owed import (
+    OWED,
+    Kind,
+    Known,
+    Mode,
+    Owed,
+    owed_to_new,
+    patience,
+)
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.replay import (
     FIXED,
@@ -17,16 +26,13 @@ from conformance.confirmation.replay import (
     STANDS,
     STILL_FAILS,
     Replay,
-    confirmed_here,
-    patience,
     replay,
-    resting,
     runs_here,
     with_replays,
 )
 from conformance.confirmation.replays import replay_all
 from conformance.confirmation.rerun import Rerun
-from conformance.confirmation.targets import Kind, Targets, Violation
+from conformance.confirmation.targets import Targets, Violation
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import AS_DRAWN, Grade, MatrixCell, Verdict
 from conformance.judgement.evidence import Against, Runs, error_of
@@ -80,7 +86,7 @@ def confirm(
     against=True,
     programs=PROGRAMS,
     pack=None,
-    alone=3,
+    mode=Mode.FULL,
 ):
     """(the cell, its witness if any, the engine process) of a violation by ``case``, or, without ``against``, by a replay alone."""
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment=versions or {"fake": "1"})
@@ -91,9 +97,9 @@ def confirm(
         [scenario],
         reference=reference,
         specified=reference,
-        start=lambda: process,
+        process=process,
         pack_of=lambda case: pack,
-        alone=alone,
+        mode=mode,
     )
     cell = MatrixCell("late-data", "global", guarantee.id, perturbation, "fake", Verdict.VIOLATED, "e2 was dropped")
     violation = Violation(cell, guarantee, (Against(case, "e2 was dropped"),) if against else ())
@@ -103,6 +109,12 @@ def confirm(
     known = {member.id: member for member in (case, *others)}
     (confirmed,) = confirmer.confirm([violation], runs, known, list(replays))
     return confirmed, confirmer.witnesses.get(confirmed.witness), process
+
+
+def replayed(process, witnesses, packed=(), trusted=(), stands=(), go_on=lambda: True):
+    """The replays of witnesses that are owed what these sets of ids say, and as many passes as their confirmations ask for."""
+    owed = {w.id: Owed(w.id in packed, w.id in trusted, w.id in stands, passes=patience(w)) for w in witnesses}
+    return replay_all(process, witnesses, owed, [SCENARIO], REFERENCE.capabilities, go_on)
 
 
 def test_what_fails_alone_is_a_witness_without_what_it_does_not_need():
@@ -162,7 +174,7 @@ def test_what_fails_beside_others_alone_is_a_witness_of_several_cases(tmp_path):
 
 
 def test_a_brief_run_does_not_search_what_a_case_needs_beside_it():
-    cell, witness, process = confirm(crowded, pack=PACKED, alone=1)
+    cell, witness, process = confirm(crowded, pack=PACKED, mode=Mode.BRIEF)
     assert cell.verdict is Verdict.UNKNOWN
     assert "fails only in a pack, not alone" in cell.reason
     assert witness.neighbours == ()
@@ -172,7 +184,7 @@ def test_a_brief_run_does_not_search_what_a_case_needs_beside_it():
 def test_a_stored_witness_with_neighbours_is_replayed_and_confirmed_beside_them():
     _, witness, _ = confirm(crowded, pack=PACKED)
     process = InProcess(REFERENCE, crowded)
-    (found,) = replay_all(process, [witness], [SCENARIO], REFERENCE.capabilities, {witness.id})
+    (found,) = replayed(process, [witness], {witness.id})
     assert found.answer == STILL_FAILS
     cell, again, process = confirm(crowded, replays=[found], versions={"fake": "2"})
     assert cell.reason.startswith("violated (needs 2 neighbours): ")
@@ -236,7 +248,7 @@ def test_a_witness_that_fails_now_and_then_is_replayed_until_it_fails_or_has_pas
     assert replay(process, witness, [SCENARIO], can).answer == FIXED
     assert len(process.packs) == 1, "one that always failed"
     process = now_and_then(3)
-    assert replay(process, witness, [SCENARIO], can, here=True).answer == STILL_FAILS
+    assert replay(process, witness, [SCENARIO], can, patience(witness, here=True)).answer == STILL_FAILS
     assert len(process.packs) == 3, "one that always failed on this very engine, too"
     assert patience(replace(witness, confirmations=(replace(witness.confirmations[0], failed=1, runs=90),))) == 30
 
@@ -333,7 +345,7 @@ def test_a_witness_is_no_simpler_than_its_engine_can_express():
     )
     reference = reference_traces(PROGRAMS)
     confirmer = Confirmer(
-        EngineInfo("fake", "", lacking), [SCENARIO], reference=reference, specified=reference, start=lambda: process
+        EngineInfo("fake", "", lacking), [SCENARIO], reference=reference, specified=reference, process=process
     )
 
     def dropped(run):
@@ -365,8 +377,8 @@ def test_a_failure_that_takes_a_restart_keeps_it_and_says_so():
     assert not any(isinstance(step, Restart) for step in witness.flip.schedule.steps)
 
 
-@pytest.mark.parametrize(("alone", "reduced"), [(1, 1), (3, 2)])
-def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, reduced):
+@pytest.mark.parametrize(("mode", "reduced"), [(Mode.BRIEF, 1), (Mode.FULL, 2)])
+def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(mode, reduced):
     """Each witness has failed alone all the same."""
 
     def spoil(pack, run):
@@ -374,9 +386,7 @@ def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(alone, r
 
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
     process, reference = InProcess(REFERENCE, spoil), reference_traces(PROGRAMS)
-    confirmer = Confirmer(
-        info, [SCENARIO], reference=reference, specified=reference, start=lambda: process, alone=alone
-    )
+    confirmer = Confirmer(info, [SCENARIO], reference=reference, specified=reference, process=process, mode=mode)
     twins = [replace(restarted(CASE), perturbation=name) for name in ("restart", "several-changes")]
     violations = [
         Violation(
@@ -413,9 +423,9 @@ def test_of_queries_that_failed_under_the_same_changes_those_of_four_programs_ar
         for p, case in enumerate(programs)
         for n in range(2)
     }
-    assert further_programs(ended) == {
-        Kind((CASE.scenario, f"g{n} of p{p}", name)) for name in under for p in (4, 5) for n in range(2)
-    }
+    further = {Kind((CASE.scenario, f"g{n} of p{p}", name)) for name in under for p in (4, 5) for n in range(2)}
+    owed = owed_to_new(ended, ended, Mode.FULL)
+    assert {kind for kind, mine in owed.items() if not mine.reduced} == further
 
 
 def test_what_was_run_alone_is_what_is_stored():
@@ -501,33 +511,6 @@ def test_what_a_replay_alone_speaks_against_is_confirmed_as_well():
     assert [(c.versions["fake"], c.failed) for c in again.confirmations] == [("1", 3), ("2", 2)]
 
 
-def test_a_witness_is_confirmed_here_where_all_its_runs_failed():
-    """On one engine, in one version and configuration, with one adapter, whatever the Python."""
-    _, witness, _ = confirm(drops_e2, versions={"fake": "1", "fake.setting": "on", "python": "3.11"})
-    info = EngineInfo("fake", "", REFERENCE.capabilities, environment=dict(witness.versions))
-    assert confirmed_here(witness, info)
-    assert confirmed_here(witness, replace(info, environment=dict(witness.versions) | {"python": "3.13"}))
-    assert not confirmed_here(witness, replace(info, environment=dict(witness.versions) | {"fake": "2"}))
-    assert not confirmed_here(witness, replace(info, environment=dict(witness.versions) | {"fake.setting": "off"}))
-    assert not confirmed_here(witness, replace(info, adapter="another"))
-    assert not confirmed_here(witness, replace(info, id="other"))
-    now_and_then = replace(witness.confirmations[0], failed=2)
-    assert not confirmed_here(replace(witness, confirmations=(now_and_then,)), info)
-
-
-def test_after_a_change_of_the_adapter_one_witness_runs_alone_again():
-    """The others have failed alone on this engine, version and configuration: one more failure in a pack is enough for them."""
-    _, witness, _ = confirm(drops_e2, versions={"fake": "1"})
-    info = EngineInfo("fake", "", REFERENCE.capabilities, environment=dict(witness.versions))
-    others = [replace(witness, guarantee=f"another {number}") for number in range(2)]
-    stored = [witness, *others]
-    assert resting(stored, info) == {w.id for w in stored}
-    assert resting(stored, replace(info, adapter="another")) == {w.id for w in others}
-    assert resting(stored, replace(info, environment={"fake": "2"}, adapter="another")) == set()
-    now_and_then = replace(witness.confirmations[0], failed=2)
-    assert resting([replace(witness, confirmations=(now_and_then,))], info) == set()
-
-
 def test_a_witness_counts_as_often_as_it_failed_on_this_engine():
     """Not on another version, whatever the order; once where nobody has confirmed it here."""
     _, witness, _ = confirm(drops_e2)
@@ -581,27 +564,27 @@ def test_witnesses_that_fail_together_are_not_run_alone_and_the_others_are():
         return replace(run, traces=traces)
 
     process = InProcess(REFERENCE, spoil)
-    replays = replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities, {witness.id, other.id})
+    replays = replayed(process, [witness, other], {witness.id, other.id})
     assert [found.answer for found in replays] == [STILL_FAILS, STILL_FAILS]
     assert [len(pack.cases) for pack in process.packs] == [2, 1]
     process = InProcess(REFERENCE, spoil)
-    replay_all(process, [witness, other], [SCENARIO], REFERENCE.capabilities)
+    replayed(process, [witness, other])
     assert [len(pack.cases) for pack in process.packs] == [1, 1]
 
 
 def test_a_witness_that_passes_in_a_pack_runs_alone_only_where_that_was_asked_for():
     """What fails only sometimes runs alone all the same: one pass says nothing of it."""
     _, witness, _ = confirm(drops_e2)
-    can, mine = REFERENCE.capabilities, {witness.id}
+    mine = {witness.id}
     process = InProcess(REFERENCE)
-    (found,) = replay_all(process, [witness], [SCENARIO], can, mine, never_alone=mine)
+    (found,) = replayed(process, [witness], mine, trusted=mine)
     assert (found.answer, len(process.packs)) == (FIXED, 1)
     process = InProcess(REFERENCE)
-    (found,) = replay_all(process, [witness], [SCENARIO], can, mine)
+    (found,) = replayed(process, [witness], mine)
     assert (found.answer, len(process.packs)) == (FIXED, 2)
     rarely = replace(witness, confirmations=(Confirmation("reference", {}, "", 1, 2),))
     process = InProcess(REFERENCE)
-    (found,) = replay_all(process, [rarely], [SCENARIO], can, mine, never_alone=mine)
+    (found,) = replayed(process, [rarely], mine, trusted=mine)
     assert (found.answer, len(process.packs)) == (FIXED, 1 + 6)
 
 
@@ -621,13 +604,13 @@ def test_half_of_the_sampled_witnesses_run_and_the_others_stand_if_they_fail():
     case = witnesses[2].case
     both = replace(witnesses[2], case=replace(case, schedule=case.schedule.with_bundles(bundles)))
     witnesses, mine = [*witnesses, both], {*mine, both.id}
-    can, process = REFERENCE.capabilities, InProcess(REFERENCE, drops_e2)
-    replays = replay_all(process, witnesses, [SCENARIO], can, mine, sampled=mine)
+    process = InProcess(REFERENCE, drops_e2)
+    replays = replayed(process, witnesses, mine, stands=mine)
     assert [found.answer for found in replays] == [STANDS, STANDS, STILL_FAILS, STILL_FAILS]
     assert [len(pack.cases) for pack in process.packs] == [2]
     assert {found.message for found in replays} == {witnesses[0].message}
     process = InProcess(REFERENCE, drops_e2)
-    replays = replay_all(process, witnesses, [SCENARIO], can, mine, sampled=mine - {witnesses[0].id})
+    replays = replayed(process, witnesses, mine, stands=mine - {witnesses[0].id})
     assert [found.answer for found in replays] == [STILL_FAILS, STANDS, STILL_FAILS, STILL_FAILS]
 
 
@@ -638,7 +621,7 @@ def test_all_sampled_witnesses_run_if_one_of_the_sample_does_not_fail():
         return run if pack.timeline[-1].watermark == 9_000 else drops_e2(pack, run)
 
     process = InProcess(REFERENCE, spoil)
-    replays = replay_all(process, witnesses, [SCENARIO], REFERENCE.capabilities, mine, mine, sampled=mine)
+    replays = replayed(process, witnesses, mine, mine, stands=mine)
     assert [found.answer for found in replays] == [FIXED, STILL_FAILS, STILL_FAILS, STILL_FAILS]
 
 
@@ -646,10 +629,10 @@ def test_without_a_sample_that_ran_nothing_stands():
     """As where all witnesses need neighbours, which no pack of several witnesses has; where one ran, they stand."""
     (one,), mine = on_timelines(9_000)
     crowded_one = replace(one, neighbours=(replace(one.case, schedule=one.case.schedule.with_bundles({1: []})),))
-    can, process = REFERENCE.capabilities, InProcess(REFERENCE, drops_e2)
+    process = InProcess(REFERENCE, drops_e2)
     ids = {crowded_one.id, *mine}
-    assert replay_all(process, [crowded_one], [SCENARIO], can, ids, sampled=ids)[0].answer == STILL_FAILS
-    replays = replay_all(process, [crowded_one, one], [SCENARIO], can, ids, sampled=ids)
+    assert replayed(process, [crowded_one], ids, stands=ids)[0].answer == STILL_FAILS
+    replays = replayed(process, [crowded_one, one], ids, stands=ids)
     assert [found.answer for found in replays] == [STANDS, STILL_FAILS]
 
 
@@ -668,7 +651,7 @@ def test_a_witness_that_stands_violates_its_cell_and_is_not_confirmed_again():
 def test_a_witness_that_a_budget_leaves_no_time_for_is_not_replayed():
     _, witness, _ = confirm(drops_e2)
     process = InProcess(REFERENCE)
-    (found,) = replay_all(process, [witness], [SCENARIO], REFERENCE.capabilities, {witness.id}, go_on=lambda: False)
+    (found,) = replayed(process, [witness], {witness.id}, go_on=lambda: False)
     assert (found.answer, process.packs) == (NOT_REPLAYED, [])
 
 
@@ -682,7 +665,7 @@ def test_cases_with_odd_line_breaks_survive_their_file(tmp_path):
 
 def test_twins_share_the_runs_of_their_base():
     process = InProcess(REFERENCE, lambda pack, run: run)
-    rerun = Rerun(REFERENCE.capabilities, PROGRAMS, lambda: process)
+    rerun = Rerun(REFERENCE.capabilities, PROGRAMS, process)
     for number in range(2):
         for order in ((1, 3), (3, 1)):
             bundles = dict(zip(order, ([CASE.schedule.bundles[0].events[0]], []), strict=True))
@@ -703,7 +686,9 @@ def test_a_further_witness_of_a_guarantee_runs_alone_once_if_it_fails(fails, cou
     process = InProcess(REFERENCE, sometimes)
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
     reference = reference_traces(PROGRAMS)
-    targets, rerun = Targets([SCENARIO], reference), Rerun(info.capabilities, PROGRAMS, lambda: process)
+    targets, rerun = Targets([SCENARIO], reference), Rerun(info.capabilities, PROGRAMS, process)
     target = targets._target(NEVER_DROPPED, [Subject(CASE)])
-    witness = Alone(info, [SCENARIO], targets, rerun, reference, reference, 3).witness(target, times=1)
+    witness = Alone(info, [SCENARIO], targets, rerun, reference, reference).witness(
+        target, OWED[Known.FURTHER, Mode.FULL]
+    )
     assert [(c.failed, c.runs) for c in witness.confirmations] == [counted]

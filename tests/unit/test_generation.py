@@ -319,8 +319,7 @@ def test_a_program_whose_case_ends_a_query_has_none_in_rows_that_do():
     bases = draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios))
     reference = reference_traces(programs_of(scenarios))
     plain, careful = (
-        Suite(scenarios, REFERENCE, bases, 1, reference, known=known)
-        for known in (None, {counting: frozenset({"restart"})})
+        Suite(scenarios, REFERENCE, bases, 1, reference, known=known) for known in ((), [(counting, "restart")])
     )
 
     def restarted(suite):
@@ -335,7 +334,7 @@ def test_what_ends_the_queries_of_all_programs_is_in_no_row():
     """The other changes of its rows are asked."""
     scenarios = [scenario_of("per-key-counting"), scenario_of("null-output")]
     bases = draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios))
-    known = dict.fromkeys(programs_of(scenarios), frozenset({"restart"}))
+    known = [(ref, "restart") for ref in programs_of(scenarios)]
     suite = Suite(scenarios, REFERENCE, bases, 1, reference_traces(programs_of(scenarios)), known=known)
     changed = {name for row in suite.rows for perturbation, _ in row.parts for name in [perturbation.id]}
     assert "restart" not in changed

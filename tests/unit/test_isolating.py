@@ -7,9 +7,10 @@ import pytest
 from drawn import suite_of
 from isolated import judged
 
-from conformance.confirmation.isolation import ENDED_ALIKE, explaining, smallest
+from conformance.confirmation.isolation import explaining, smallest
 from conformance.judgement.cell import AS_DRAWN, Verdict
-from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, factors_of
+from conformance.judgement.evidence import ENDED_ALIKE
+from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 
@@ -103,7 +104,7 @@ def violated(judgement):
     ("mutant", "causes"),
     [
         ("state-lost-on-restart", {RESTART}),
-        ("retry-loses-its-writes", {RETRY, RESUME}),
+        ("retry-loses-its-writes", {RETRY, RESUME, SINK_FAILS}),
         ("state-lost-without-data", {NO_DATA}),
     ],
 )

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from inprocess import InProcess
 
-from conformance.execution.host import EngineDown, NoAnswer
-from conformance.execution.watched import FirstRuns, Watched
+from conformance.execution.ask import Ask, parts_of
+from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
+from conformance.execution.process import FirstRuns, Process
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
@@ -15,7 +16,6 @@ from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.run.packs import Processes, parts_of, run_packs
 
 REFERENCE = load_engine("reference")
 REFUSED = "RuntimeError: Python worker failed to connect back"
@@ -43,46 +43,48 @@ class Supply:
             times = self._times[pack] = self._times.get(pack, 0) + 1
             self.runs.append((number, PACKS.index(pack)))
             if error := self._fails(number, pack, times):
-                process.alive = process.alive and "ended" not in str(error) and not isinstance(error, NoAnswer)
+                process.alive = process.alive and not isinstance(error, EngineEnded)
                 raise error
             return run
 
         process = InProcess(REFERENCE, spoil)
         self.started.append(process)
-        return Watched(process, self.first_runs)
+        return process
 
     def given(self, packs=PACKS):
-        processes = Processes(self.start(), self.start, self.start)
-        return run_packs(processes, packs, 1, done=lambda: None)
+        first, beside = (Process(self.start, watch=self.first_runs) for _ in range(2))
+        return Ask(first, beside).packs(packs)
 
 
 def test_a_query_that_dies_once_is_run_again_and_nothing_is_lost():
     supply = Supply(lambda process, pack, times: EngineDown(REFUSED) if pack is PACKS[1] and times == 1 else None)
     given = supply.given()
-    assert (given.runs.lost, given.failure, len(given.runs.traces)) == ({}, "", 6)
+    assert (given.lost, given.failure, len(given.traces)) == ({}, "", 6)
     assert len(supply.started) == 1
 
 
 def test_a_query_that_dies_again_is_run_in_a_fresh_process():
     supply = Supply(lambda process, pack, times: EngineDown(REFUSED) if pack is PACKS[1] and process == 0 else None)
     given = supply.given()
-    assert (given.runs.lost, given.failure) == ({}, "")
+    assert (given.lost, given.failure) == ({}, "")
     assert supply.runs[1:4] == [(0, 1), (0, 1), (1, 1)]
     assert supply.runs[4:] == [(0, 2), (0, 3), (0, 4), (0, 5)]
 
 
-@pytest.mark.parametrize("cause", [REFUSED, "the engine's process ended with code 1"])
-def test_a_pack_that_fails_everywhere_is_lost_and_no_other(cause):
-    given = Supply(lambda process, pack, times: EngineDown(cause) if pack is PACKS[2] else None).given()
-    assert given.runs.lost == {PACKS[2].cases[0].id: cause}
+@pytest.mark.parametrize(
+    ("down", "cause"), [(EngineDown, REFUSED), (EngineEnded, "the engine's process ended with code 1")]
+)
+def test_a_pack_that_fails_everywhere_is_lost_and_no_other(down, cause):
+    given = Supply(lambda process, pack, times: down(cause) if pack is PACKS[2] else None).given()
+    assert given.lost == {PACKS[2].cases[0].id: cause}
     assert given.failure == cause
-    assert len(given.runs.traces) == 5
+    assert len(given.traces) == 5
 
 
 def test_a_pack_that_hangs_is_not_run_again_and_the_next_has_a_fresh_process():
     supply = Supply(lambda process, pack, times: NoAnswer("no answer within 9 s") if pack is PACKS[0] else None)
     given = supply.given()
-    assert list(given.runs.lost) == [PACKS[0].cases[0].id]
+    assert list(given.lost) == [PACKS[0].cases[0].id]
     assert supply.runs == [(0, 0), *((1, number) for number in range(1, 6))]
 
 
@@ -90,16 +92,16 @@ def test_an_engine_that_fails_its_first_packs_in_one_way_is_given_up_with_one_li
     numbers = itertools.count(4_000)
     supply = Supply(lambda process, pack, times: EngineDown(f"RuntimeError: no worker at port {next(numbers)}"))
     given = supply.given()
-    assert len(given.runs.lost) == 6
+    assert len(given.lost) == 6
     assert {number for _, number in supply.runs} == {0, 1}, "the other packs are not tried"
     given_up = "given up, because its first runs failed in one way: RuntimeError: no worker at port"
     assert given.failure.startswith(given_up)
-    assert all(given.runs.lost[p.cases[0].id].startswith(given_up) for p in PACKS[2:])
+    assert all(given.lost[p.cases[0].id].startswith(given_up) for p in PACKS[2:])
 
 
 def test_an_engine_whose_process_always_ends_is_given_up():
-    supply = Supply(lambda process, pack, times: EngineDown(f"the engine's process ended with code {-times}"))
-    assert len(supply.given().runs.lost) == 6
+    supply = Supply(lambda process, pack, times: EngineEnded(f"the engine's process ended with code {-times}"))
+    assert len(supply.given().lost) == 6
     assert len(supply.started) <= 4
 
 
@@ -113,13 +115,14 @@ def test_an_engine_that_has_answered_or_fails_in_several_ways_is_not_given_up():
 
 
 def test_a_process_that_cannot_be_started_again_loses_what_is_left():
-    supply = Supply(lambda process, pack, times: EngineDown("the engine's process ended with code 1"))
+    supply = Supply(lambda process, pack, times: EngineEnded("the engine's process ended with code 1"))
 
     def refuse():
         raise CannotRun("no room")
 
-    given = run_packs(Processes(supply.start(), refuse, refuse), PACKS, 1, done=lambda: None)
-    assert len(given.runs.lost) == 6
+    starts = iter([supply.start, *[refuse] * 20])
+    given = Ask(Process(lambda: next(starts)()), Process(refuse)).packs(PACKS)
+    assert len(given.lost) == 6
 
 
 def of(scenario, program, number):
@@ -158,10 +161,10 @@ def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_
                 raise EngineDown("a value cannot be encoded")
             return super().run(pack)
 
-    engine = Watched(Fails(REFERENCE), FirstRuns(), apart)
-    given = run_packs(Processes(engine, parts=apart), (whole, whole), 1, done=lambda: None)
-    assert list(given.runs.lost.values()) == ["a value cannot be encoded"]
-    assert set(given.runs.traces) == {case.id for case in whole.cases[1:]}
+    engine = Process(lambda: Fails(REFERENCE), parts=apart)
+    given = Ask(engine, parts=apart).packs((whole, whole))
+    assert list(given.lost.values()) == ["a value cannot be encoded"]
+    assert set(given.traces) == {case.id for case in whole.cases[1:]}
     assert runs == [3, 1, 1, 1] * 2
     assert engine.given_up == ""
 
@@ -179,8 +182,8 @@ def test_a_pack_whose_query_ends_with_an_error_runs_in_its_parts():
                 return run
             return replace(run, traces=dict.fromkeys(run.traces, Trace.collect([Emission("", None, 0, error="ended")])))
 
-    engine = Watched(Ends(REFERENCE), FirstRuns(), apart)
-    given = run_packs(Processes(engine, parts=apart), (whole,), 1, done=lambda: None)
-    ended = {case.scenario for case in whole.cases if given.runs.traces[case.id].error}
+    engine = Process(lambda: Ends(REFERENCE), parts=apart)
+    given = Ask(engine, parts=apart).packs((whole,))
+    ended = {case.scenario for case in whole.cases if given.traces[case.id].error}
     assert ended == {"typed-state"}
-    assert given.runs.lost == {}
+    assert given.lost == {}

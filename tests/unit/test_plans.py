@@ -11,12 +11,14 @@ import pyarrow
 import pytest
 from drawn import suite_of
 from pyarrow import parquet
+from unconfirmed import judged
 
 from conformance.confirmation.reduction import Subject
-from conformance.confirmation.replay import run_of
 from conformance.confirmation.targets import Targets
+from conformance.execution.ask import Ask, answer_of, packs_for
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
+from conformance.execution.process import Process
 from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import Verdict
@@ -42,9 +44,6 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.results.store import Store
-from conformance.run.packs import Processes, packs_for, run_pack
-from conformance.selftest.selftest import judged
 from engines.case_run import CaseRun
 from engines.spark import batch_plan, driving
 from engines.spark.batch_plan import new
@@ -152,15 +151,6 @@ def test_every_plan_of_an_engine_is_asked(name):
     on_time = case([FIRST], [replace(LATE, event_time=T + 21_000)])
     can = replace(reference, plans=load_engine(name).capabilities.plans)
     assert planned(can, [DRAWN, CROWDED, on_time]) == {plan.id for plan in can.plans}
-
-
-def test_the_twins_of_an_engine_are_stored_with_its_traces(tmp_path):
-    cases = asked(load_engine("reference").capabilities).cases
-    assert any(case.schedule.plans for case in cases)
-    store = Store(tmp_path)
-    assert store.handed("reference", 0) == store.cases(0)
-    store.write_handed("reference", 0, cases)
-    assert store.handed("reference", 0) != store.cases(0)
 
 
 def twins_on(name):
@@ -367,18 +357,18 @@ class Failing:
 def test_a_plan_that_fails_while_its_process_lives_has_answered():
     (plan,) = load_engine("reference").capabilities.plans
     twin = plan.perturbation.twin(DRAWN, 1)
-    given = run_pack(Processes(Failing()), Pack((twin,)))
-    assert (given.failure, given.runs.lost) == ("", {})
-    assert given.runs.traces[twin.id].error == "the plan failed: QueryFailed: Broken pipe"
-    assert run_of(Failing(), Pack((twin,))).traces == given.runs.traces
+    given = Ask(Process(Failing)).pack(Pack((twin,)))
+    assert (given.failure, given.lost) == ("", {})
+    assert given.traces[twin.id].error == "the plan failed: QueryFailed: Broken pipe"
+    assert answer_of(Failing(), Pack((twin,))).traces == given.traces
 
 
 def test_a_plain_query_that_fails_is_lost():
-    given = run_pack(Processes(Failing()), Pack((DRAWN,)))
+    given = Ask(Process(Failing)).pack(Pack((DRAWN,)))
     assert given.failure == "QueryFailed: Broken pipe"
-    assert given.runs.lost == {DRAWN.id: "QueryFailed: Broken pipe"}
+    assert given.lost == {DRAWN.id: "QueryFailed: Broken pipe"}
     with pytest.raises(EngineDown):
-        run_of(Failing(), Pack((DRAWN,)))
+        answer_of(Failing(), Pack((DRAWN,)))
 
 
 def test_only_what_is_asked_about_plans_has_twins():

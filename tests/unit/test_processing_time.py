@@ -7,8 +7,9 @@ import pytest
 from drawn import suite_of
 from inprocess import InProcess
 
+from conformance.execution.ask import Ask
 from conformance.execution.packing import packs_of
-from conformance.execution.watched import FirstRuns, Watched
+from conformance.execution.process import Process
 from conformance.generation.timelines import WAIT, waiting_timeline
 from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import not_expressible
@@ -30,7 +31,6 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.run.packs import Processes, run_pack
 from scenarios import initial_state as initial
 from scenarios import processing_time_timers as timers
 from scenarios import state_ttl as ttl
@@ -374,8 +374,8 @@ def test_a_pack_that_was_too_slow_is_run_in_halves():
         return replace(run, untouched=frozenset(run.traces)) if len(pack.cases) > 60 else run
 
     engine = InProcess(load_engine("reference"), spoil)
-    given = run_pack(Processes(Watched(engine, FirstRuns())), pack)
-    runs = given.runs
+    given = Ask(Process(lambda: engine)).pack(pack)
+    runs = given
     assert len(engine.packs) > 2
     assert (set(runs.traces), runs.untouched, given.failure) == ({case.id for case in pack.cases}, set(), "")
     assert all(len(pack.cases) <= 60 for pack, _ in runs.packs)

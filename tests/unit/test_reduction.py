@@ -81,7 +81,7 @@ def test_on_mutants_the_witness_has_the_known_minimal_size(mutant, scenario, nam
     run.runs = 0
     rounds = reduce([target], run)
     assert target.minimal
-    assert target.reproduced
+    assert target.seen
     assert rounds <= ROUNDS
     assert run.runs == rounds  # one timeline, so one engine run a round
     assert len(target.subject.case.schedule.arrivals) == smallest
@@ -141,7 +141,7 @@ def test_what_does_not_fail_again_is_not_called_reproduced():
     case = _filled(_one_timeline()[0], "per-key-counting", "count")
     target = _target(case, _guarantee("per-key-counting", "one-emission-per-element"))
     reduce([target], Mutant("never-late"))  # harmless to this guarantee
-    assert not target.reproduced
+    assert target.seen is None
     assert target.subject == Subject(case)
 
 
@@ -149,7 +149,7 @@ def test_an_engine_without_an_answer_ends_the_reduction():
     case = _filled(_one_timeline()[0], "per-key-counting", "count")
     target = _target(case, _guarantee("per-key-counting", "one-emission-per-element"))
     assert reduce([target], lambda cases: {}) == 1
-    assert not target.reproduced
+    assert target.seen is None
 
 
 @settings(max_examples=40, deadline=None)

@@ -10,7 +10,6 @@ from conformance.execution.packing import packs_of
 from conformance.judgement.batches import Judgement, check
 from conformance.judgement.evidence import Runs
 from conformance.judgement.reference import reference_traces
-from conformance.judgement.stability import twins_asked
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.runs import Pack, PackRun, StepCount
@@ -106,17 +105,16 @@ def test_check_results_say_the_same_in_one_table_and_in_parts(drawn, name):
         rows = stored.filter(pa.compute.equal(stored.column("family"), family))
         given = [case for case in drawn if tables.family(case) == family]
         part = tables.runs_of(rows, {case.id: case for case in given})
-        parts.append(tables.check_table(check(SCENARIOS, given, part, info, reference)))
+        parts.append(tables.part_of_check(check(SCENARIOS, given, part, info, reference)))
     random.Random(1).shuffle(parts)
     together = Judgement(SCENARIOS, info)
-    asked = twins_asked(SCENARIOS, info)
-    together.add(tables.checked_of(pa.concat_tables(parts), asked, by_id, runs.traces), by_id, runs.traces, runs.notes)
+    together.add(tables.whole_check(pa.concat_tables(parts)), by_id, runs.traces, runs.notes)
     assert _said(together) == _said(whole)
     assert together.runs.traces == whole.runs.traces
 
     batches = Judgement(SCENARIOS, info)
-    for table in parts:
-        batches.add(tables.checked_of(table, twins_asked(SCENARIOS, info), by_id, runs.traces), by_id, runs.traces, {})
+    for part in map(tables.whole_check, parts):
+        batches.add(part, by_id, runs.traces, {})
     assert _said(batches) == _said(whole)
 
 

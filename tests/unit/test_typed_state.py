@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from conformance.execution.ask import packs_for
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case, Cell, Pack, Program, program_ref
 from conformance.model.program import InvalidProgram
@@ -16,7 +17,6 @@ from conformance.model.scenario import Scenario, programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.types import Array, Decimal, Double, Float, Int, Map, Refused, String, Struct, shown
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.run.packs import packs_for
 from engines.mutants import MUTANTS
 
 SECTIONS = {f"engines.mutants.{name}" for name in ("types", "moments", "containers", "misfits")}

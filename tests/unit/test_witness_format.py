@@ -21,6 +21,7 @@ from conformance.model.schedule import (
     Plan,
     Restart,
     Schedule,
+    SinkFails,
     Step,
     Wait,
     renumbered,
@@ -70,6 +71,8 @@ def every_kind():
         Advance(0, 3_000, coalesced=True),
         Deliver(0, (Event("e3", "a", "é", 3_001),)),
         FailOnce(0, resume=True),
+        Deliver(0),
+        SinkFails(0),
         Deliver(0),
         Advance(0, 9_000),
     ]

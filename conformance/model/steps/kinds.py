@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -59,13 +58,6 @@ class Advance(Step):
         if self.coalesced and (place.watermark < 0 or not isinstance(place.after, Deliver)):
             raise self.refused("a coalesced advance is not the first and has a bundle right after it")
 
-    def to_json(self) -> Json:
-        return {"advance": self.watermark, "id": self.id} | ({"coalesced": True} if self.coalesced else {})
-
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Advance:
-        return cls(data["id"], data["advance"], data.get("coalesced", False))
-
 
 @dataclass(frozen=True, slots=True)
 class Deliver(Step):
@@ -114,13 +106,13 @@ class Deliver(Step):
         if self.initial and len({event.key for event in self.events}) < len(self.events):
             raise self.refused("a key has one element of initial state")
 
-    def to_json(self) -> Json:
-        events = [[e.id, e.key, e.value, e.event_time] for e in self.events]
-        return {"deliver": events, "id": self.id} | ({"initial": True} if self.initial else {})
+    @staticmethod
+    def spelled(value: tuple[Event, ...]) -> Json:
+        return [[e.id, e.key, e.value, e.event_time] for e in value]
 
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Deliver:
-        return cls(data["id"], tuple(Event(*event) for event in data["deliver"]), data.get("initial", False))
+    @staticmethod
+    def unspelled(data: Json) -> tuple[Event, ...]:
+        return tuple(Event(*event) for event in data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +190,13 @@ class FailOnce(Step):
         if not isinstance(place.after, Deliver):
             raise self.refused("what fails once is the bundle right after it, and there is none")
 
-    def to_json(self) -> Json:
-        return {"fail_once": "resume" if self.resume else "retry", "id": self.id}
+    @staticmethod
+    def spelled(value: bool) -> Json:
+        return "resume" if value else "retry"
 
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> FailOnce:
-        return cls(data["id"], {"retry": False, "resume": True}[data["fail_once"]])
+    @staticmethod
+    def unspelled(data: Json) -> bool:
+        return {"retry": False, "resume": True}[data]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,13 +269,6 @@ class Plan(Step):
         if [*self.parts] != sorted({*self.parts} - {""}):
             raise self.refused(f"the ids of several plans are sorted, and each is there once: {self.name!r}")
 
-    def to_json(self) -> Json:
-        return {"plan": self.name, "id": self.id}
-
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Plan:
-        return cls(data["id"], data["plan"])
-
 
 @dataclass(frozen=True, slots=True)
 class Partitions(Step):
@@ -314,13 +300,6 @@ class Partitions(Step):
     def validate(self, place: Place) -> None:
         if place.begun or type(self.count) is not int or self.count < 1:
             raise self.refused(f"the number of partitions is above 0 and comes first: {self.count!r}")
-
-    def to_json(self) -> Json:
-        return {"partitions": self.count, "id": self.id}
-
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Partitions:
-        return cls(data["id"], data["partitions"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,10 +334,3 @@ class Wait(Step):
     def validate(self, place: Place) -> None:
         if type(self.ms) is not int or self.ms <= 0:
             raise self.refused(f"a wait is a whole number of ms above 0, not {self.ms!r}")
-
-    def to_json(self) -> Json:
-        return {"wait": self.ms, "id": self.id}
-
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Wait:
-        return cls(data["id"], data["wait"])

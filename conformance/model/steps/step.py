@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar
 
 from conformance.model.feature import Feature
 from conformance.model.values import Json
@@ -113,8 +112,21 @@ class Step:
         """
 
     def to_json(self) -> Json:
-        """An object with the kind's key, the id, and each field that differs from its default."""
-        return {self.key: True, "id": self.id}
+        """An object with the first field of the kind (or true) under the kind's key, the id, and each other field that differs from its
+        default."""
+        first, *others = _own(type(self)) or [None]
+        told = {self.key: True if first is None else self.spelled(getattr(self, first.name)), "id": self.id}
+        return told | {f.name: value for f in others if f and (value := getattr(self, f.name)) != f.default}
+
+    @staticmethod
+    def spelled(value: Any) -> Json:
+        """The first field of the kind as JSON."""
+        return value
+
+    @staticmethod
+    def unspelled(data: Json) -> Any:
+        """What ``spelled`` was given."""
+        return data
 
     @staticmethod
     def from_json(data: Json) -> Step:
@@ -126,13 +138,15 @@ class Step:
         """
         for key, kind in Step.kinds.items():
             if key in data:
-                return kind.read(data)
+                first, *others = _own(kind) or [None]
+                values = [] if first is None else [kind.unspelled(data[key])]
+                return kind(data["id"], *values, **{f.name: data[f.name] for f in others if f and f.name in data})
         raise InvalidSchedule(f"not a step: {str(data)[:80]}")
-
-    @classmethod
-    def read(cls, data: Mapping[str, Json]) -> Step:
-        """The step of this kind that ``to_json`` stored."""
-        return cls(data["id"])
 
     def refused(self, rule: str) -> InvalidSchedule:
         return InvalidSchedule(f"step {self.id}: {rule}")
+
+
+def _own(kind: type[Step]) -> tuple[Field[Any], ...]:
+    """The fields of a kind of step beside its id."""
+    return fields(kind)[1:]
