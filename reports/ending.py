@@ -64,7 +64,8 @@ def ending(results: Results, console: Console, changed: str = "") -> None:
         causes = by_cause(found.known)
         say(f"Known: {amount(len(found.known), 'violation')} of {amount(len(causes), 'cause')}")
         for cause, mine in [*causes.items()][:CAUSES]:
-            say(f"  {len(mine)}: {cause} ({engines_of(mine)})")
+            shown = next((f": {replay_command(row.witness)}" for row in mine if row.witness), "")
+            say(f"  {len(mine)}: {cause} ({engines_of(mine)}){shown}")
         if len(causes) > CAUSES:
             say(f"  and {amount(len(causes) - CAUSES, 'more cause')}")
     if left := sum(replay.answer == NOT_REPLAYED for replay in results.replays):

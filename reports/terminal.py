@@ -73,7 +73,7 @@ class Live:
 
     def __init__(self, console: Console, verbose: bool = True, every: float = MINUTE) -> None:
         self._console, self._verbose, self._every = console, verbose, every
-        self._ended = threading.Event()
+        self._ended, self._telling = threading.Event(), threading.Lock()
         self._teller: threading.Thread | None = None
         self._unknown = 0
         self._progress = Progress(
@@ -139,15 +139,16 @@ class Live:
 
     def _tell(self) -> None:
         """Begins to tell how far the run is, unless that was begun."""
-        self._progress.start()
-        if self._teller is None and not self._console.is_terminal:
-            self._teller = threading.Thread(target=self._each_minute, daemon=True)
-            self._teller.start()
+        with self._telling:  # engines run in threads
+            self._progress.start()
+            if self._teller is None and not self._console.is_terminal:
+                self._teller = threading.Thread(target=self._each_minute, daemon=True)
+                self._teller.start()
 
     def _each_minute(self) -> None:
         while not self._ended.wait(self._every):
             self._say(
-                f"{(time.monotonic() - self._begun) / MINUTE:.0f} min: {', '.join(self._under_way()) or 'between engines'}"
+                f"{(time.monotonic() - self._begun) / MINUTE:.0f} min: {', '.join(self._under_way()) or 'waiting for an engine to start'}"
             )
 
     def _under_way(self) -> list[str]:

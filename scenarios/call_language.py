@@ -91,7 +91,7 @@ VALUES: tuple[tuple[Json, ...], ...] = (
     (1, 1.0, True, "1", "true"),
     (1.5, -0.25, 2**31, 2**53 + 1, 2**63 - 1, 1e300),
     ("k", "K", "\u00e9", "e\u0301", "\U0001f600", "a\0b"),
-    ([None], [[], [1.5]], {"b": [1, None]}),
+    ([None], [[], [1.5]], {"b": [1, None]}, {"b": None}),
     ({"long": 127}, {"long": 128}, {"long": 32_767}, {"long": 65_536}),
 )
 """Values by kind, of which another representation would confuse or cut some."""
@@ -99,6 +99,9 @@ VALUES: tuple[tuple[Json, ...], ...] = (
 NUMBERS = (0, 1, -1, 7, 2**31, -(2**40))
 DELAYS = (1, 500, 4_000, 5_000, 5_001, 20_000, 40_000)
 """How long (ms) after its element, or after the timer before it, a timer is set."""
+
+IN_A_ROW = 3
+"""So many calls on one cell, or on one timer, stand together in each order."""
 
 FEWEST, MOST = 2, 7
 """The numbers of calls in one list."""
@@ -142,13 +145,13 @@ class Language:
         cells: the names of the program's cells and their kinds.
         timers: the names of its timers.
         pools: cell -> what the arguments of its calls are drawn from. The other cells share one pool.
-        paired: whether a run has each kind of call right before each kind, in one callback.
+        small: whether a run has the small lists of calls, too: see ``lists``.
     """
 
     cells: Mapping[str, Cell]
     timers: tuple[str, ...] = ()
     pools: Mapping[str, Pool] = field(default_factory=dict)
-    paired: bool = True
+    small: bool = True
 
     @cached_property
     def kinds(self) -> tuple[tuple[str, str], ...]:
@@ -223,19 +226,68 @@ class Language:
 
     @cached_property
     def lists(self) -> tuple[Json, ...]:
-        """Lists of calls in which each kind of call stands right before each kind, itself included."""
-        if not self.paired:
-            return ()
-        random = Random("lists of calls")
-        found: list[Json] = []
+        """The small lists of calls, if the program has them: see ``_pairs`` and what follows it."""
+        found = (*self._pairs(), *self._in_a_row(), *self._of_values(), *self._of_names(), *self._of_timers())
+        return tuple(map(spelled, found)) if self.small else ()
+
+    def _pairs(self) -> Iterator[Calls]:
+        """Each kind of call stands right before each kind, itself included."""
+        random = Random("pairs of calls")
         walk = [self.kinds[number] for number in _round(len(self.kinds))]
         for start in range(0, len(walk) - 1, MOST - 1):
             pools = self._some(random, 3, 2)
-            name = random.choice([*self.cells])
-            script = [self._reading(name, random, pools)]
+            script = [self._reading(random.choice([*self.cells]), random, pools)]
             part = walk[start : start + MOST]
-            found.append(spelled([self._call(*kind, random, pools, partial(list, script)) for kind in part]))
-        return tuple(found)
+            yield [self._call(*kind, random, pools, partial(list, script)) for kind in part]
+
+    def _in_a_row(self) -> Iterator[Calls]:
+        """Each three calls on one cell of a kind, with one name, and a read behind them; two cells share a list."""
+        of_maps, others = list[Calls](), list[Calls]()
+        for name in dict(zip(self.cells.values(), self.cells, strict=True)).values():
+            kind = self.cells[name]
+            reads: Calls = [[name, "items"], [name, "get", "k"]] if kind is Cell.MAP else [[name, "get"]]
+            for three in itertools.product(WHAT[kind], repeat=IN_A_ROW):
+                calls = [*(_plain(name, kind, what, number) for number, what in enumerate(three, 1)), *reads]
+                (of_maps if kind is Cell.MAP else others).append(calls)
+        yield from (one + other for one, other in itertools.zip_longest(of_maps, others, fillvalue=[]))
+
+    def _of_values(self) -> Iterator[Calls]:
+        """Each value in a cell of each kind that takes it, and read."""
+        first = {kind: name for name, kind in reversed(self.cells.items())}
+        for value in itertools.chain.from_iterable(VALUES):
+            one, bag, map_ = first[Cell.VALUE], first[Cell.BAG], first[Cell.MAP]
+            yield [
+                *([one, "set", value], [one, "get"], [bag, "set", []], [bag, "add", value], [bag, "get"]),
+                *([map_, "put", "k", value], [map_, "get", "k"]),
+            ]
+
+    def _of_names(self) -> Iterator[Calls]:
+        """All names at once: in a map, in a set, as tags; then without every second one."""
+        for name, kind in self.cells.items():
+            if kind is Cell.MAP:
+                yield [*([name, "put", text, number] for number, text in enumerate(TEXTS)), [name, "items"]]
+                yield [[name, "get", text] for text in TEXTS]
+                yield [*([name, "remove", text] for text in TEXTS[::2]), [name, "items"]]
+                yield [[name, "get", text] for text in TEXTS]
+            elif kind is Cell.SET:
+                yield [*([name, "add", text] for text in TEXTS), [name, "get"]]
+        for name in self.timers:
+            yield [[name, "in", 500 + number, text, []] for number, text in enumerate(TEXTS)]
+            yield [
+                *([name, "in", 500 + number, text, []] for number, text in enumerate(TEXTS)),
+                *([name, "off", text] for text in TEXTS[::2]),
+            ]
+
+    def _of_timers(self) -> Iterator[Calls]:
+        """A timer's callback calls each timer while another one is set for an earlier time, the same, or a later one; and each three calls on
+        one timer."""
+        for one, other in itertools.permutations(self.timers, 2):
+            for time, called, delay in itertools.product((500, 1_000, 4_000), (one, other), (1, 500, 9_000, None)):
+                call: Call = [called, "off", "k"] if delay is None else [called, "in", delay, "k", []]
+                yield [[one, "in", 1_000, "k", [call]], [other, "in", time, "k", []]]
+        for name in self.timers[:1]:
+            for three in itertools.product((1_000, 4_000, None), repeat=IN_A_ROW):
+                yield [[name, "off", "k"] if delay is None else [name, "in", delay, "k", []] for delay in three]
 
     def traits(self, case: Case) -> Iterator[tuple[object, ...]]:
         """(kind, kind, how they meet) of the calls of a case: in one callback, or in two that follow each other, of one key or of two, with or
@@ -282,6 +334,15 @@ WHAT: dict[Cell, tuple[str, ...]] = {
     Cell.COMBINING: ("add", "get", "clear"),
 }
 """Kind of cell -> its calls."""
+
+
+def _plain(name: str, kind: Cell, what: str, number: int) -> Call:
+    """A call with the simplest arguments, the ``number``-th on its cell."""
+    if what in ("set", "add") and kind is not Cell.SET:
+        return [name, what, [number] if what == "set" and kind is Cell.BAG else number]
+    if what == "put":
+        return [name, what, "k", number]
+    return [name, what, *["k"] * (what == "remove" or (what, kind) in {("get", Cell.MAP), ("add", Cell.SET)})]
 
 
 def _round(number: int) -> list[int]:

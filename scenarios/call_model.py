@@ -6,8 +6,8 @@ promises. After a read that fails, the model goes on from what was read, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from conformance.model.program import Cell
 from conformance.model.scenario import Finding, Observation
@@ -47,15 +47,21 @@ Entry = tuple[str, Json, int]
 """(the key of a map's entry or the element of a set, as text, the value, the processing time (ms) at which it was written)."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Written:
-    """The content of a cell, and the calls that made it so."""
+    """The content of a cell, and the calls that made it so.
 
-    entries: list[Entry] = field(default_factory=list)
-    callback: int = -1  # the number of the callback with the last write, -1 if there is none
-    calls: list[str] = field(default_factory=list)  # what was called in that callback, in order
+    Attributes:
+        callback: the number of the callback with the last write, -1 if there is none.
+        calls: what was called in that callback, in order.
+        others_since: whether another cell of the kind was written since.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    callback: int = -1
+    calls: tuple[str, ...] = ()
     by_timer: bool = False
-    others_since: bool = False  # whether another cell of the kind was written since
+    others_since: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,8 +151,9 @@ class Callback:
 class Model:
     """The cells and timers of one key, or of one key and window."""
 
-    def __init__(self, declared: Declared) -> None:
-        self.declared = declared
+    def __init__(self, declared: Declared, shared: Collection[str] = ()) -> None:
+        """``shared``: the cells that another key of the case calls, too."""
+        self.declared, self._shared = declared, shared
         self.cells = {name: Written() for name in declared.cells}
         self.timers: dict[str, tuple[int, bool]] = {}  # slot -> (time in ms, whether a timer's callback set it)
         self.known: set[str] = set()  # the slots of all timers that were set
@@ -164,18 +171,7 @@ class Model:
         elif what in ("get", "items"):
             yield from self._read(callback, call, gave)
         else:
-            cell = replace(self.cells[name])
-            yield Read(
-                callback.key,
-                name,
-                self.declared.cells[name],
-                call,
-                gave,
-                None,
-                callback.number,
-                cell,
-                callback.by_timer,
-            )
+            yield self._answer(callback, call, gave, None)
             if not is_refusal(gave):
                 self._write(callback, name, what, arguments)
 
@@ -187,22 +183,30 @@ class Model:
             shown = [[self.declared.shown(each) for each in arguments[0]]]
         else:
             shown = [*map(self.declared.shown, arguments)]
+        entries: Iterable[Entry]
         if what == "clear":
-            cell.entries = []
+            entries = ()
         elif what == "set":
-            cell.entries = [("", value, now) for value in (shown[0] if kind is Cell.BAG else shown)]
+            entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown))
         elif kind is Cell.COMBINING:
-            cell.entries = [("", sum(value for _, value, _ in cell.entries) + shown[0], now)]
+            entries = [("", sum(value for _, value, _ in cell.entries) + shown[0], now)]
         elif kind is Cell.BAG:
-            cell.entries = [*cell.entries, ("", shown[0], now)]
+            entries = (*cell.entries, ("", shown[0], now))
         else:
             key = canonical(shown[0])
-            cell.entries = [entry for entry in cell.entries if entry[0] != key]
-            cell.entries += [(key, shown[-1], now)] if what != "remove" else []
-        cell.calls = [*(cell.calls if cell.callback == callback.number else ()), what]
-        cell.callback, cell.by_timer, cell.others_since = callback.number, callback.by_timer, False
+            kept = (entry for entry in cell.entries if entry[0] != key)
+            entries = kept if what == "remove" else (*kept, (key, shown[-1], now))
+        calls = (*(cell.calls if cell.callback == callback.number else ()), what)
+        self.cells[name] = Written(tuple(entries), callback.number, calls, callback.by_timer)
         for other, written in self.cells.items():
-            written.others_since |= other != name and self.declared.cells[other] is kind
+            if other != name and self.declared.cells[other] is kind and not written.others_since:
+                self.cells[other] = replace(written, others_since=True)
+
+    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: bool) -> Read:
+        name, shared = call[0], call[0] in self._shared
+        kind, written = self.declared.cells[name], self.cells[name]
+        told = (callback.key, name, kind, call, gave, wanted, callback.number, written, callback.by_timer)
+        return Read(*told, **more, shared=shared)
 
     def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         name, what = call[:2]
@@ -215,12 +219,9 @@ class Model:
         entries = [entry for entry, alive in zip(cell.entries, there, strict=True) if alive]
         given, wanted = seen(gave, kind, what), self._wanted(call, entries)
         old = any(alive and age > 0 for alive, age in zip(there, ages, strict=True))
-        more = {"empty": not entries, "renewed": old, "expired": any(expired)}
-        yield Read(
-            callback.key, name, kind, call, given, wanted, callback.number, replace(cell), callback.by_timer, **more
-        )
+        yield self._answer(callback, call, given, wanted, empty=not entries, renewed=old, expired=any(expired))
         if canonical(given) != canonical(wanted) and not is_refusal(gave):
-            self.learn(call, gave, callback.now)
+            self._learn(call, gave, callback.now)
 
     def _wanted(self, call: Call, entries: list[Entry]) -> Json:
         """What a read of a cell with these entries should give, in the order of ``seen``."""
@@ -236,20 +237,22 @@ class Model:
         found = ordered(value for _, value, _ in entries)
         return found if kind is not Cell.VALUE else found[0] if found else NOTHING
 
-    def learn(self, call: Call, gave: Json, now: int) -> None:
+    def _learn(self, call: Call, gave: Json, now: int) -> None:
         """Go on from what was read."""
         name, what, *arguments = call
         cell, kind = self.cells[name], self.declared.cells[name]
+        entries: Iterable[Entry] = cell.entries
         if kind is Cell.MAP and what == "get":
             key = canonical(self.declared.shown(arguments[0]))
-            cell.entries = [entry for entry in cell.entries if entry[0] != key]
-            cell.entries += [(key, gave, now)] if gave != NOTHING else []
+            kept = [entry for entry in cell.entries if entry[0] != key]
+            entries = kept if gave == NOTHING else [*kept, (key, gave, now)]
         elif what == "items" and isinstance(gave, list):
-            cell.entries = [(canonical(pair[0]), pair[1], now) for pair in gave]
+            entries = ((canonical(pair[0]), pair[1], now) for pair in gave)
         elif isinstance(gave, list) and kind in (Cell.BAG, Cell.SET):
-            cell.entries = [(canonical(value) if kind is Cell.SET else "", value, now) for value in gave]
+            entries = ((canonical(value) if kind is Cell.SET else "", value, now) for value in gave)
         elif kind in (Cell.VALUE, Cell.COMBINING):
-            cell.entries = [("", gave, now)] if gave != NOTHING else []
+            entries = [("", gave, now)] if gave != NOTHING else []
+        self.cells[name] = replace(cell, entries=tuple(entries))
 
 
 def ordered(found: Iterable[Json]) -> list[Json]:
@@ -279,8 +282,7 @@ def followed(run: Observation, declared: Declared) -> Iterator[Read | Firing]:
         for emission in emissions:
             windows.setdefault(emission.value["window"], []).append(emission)
         for mine in windows.values():
-            for found in _of_one(run, key, mine, Model(declared)):
-                yield replace(found, shared=found.cell in shared) if isinstance(found, Read) else found
+            yield from _of_one(run, key, mine, Model(declared, shared))
 
 
 def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model) -> Iterator[Read | Firing]:

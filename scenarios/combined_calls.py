@@ -382,7 +382,7 @@ def guarantees(name: str, program: CombinedCalls) -> Iterator[Guarantee]:
 
 def language(name: str, program: CombinedCalls) -> Language:
     cells = {cell: kind for cell, kind in program.cells.items() if cell != SCRIPTS}
-    return Language(cells, program.timers, POOLS if program.types else {}, paired=name == "calls")
+    return Language(cells, program.timers, POOLS if program.types else {}, small=name == "calls")
 
 
 LANGUAGES = {name: language(name, program) for name, program in PROGRAMS.items()}

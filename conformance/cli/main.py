@@ -29,6 +29,7 @@ COMMANDS = {
     "upgrade": ("upgrade",),
     "selftest": ("selftest",),
     "site": ("site",),
+    "subject": ("subject",),
 }
 """Module of this package -> its commands. A module is imported when one of its commands is used, because imports take longer than most
 commands do."""

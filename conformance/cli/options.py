@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -41,7 +42,24 @@ def into(name: str, kind: type[Any]) -> Decorator:
 def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> None:
     if names:
         ask_for(names)
-    users()  # an unusable file causes an error before anything else happens
+    found = users()  # an unusable file causes an error before anything else happens
+    if names and not found.ports and not found.scenarios and context.info_name != "upgrade":
+        raise click.UsageError(
+            f"{names[0]} has subjects, and no port or scenario: conformance subject {names[0]} tests them"
+        )
+
+
+def seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
+    """The callback of an option that takes a time such as 90s, 5m or 1h; the command gets seconds."""
+    return None if given is None else seconds_of(given)
+
+
+def seconds_of(given: str) -> float:
+    """The seconds of a time such as 90s, 5m or 1h. Raises BadParameter."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", given)
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{given!r} is not a time such as 90s, 5m or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
 
 
 load = click.option(

@@ -7,6 +7,9 @@ takes them, with a ``SCENARIO`` or a ``PORT``. The scenarios of a file run when 
 its item, with the witness as text; what the expectations accept (``expectations.toml`` beside pytest's root, or
 ``--conformance-expectations``) is an expected failure; unsupported and unknown are skipped, with the reason.
 
+Files called ``subject_*.py`` (``conformance_subjects``) have subjects: a user's own queries or pipelines, an item each. They are asked what
+``conformance subject`` asks, for as long as ``--conformance-budget 60s`` says.
+
 Nothing heavy is imported unless ``--conformance`` is given.
 """
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from conformance.model.scenario import Guarantee, Scenario
     from conformance.results.baseline import Baseline, Place
     from conformance.results.results import Results
+    from conformance.subjects.process import Told
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,8 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--conformance-engine", action="append", help="An engine (repeat for several). Default: all.")
     group.addoption("--conformance-cases", type=int, default=2, help="As run's --cases. Default: 2.")
     group.addoption("--conformance-seed", type=int, default=1, help="Default: 1.")
+    group.addoption(
+        "--conformance-budget", help="How long the subjects of a file take, such as 60s. Default: one round."
+    )
     group.addoption("--conformance-expectations", type=Path, help="Default: expectations.toml, where there is one.")
     parser.addini("conformance_files", "patterns of files with scenarios", type="args", default=["scenario_*.py"])
+    parser.addini("conformance_subjects", "patterns of files with subjects", type="args", default=["subject_*.py"])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,6 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     asked = parent.config.getoption("--conformance")
+    if asked and any(file_path.match(pattern) for pattern in parent.config.getini("conformance_subjects")):
+        subjects: pytest.Collector = SubjectFile.from_parent(parent, path=file_path)
+        return subjects
     if asked and any(file_path.match(pattern) for pattern in parent.config.getini("conformance_files")):
         found: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
         return found
@@ -193,3 +204,69 @@ class CellItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"{self.scenario.name}: {self.guarantee.claim} [{self.engine}]"
+
+
+class SubjectFile(pytest.File):
+    """A file with subjects, and the one process that asks all of them."""
+
+    _told: Told | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from conformance.plugins.loading import ask_for, loaded_modules
+        from conformance.plugins.points import InvalidPlugin
+        from conformance.subjects.found import chosen, subjects_in
+
+        ask_for([str(self.path)])
+        try:
+            (module,) = loaded_modules().modules.values()
+            found = chosen(subjects_in(module), (), self.path.name)
+        except InvalidPlugin as error:
+            raise self.CollectError(str(error)) from None
+        for subject in found:
+            yield SubjectItem.from_parent(self, name=subject.name)
+
+    def told(self) -> Told:
+        """What was found of the file's subjects. The first call asks them, those that are selected or not."""
+        if self._told is None:
+            from conformance.cli.options import seconds_of
+            from conformance.subjects.process import ask_all
+            from conformance.subjects.worker import Request
+
+            cache = self.config.cache
+            out = Path(cache.mkdir("conformance")) / self.path.stem if cache else Path("build")
+            budget = self.config.getoption("--conformance-budget")
+            request = Request(
+                str(self.path),
+                seed=self.config.getoption("--conformance-seed"),
+                budget=seconds_of(budget) if budget else 0,
+                out=str(out),
+            )
+            self._told = ask_all(request, out / "engine.log", lambda line: None)
+        return self._told
+
+
+class SubjectItem(pytest.Item):
+    """A subject under all questions."""
+
+    parent: SubjectFile
+
+    def runtest(self) -> None:
+        from conformance.subjects.asking import Verdict
+
+        told = self.parent.told()
+        report = next((report for report in told.reports if report.subject == self.name), None)
+        if report is None:
+            raise NotKept(told.unusable or "; ".join(told.cannot) or "it was not asked")
+        if report.error:
+            raise NotKept(report.error)
+        violated = [finding for finding in report.findings if finding.verdict is Verdict.VIOLATED]
+        if violated:
+            raise NotKept("\n".join(f"{f.question}: {f.means}\n    {f.why}\n    python {f.script}" for f in violated))
+        if not any(finding.verdict is Verdict.HOLDS for finding in report.findings):
+            pytest.skip(report.findings[0].why)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        return str(excinfo.value) if isinstance(excinfo.value, NotKept) else super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"subject {self.name}"

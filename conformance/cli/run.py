@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -43,15 +42,6 @@ def _shard(context: click.Context, option: click.Parameter, given: str | None) -
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise click.BadParameter(f"{given!r} is not K/N, number K of N shards")
     return int(number), int(of)
-
-
-def _seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
-    if given is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", given)
-    if not found or not float(found[1]):
-        raise click.BadParameter(f"{given!r} is not a time such as 90s, 5m or 1h")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +85,7 @@ class Extent:
 @click.option(
     "--budget",
     metavar="TIME",
-    callback=_seconds,
+    callback=options.seconds,
     help="Take no longer than this, such as 90s or 5m: engines run in the order of value. Stored witnesses are replayed in packs, new ones "
     "run alone once.",
 )

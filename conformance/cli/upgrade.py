@@ -15,6 +15,7 @@ from conformance.cli.compare import divergences, judged, today
 from conformance.cli.hints import Unfinished
 from conformance.cli.job import check_cases, failed, keep, perform
 from conformance.cli.job import console as open_console
+from conformance.cli.subject import test
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.gate import Outcome, listing, report_of, rule
 from conformance.comparison.locks import steps
@@ -32,6 +33,7 @@ from conformance.plugins.registry import (
     package_of,
     packages,
     port_engines,
+    users,
 )
 from conformance.results.baseline import Baseline
 from conformance.results.changes import changes
@@ -39,6 +41,9 @@ from conformance.results.report import load_report
 from conformance.results.results import RESULTS, Results
 from conformance.results.witness import file_of
 from conformance.run.run import Options
+from conformance.subjects.found import files_of_subjects
+from conformance.subjects.releases import release
+from conformance.subjects.worker import Request
 
 UPGRADE = 1
 """The least number of cases of each program on each timeline in a comparison of two releases."""
@@ -109,12 +114,15 @@ class Sides:
 @options.into("sides", Sides)
 def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quick: bool, verbose: bool) -> None:
     """Run both releases of PACKAGE on identical cases, say what changed, try checkpoints of the old one on the new one, and gate.
+    With --load of a file with subjects: ask them in both releases, which must answer alike.
 
     With --from-engine and --to-engine: run two engines, and say what held on the one and is broken on the other, by cause.
 
     Exit code 0 if nothing blocks, 1 if anything does, 2 for wrong usage, 3 if a release could not be run to its end.
     """
     sides.check()
+    if subjects := files_of_subjects():
+        sys.exit(max(_of_subjects(file, sides, asked) for file in subjects))
     accepted = divergences(expectations)  # a mistake here shows before minutes are spent
     both = asked.options(
         (),
@@ -134,6 +142,18 @@ def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quic
         sys.exit(_upgraded(sides.package, found, accepted))
     locked = _of_locks(sides.locks, asked.engines, both) if sides.locks else []
     sys.exit(max((_upgraded(name, found, accepted) for name, found in locked), default=0))
+
+
+def _of_subjects(file: str, sides: Sides, asked: options.Asked) -> int:
+    """Asks the subjects of a file in both releases, compares their answers, and returns the exit code. Raises UsageError."""
+    if users().ports or users().scenarios:
+        raise click.UsageError(
+            f"{file} has subjects, and a port or a scenario is loaded, too: compare them one after the other"
+        )
+    if not (sides.package and sides.old and sides.new):
+        raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
+    releases = [release(f"{sides.package}=={number}") for number in _releases(sides.package, sides.old, sides.new)]
+    return test(Request(file, seed=asked.seed, where=file), releases, asked.out / Path(file).stem)
 
 
 def _move(old: str, new: str) -> Move:

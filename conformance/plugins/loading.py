@@ -27,6 +27,9 @@ from conformance.plugins.port import InvalidPort, Port
 
 _asked: tuple[str, ...] = ()
 
+LOADABLE = "conformance_loads"
+"""The attribute that says of a class that a file may have its objects in the place of ports and scenarios."""
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -37,6 +40,7 @@ class Loaded:
         by_value: the modules made from files and from files beside these. Other processes cannot import them by name, or only
             slowly.
         origins: a port's or a scenario's name -> its file or module, as the user named it.
+        modules: the loaded files and modules: as the user named it -> the module.
     """
 
     ports: tuple[Port, ...] = ()
@@ -44,6 +48,7 @@ class Loaded:
     sources: tuple[Path, ...] = ()
     by_value: tuple[ModuleType, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
+    modules: Mapping[str, ModuleType] = field(default_factory=dict)
 
 
 def ask_for(names: Iterable[str]) -> None:
@@ -57,6 +62,15 @@ def asked() -> tuple[str, ...]:
     return _asked
 
 
+def loaded_modules() -> Loaded:
+    """The requested files and modules, with ports and scenarios as they are declared.
+
+    Raises:
+        InvalidPort: a file or its content cannot be used.
+    """
+    return _read(_asked)
+
+
 def loaded(registered: Mapping[str, Scenario]) -> Loaded:
     """The requested ports and scenarios. ``registered`` are the scenarios that ports may name.
 
@@ -64,6 +78,10 @@ def loaded(registered: Mapping[str, Scenario]) -> Loaded:
         InvalidPort: a file or its content cannot be used.
     """
     found = _read(_asked)
+    for name, module in found.modules.items():
+        words = [f"{word}{plural}" for word in ("PORT", "SCENARIO") for plural in ("", "S")]
+        if not any(hasattr(module, word) for word in words) and not _loadable(module):
+            raise InvalidPort(f"{shown(name)} has no PORT (nor PORTS, nor a SCENARIO): assign one, PORT = Port(…)")
     scenarios = dict(registered)
     for scenario in found.scenarios:
         if scenario.id in registered:
@@ -73,6 +91,10 @@ def loaded(registered: Mapping[str, Scenario]) -> Loaded:
             )
         scenarios[scenario.id] = scenario
     return replace(found, ports=tuple(_with_program(p, scenarios, found.origins[p.name]) for p in found.ports))
+
+
+def _loadable(module: ModuleType) -> bool:
+    return any(getattr(type(value), LOADABLE, False) for value in vars(module).values())
 
 
 def narrowed(scenario: Scenario, programs: Iterable[str]) -> Scenario:
@@ -114,8 +136,6 @@ def _read(asked: tuple[str, ...]) -> Loaded:
     for name, module in zip(map(shown, names), modules, strict=True):
         mine = _listed(name, module, "PORT", Port)
         own = _listed(name, module, "SCENARIO", Scenario)
-        if not mine and not own:
-            raise InvalidPort(f"{name} has no PORT (nor PORTS, nor a SCENARIO): assign one, PORT = Port(…)")
         for port in mine:
             if port.name in ports:
                 raise InvalidPort(f"{name}: two ports are called {port.name!r}; rename one")
@@ -127,7 +147,8 @@ def _read(asked: tuple[str, ...]) -> Loaded:
                 raise InvalidPort(f"{name}: two scenarios are called {scenario.name!r}; rename one")
     by_value = tuple(_made_of_files({Path(name).resolve().parent for name in names if _is_file(name)}))
     sources = sorted({Path(module.__file__) for module in (*modules, *by_value) if module.__file__})
-    return Loaded(tuple(ports.values()), tuple(scenarios.values()), tuple(sources), by_value, origins)
+    there = dict(zip(names, modules, strict=True))
+    return Loaded(tuple(ports.values()), tuple(scenarios.values()), tuple(sources), by_value, origins, there)
 
 
 def _made_of_files(folders: set[Path]) -> Iterator[ModuleType]:
@@ -159,7 +180,7 @@ def _module(name: str) -> ModuleType:
     if not _is_file(name):
         _find_beside(Path.cwd())
         try:
-            with _without_warnings():
+            with without_warnings():
                 return importlib.import_module(name)
         except BaseException as error:
             if isinstance(error, ModuleNotFoundError) and error.name and name.split(".")[0] == error.name.split(".")[0]:
@@ -175,7 +196,7 @@ def _module(name: str) -> ModuleType:
         raise InvalidPort(f"{shown(name)} is not a Python file; --load takes one, its name ends in .py")
     module = sys.modules[known] = importlib.util.module_from_spec(spec)
     try:
-        with _without_warnings():
+        with without_warnings():
             spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[known]
@@ -184,7 +205,7 @@ def _module(name: str) -> ModuleType:
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Silence the logs of an import. Some frameworks log what they lack (Beam 2.77.0), which a user who loads a port need not read."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)

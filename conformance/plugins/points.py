@@ -1,7 +1,7 @@
 """Entry points: the plugins that installed packages, and the checkout that this package runs from, register.
 
 The groups are ``conformance.engines``, ``conformance.scenarios``, ``conformance.ports``, ``conformance.checkers``,
-``conformance.exports`` and ``conformance.reports``. An installed package registers by its metadata. A checkout registers by its ``pyproject.toml``, because
+``conformance.exports``, ``conformance.reports`` and ``conformance.subjects``. An installed package registers by its metadata. A checkout registers by its ``pyproject.toml``, because
 metadata are as old as the last installation. Every file in the checkout's folder ``scenarios`` with a ``SCENARIO`` is registered
 by the scenario's id. So a new file in the folder runs without another edit or a reinstallation.
 """

@@ -48,16 +48,13 @@ def run_query(
     rows: dict[int, list[Any]] = {}
     out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
 
-    arrow = hasattr(output, "toArrow")
-
     def fail(batch: int) -> None:
         if batch == sink_fails:
             raise RuntimeError(INJECTED)
 
     def collect(frame: DataFrame, batch: int) -> None:
         frame = before(frame)
-        # 3.5.9 has no toArrow, which is faster.
-        rows[batch] = frame.toArrow().to_pylist() if arrow else [row.asDict() for row in frame.collect()]
+        rows[batch] = collected(frame)
         if frame.is_cached:
             frame.unpersist()
         fail(batch)
@@ -92,13 +89,17 @@ def run_query(
         rows = written(checkpoint.parent / FILES)
     elif to == MEMORY:
         kept = output.sparkSession.table(table)
-        rows = in_memory(
-            kept.toArrow().to_pylist() if arrow else [row.asDict() for row in kept.collect()], reports(query)
-        )
+        rows = in_memory(collected(kept), reports(query))
     for batch in Path(out).glob("*"):
         files = sorted(batch.glob("*.parquet"))  # by partition
         rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
     return rows, reports(query), failure
+
+
+def collected(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a DataFrame in order."""
+    # 3.5.9 has no toArrow, which is faster.
+    return frame.toArrow().to_pylist() if hasattr(frame, "toArrow") else [row.asDict() for row in frame.collect()]
 
 
 def written(folder: Path) -> dict[int, list[Any]]:

@@ -424,7 +424,7 @@
     }
     const region = Object.assign(make("div"), { className: "scroll", tabIndex: 0 });
     region.setAttribute("role", "region");
-    region.setAttribute("aria-label", "Weakest cells first");
+    region.setAttribute("aria-label", "Cells by their grade");
     region.append(table);
     return place.replaceChildren(region);
   }

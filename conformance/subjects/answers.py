@@ -1,0 +1,158 @@
+"""What a run of a subject answers: its final rows, case by case, and how two answers differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from conformance.model.types import EPOCH, micros
+from conformance.model.values import Json, canonical
+from conformance.subjects.schema import DAY, moment_of
+
+TIME, DAY_OF = "timestamp", "date"
+"""The one name in the object that a moment (µs since the epoch), or a date, is told by."""
+
+DIGITS = 9
+"""The digits by which numbers with a point are compared: sums in another order differ in the last ones."""
+
+Answer = tuple[dict[str, Json], ...]
+"""Rows of an output: column -> what ``told`` makes of its value."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of a subject.
+
+    Attributes:
+        outputs: number of a micro-batch -> the rows that it put out.
+        dropped: the rows that the engine counted as late; None where it counts none.
+        stored: the rows that its state has at the end; None where it does not tell.
+        stateful: an operator keeps state.
+        error: what the run failed with, "" if it ran to its end.
+    """
+
+    outputs: Mapping[int, Answer] = field(default_factory=dict)
+    dropped: int | None = None
+    stored: int | None = None
+    stateful: bool = False
+    error: str = ""
+
+
+def told(value: Any) -> Json:
+    """A value of an output as JSON. Moments and dates are objects, so that they are told from texts and numbers."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, datetime):
+        return {TIME: micros(value if value.tzinfo else value.replace(tzinfo=timezone.utc))}
+    if isinstance(value, date):
+        return {DAY_OF: value.isoformat()}
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else canonical(told(key)): told(each) for key, each in value.items()}
+    for fields in ("_asdict", "asDict"):  # of a named tuple, of a row
+        if hasattr(value, fields):
+            return told(getattr(value, fields)())
+    if isinstance(value, list | tuple):
+        return [told(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted((told(each) for each in value), key=canonical)
+    if isinstance(value, timedelta):
+        return str(value)
+    return told(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def shown(value: Json) -> str:
+    """A value of an answer as people read it."""
+    if isinstance(value, dict) and [*value] == [TIME] and isinstance(value[TIME], int):
+        return moment_of(EPOCH + timedelta(microseconds=value[TIME]))
+    if isinstance(value, dict) and [*value] == [DAY_OF]:
+        return str(value[DAY_OF])
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {shown(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return canonical(value)
+
+
+def shown_row(row: Mapping[str, Json]) -> str:
+    return ", ".join(f"{name}={shown(value)}" for name, value in row.items())
+
+
+def moved_back(value: Json, by: int, first: int, last: int) -> Json:
+    """A value of an answer with its times moved back by some ms. Numbers that are s, ms or µs between ``first`` and ``last`` (ms) are
+    times too."""
+    if isinstance(value, dict) and [*value] == [TIME]:
+        return {TIME: value[TIME] - by * 1_000}
+    if isinstance(value, dict) and [*value] == [DAY_OF]:
+        return {DAY_OF: (date.fromisoformat(value[DAY_OF]) - timedelta(days=by // DAY)).isoformat()}
+    if isinstance(value, dict):
+        return {name: moved_back(each, by, first, last) for name, each in value.items()}
+    if isinstance(value, list):
+        return [moved_back(each, by, first, last) for each in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for unit in (0.001, 1, 1_000):
+            if first * unit <= value <= last * unit:
+                return value - type(value)(by * unit)
+    return value
+
+
+def final(ran: Ran, mode: str, output_key: Sequence[str]) -> Answer:
+    """The rows that a run ends with: all of them in append mode, the last one of each key in update mode, and those of the last
+    micro-batch in complete mode."""
+    batches = sorted(ran.outputs)
+    if mode == "complete":
+        return ran.outputs[batches[-1]] if batches else ()
+    rows = [row for number in batches for row in ran.outputs[number]]
+    if mode == "update" and output_key:
+        return tuple({canonical([row.get(name) for name in output_key]): row for row in rows}.values())
+    return tuple(rows)
+
+
+def by_case(answer: Answer, column: str, read: Callable[[Json], tuple[int, Json]]) -> dict[int, Answer]:
+    """The rows of each case. ``read`` gives the case and the plain value of a key that was made a case's own."""
+    found: dict[int, list[dict[str, Json]]] = {}
+    for row in answer:
+        case, value = read(row.get(column))
+        found.setdefault(case, []).append({**row, column: value})
+    return {case: tuple(rows) for case, rows in found.items()}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Rows that one of two answers alone has."""
+
+    lost: Answer
+    new: Answer
+
+    def __bool__(self) -> bool:
+        return bool(self.lost or self.new)
+
+    @property
+    def words(self) -> str:
+        parts = [
+            f"{shown_row(row)} {what}"
+            for rows, what in ((self.lost, "is lost"), (self.new, "is new"))
+            for row in rows[:2]
+        ]
+        more = len(self.lost) + len(self.new) - len(parts)
+        return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
+
+
+def difference(one: Iterable[Mapping[str, Json]], two: Iterable[Mapping[str, Json]]) -> Difference:
+    """How two answers differ as multisets of rows."""
+    before, after = Counter(map(canonical, one)), Counter(map(canonical, two))
+    rows = {canonical(row): dict(row) for row in (*one, *two)}
+    return Difference(
+        tuple(rows[text] for text in sorted((before - after).elements())),
+        tuple(rows[text] for text in sorted((after - before).elements())),
+    )

@@ -1,0 +1,645 @@
+"""Asking a subject its questions on an engine: cases drawn, run in packs or alone, answers compared, failures reduced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from random import Random
+from typing import Any
+
+from conformance.generation.examples import seeded
+from conformance.model.plain import Plain
+from conformance.model.types import Int
+from conformance.model.values import Json
+from conformance.subjects.answers import Answer, Ran, by_case, difference, final
+from conformance.subjects.drawing import draw
+from conformance.subjects.driver import Driver, Facts
+from conformance.subjects.questions import (
+    TAKES_NO_RUN,
+    Asked,
+    NotAsked,
+    Pair,
+    Question,
+    Run,
+    Seen,
+    numbers,
+    only,
+    pairs,
+    same,
+    together,
+    without,
+)
+from conformance.subjects.reduction import fewer_rows, plainer
+from conformance.subjects.rows import (
+    BATCHES,
+    CLOSING,
+    Delivery,
+    Row,
+    Span,
+    closing,
+    cut,
+    rows_in,
+    span_of,
+    written,
+)
+from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import PLAIN, Given
+from conformance.subjects.subject import Subject
+
+ALONE = 3
+"""The cases of a round where cases run one by one."""
+
+SAMPLED = 2
+"""The cases that run alone as well, to show that a pack changes nothing."""
+
+CLOSES = "closing"
+"""What stands before the keys of closing rows."""
+
+CHECKS, CHECKED = 40, 60
+"""How many pairs of runs the reduction of a failure may take, and how many seconds."""
+
+TRIED = 3
+"""How many failing cases are tried alone."""
+
+
+class Verdict(Enum):
+    """What is said of a question."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class Finding(Plain):
+    """The verdict on a question.
+
+    Attributes:
+        question: its id.
+        means: what it means.
+        verdict: what is said of it.
+        cases: the cases that it was asked about.
+        rows: the rows of answers that were compared.
+        why: why it is not asked, or what differs in the smallest case.
+        script: the file that shows a violation, "" for none.
+    """
+
+    question: str
+    means: str
+    verdict: Verdict
+    cases: int = 0
+    rows: int = 0
+    why: str = ""
+    script: str = ""
+
+
+@dataclass(frozen=True)
+class Report(Plain):
+    """What was found of a subject.
+
+    Attributes:
+        subject: its name.
+        version: the engine's name and release.
+        findings: the verdicts, in the order of the questions.
+        packed: how the cases ran.
+        seed: the seed that they were drawn with.
+        seconds: how long all took.
+        answers: the answer to each case of the first round, as one text, for a comparison of releases.
+        error: why it could not be tested, "" where it could.
+    """
+
+    subject: str
+    version: str
+    findings: tuple[Finding, ...] = ()
+    packed: str = ""
+    seed: int = 1
+    seconds: float = 0
+    answers: Mapping[str, Json] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def violated(self) -> bool:
+        return any(finding.verdict is Verdict.VIOLATED for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user asks for.
+
+    Attributes:
+        questions: ids, none for all of the engine.
+        seed: what cases are drawn with.
+        budget: seconds; rounds with other cases go on until they are over. None for one round.
+        sample: the user's own rows.
+    """
+
+    questions: tuple[str, ...] = ()
+    seed: int = 1
+    budget: float | None = None
+    sample: tuple[Row, ...] = ()
+
+
+class OutOfTime(Exception):
+    """The budget is spent."""
+
+
+Failing = tuple[Pair, str]
+"""A pair that fails alone, reduced, and what differs."""
+
+
+class Asking:
+    """A subject on an engine that is open. ``say`` is told what happens, a line at a time."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        subject: Subject,
+        options: Options = Options(),
+        say: Callable[[str], None] = lambda line: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.driver, self.subject, self.options, self.say, self._clock = driver, subject, options, say, clock
+        self._begun = clock()
+        self.facts: Facts = Facts()
+        self.span: Span = span_of((), 0)
+        self.packed = False
+        self.note = ""
+        self.failing: dict[str, Failing] = {}
+        self._kept: dict[str, Ran] = {}
+        self._drawn: dict[int, Asked] = {}
+        self._layered = 0
+
+    def report(self) -> Report:
+        """The verdicts on all questions.
+
+        Raises:
+            InvalidSubject: the subject cannot be tested. The message says why, and how to mend it.
+        """
+        subject = self.subject
+        self.facts = self._looked()
+        self.span = span_of((*subject.durations, *self.facts.durations), subject.delay)
+        first = self._asked(1)
+        self.packed, self.note = self._proved(first)
+        found = {question.id: self._left_out(question) for question in self._questions()}
+        answers = self._answers(first)
+        number = 0
+        while True:
+            number += 1
+            open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
+            before = dict(found)
+            at_once = self._asked_together(open_, found, number)
+            for question in open_:
+                if question.id in at_once:
+                    found[question.id] = at_once[question.id]
+                    continue
+                if found[question.id].why and not found[question.id].cases:
+                    continue
+                if any(found[q.id].verdict is Verdict.VIOLATED for q in self._questions() if q.first):
+                    why = "the same rows in the same way give another answer: mend that first"
+                    found[question.id] = replace(before[question.id], verdict=Verdict.NOT_ASKED, why=why)
+                    continue
+                try:
+                    self._check_time()
+                    found[question.id] = self._ask(question, number, before[question.id])
+                except OutOfTime:
+                    if not found[question.id].cases:
+                        found[question.id] = replace(found[question.id], why="the budget was spent")
+            if self.options.budget is None or self._left() <= 0 or self._done(found):
+                break
+        findings = tuple(found.values())
+        return Report(
+            subject.name,
+            self.driver.version,
+            findings,
+            self.note + (f"; {self._layered} questions at once" if self._layered else ""),
+            self.options.seed,
+            round(self._clock() - self._begun, 1),
+            answers,
+        )
+
+    # Cases
+
+    def _looked(self) -> Facts:
+        subject = self.subject
+        facts = self.driver.look(subject)
+        if facts.columns is not None and subject.keys:
+            missing = [key for key in subject.keys if key not in facts.columns]
+            if missing:
+                raise InvalidSubject(
+                    f"subject {subject.name}: the output has no column {missing[0]!r} (it has {', '.join(facts.columns)}); "
+                    "put the key out, or say key=None, and cases run one by one"
+                )
+        output_key = subject.output_key or facts.output_key
+        if facts.columns is not None and (strange := [c for c in output_key or () if c not in facts.columns]):
+            raise InvalidSubject(
+                f"subject {subject.name}: output_key {strange[0]!r} is no column of the output ({', '.join(facts.columns)})"
+            )
+        if output_key is None:
+            raise InvalidSubject(
+                f"subject {subject.name}: in update mode the output must have the columns that it is grouped by; put them out, "
+                "or name the columns that tell one answer from another as output_key=…"
+            )
+        return replace(facts, output_key=tuple(output_key))
+
+    def _asked(self, number: int) -> Asked:
+        """What a round asks about: all its cases in one delivery."""
+        if number not in self._drawn:
+            wanted = self.driver.packs if self.subject.own_key else ALONE
+            seed = seeded(self.options.seed, number)
+            rows = draw(self.subject, self.span, wanted, seed, self.options.sample)
+            self._drawn = {number: self._delivered(rows, seed)}
+        return self._drawn[number]
+
+    def _delivered(self, rows: Sequence[Row], *seed: Any) -> Asked:
+        ending = closing(rows, self.span) if self.driver.closes else ()
+        delivery: Delivery = (*cut(rows, BATCHES), *ending)
+        return Asked(self.subject, self.span, delivery, Random(seeded(self.subject.name, *seed)))
+
+    def _proved(self, asked: Asked) -> tuple[bool, str]:
+        """Whether cases may share runs, and how that is said: it is so if some of them answer alone as they do in the pack."""
+        if not self.subject.own_key:
+            why = "no key" if not self.subject.keys else "no key of texts or whole numbers"
+            self._must(self._run(Run(asked.delivery), packed=False))
+            return False, f"{ALONE} cases one by one: {why}"
+        ran = self._run(Run(asked.delivery), packed=True)
+        self._must(ran)
+        self._named_by_key(ran)
+        together = self._cases(ran, True)
+        sizes: dict[int, int] = {}
+        for row in asked.data:
+            sizes[row.case] = sizes.get(row.case, 0) + 1
+        sampled = sorted(sizes, key=lambda case: (-sizes[case], case))[:SAMPLED]
+        for case in sampled:
+            alone = only(Pair(Run(asked.delivery), Run(asked.delivery)), case).plain
+            seen = self._cases(self._run(self._closed(alone), packed=False), False)
+            if said := difference(together.get(case, ()), seen[0]):
+                words = f"a case answers otherwise among others than alone: {said.words}"
+                return False, f"{ALONE} cases one by one: {words}"
+        return True, f"{len(sizes)} cases in a run: {len(sampled)} of them answer alone as they do together"
+
+    def _closed(self, run: Run) -> Run:
+        """A run whose closing rows have keys of their own, so that no answer is theirs and a case's together."""
+        return self._named(run, lambda row: row.closing) if self.subject.own_key else run
+
+    # Runs
+
+    def _given(self, delivery: Delivery, packed: bool) -> Given:
+        own = self._own if packed else None
+        return [
+            {of: [written(self.subject, row, own) for row in batch if row.input == of] for of in self.subject.inputs}
+            for batch in delivery
+        ]
+
+    @property
+    def _whole(self) -> bool:
+        return any(
+            column.name == self.subject.own_key and isinstance(column.type, Int)
+            for columns in self.subject.inputs.values()
+            for column in columns
+        )
+
+    def _own(self, value: Json, case: int) -> Json:
+        """The value of the key as a case's own: a text with the case before it, or a number of a stretch of numbers."""
+        if self._whole:
+            return (case + 2) * 1_000 + (value or 0) % 1_000
+        return f"{CLOSES if case == CLOSING else f'c{case}'}/{value}"
+
+    def _read(self, value: Json) -> tuple[int, Json]:
+        """The case of a key, and the key. A key as it was drawn is of case 0."""
+        if isinstance(value, int):
+            return (value // 1_000 - 2, value % 1_000) if value >= 1_000 else (0, value)
+        case, slash, rest = str(value).partition("/")
+        if slash and case == CLOSES:
+            return CLOSING, rest
+        if slash and case[:1] == "c" and case[1:].isdigit():
+            return int(case[1:]), rest
+        return 0, value
+
+    def _run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
+        """What a run answers. A plain run is made once, unless ``anew``: each question compares with it."""
+        if anew or run.setup != PLAIN:
+            return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+        known = _spelled(run.delivery, packed)
+        if known not in self._kept:
+            self._kept[known] = self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+        return self._kept[known]
+
+    def _must(self, ran: Ran) -> None:
+        if ran.error:
+            raise InvalidSubject(
+                f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that it need not take, "
+                "say which values a column has with values={…}, or give --sample"
+            )
+
+    def _named_by_key(self, ran: Ran) -> None:
+        """Raises InvalidSubject where an answer has no key: only then can it be told which case it is of."""
+        key = self.subject.own_key
+        if row := next((row for rows in ran.outputs.values() for row in rows if key not in row), None):
+            raise InvalidSubject(
+                f"subject {self.subject.name}: the output has no {key!r} (it has {', '.join(row)}); put the key out, "
+                "or say key=None, and cases run one by one"
+            )
+
+    def _final(self, ran: Ran) -> Answer:
+        return final(ran, self.subject.mode, self.facts.output_key or ())
+
+    def _cases(self, ran: Ran, packed: bool) -> dict[int, Answer]:
+        """The final rows of each case; all of them but those of closing rows' own keys are of case 0 where a run has one."""
+        answer = self._final(ran)
+        if not self.subject.own_key:
+            return {0: answer}
+        if packed:
+            return by_case(answer, self.subject.own_key, self._read)
+        return {0: tuple(row for row in answer if self._read(row.get(self.subject.own_key))[0] != CLOSING)}
+
+    def _answers(self, asked: Asked) -> dict[str, Json]:
+        if self.packed:
+            found = self._cases(self._run(Run(asked.delivery), True), True)
+        else:
+            runs = {asked.data[0].case: self._run(Run(asked.delivery), False) for asked in self._one_by_one(asked)}
+            found = {case: self._cases(ran, False)[0] for case, ran in runs.items()}
+        return {str(case): list(rows) for case, rows in sorted(found.items()) if case >= 0}
+
+    def _one_by_one(self, asked: Asked, *seed: Any) -> list[Asked]:
+        """Some of the cases, each with a delivery of its own."""
+        cases = sorted({row.case for row in asked.data})[:ALONE]
+        found = [self._delivered([r for r in asked.data if r.case == c], *seed, c) for c in cases]
+        return [replace(one, delivery=self._closed(Run(one.delivery)).delivery) for one in found]
+
+    # Questions
+
+    def _questions(self) -> list[Question]:
+        wanted = self.options.questions
+        return [q for q in self.driver.questions if not wanted or q.id in wanted]
+
+    def _left_out(self, question: Question) -> Finding:
+        why = self.facts.refused.get(question.id, "")
+        if question.id in self.subject.leave_out and question.id not in self.options.questions:
+            why = self.subject.leave_out[question.id] or "left out by the subject"
+        means = question.means.replace("micro-batch", self.driver.batch)
+        return Finding(
+            question.id, means.replace("Micro-batch", self.driver.batch.capitalize()), Verdict.NOT_ASKED, why=why
+        )
+
+    def _asked_together(
+        self, open_: Sequence[Question], found: Mapping[str, Finding], number: int
+    ) -> dict[str, Finding]:
+        """The verdicts on the questions that all hold in one run; none where it says nothing of each of them."""
+        layers = [q for q in open_ if q.layer and (found[q.id].cases or not found[q.id].why)]
+        done: dict[str, Finding] = {}
+        try:
+            for question in (q for q in open_ if q.first):
+                self._check_time()
+                done[question.id] = self._ask(question, number, found[question.id])
+                if done[question.id].verdict is Verdict.VIOLATED:
+                    return done
+            for mine in (layers, [q for q in layers if not q.refusable]):
+                if len(mine) < 2:
+                    continue
+                wrong, cases, rows = self._all_at_once(mine, number)
+                if not wrong and rows:
+                    self.say(f"{', '.join(q.id for q in mine)}: hold")
+                    self._layered = len(mine)
+                    return done | {
+                        q.id: replace(
+                            found[q.id],
+                            verdict=Verdict.HOLDS,
+                            cases=found[q.id].cases + cases,
+                            rows=found[q.id].rows + rows,
+                            why="",
+                        )
+                        for q in mine
+                    }
+        except (NotAsked, OutOfTime):
+            pass
+        return done
+
+    def _all_at_once(self, layers: Sequence[Question], number: int) -> tuple[bool, int, int]:
+        """(whether anything differs in runs that have all of these changes, the cases asked, the rows compared)."""
+        cases = rows = 0
+        name = "+".join(question.id for question in layers)
+        for asked in self._deliveries(name, number):
+            self._check_time()
+            question = replace(layers[0], judge=same, refusable=False)
+            for run in together(layers, asked):
+                wrong, more_cases, more_rows = self._failures(question, Pair(Run(asked.delivery), run))
+                cases, rows = cases + more_cases, rows + more_rows
+                if wrong:
+                    return True, cases, rows
+        return False, cases, rows
+
+    def _deliveries(self, name: str, number: int) -> list[Asked]:
+        """What a question is asked about in a round: all cases together, or some one by one."""
+        whole = self._asked(number)
+        if not self.packed:
+            return self._one_by_one(whole, name, number)
+        return [replace(whole, random=Random(seeded(self.subject.name, name, number, self.options.seed)))]
+
+    def _ask(self, question: Question, number: int, before: Finding) -> Finding:
+        """The verdict after a round. What was found ``before`` is added to."""
+        cases, rows = before.cases, before.rows
+        try:
+            for asked in self._deliveries(question.id, number):
+                self._check_time()
+                for pair in pairs(question, asked, 0 if self.packed else 1):
+                    wrong, more_cases, more_rows = self._failures(question, pair)
+                    cases, rows = cases + more_cases, rows + more_rows
+                    if wrong:
+                        self.say(f"{question.id}: fails; reducing")
+                        pair, why = self._reduced(question, pair, wrong)
+                        self.failing[question.id] = pair, why
+                        return replace(before, verdict=Verdict.VIOLATED, cases=cases, rows=rows, why=why)
+        except NotAsked as reason:
+            return replace(before, verdict=Verdict.NOT_ASKED, why=str(reason))
+        if not rows and not question.of_runs:
+            return replace(before, cases=0, why="no case has an answer: nothing was compared")
+        self.say(f"{question.id}: holds")
+        return replace(before, verdict=Verdict.HOLDS, cases=cases, rows=rows, why="")
+
+    def _failures(self, question: Question, pair: Pair) -> tuple[dict[int, str], int, int]:
+        """(case -> what is wrong, the cases asked, the rows compared). A question about runs has one entry for all."""
+        plain = self._run(pair.plain, self.packed)
+        varied = plain if question in TAKES_NO_RUN else self._run(pair.varied, self.packed, anew=True)
+        return self._judged(question, pair, plain, varied, self.packed)
+
+    def _judged(
+        self, question: Question, pair: Pair, plain: Ran, varied: Ran, packed: bool
+    ) -> tuple[dict[int, str], int, int]:
+        if varied.error and question.refusable:
+            raise NotAsked(f"refused: {varied.error}")
+        if plain.error:
+            return {}, 0, 0
+        cases = sorted({row.case for row in rows_in(pair.plain.delivery) if row.case >= 0}) if packed else [0]
+        if varied.error:
+            return {cases[0]: f"the query fails: {varied.error}"}, len(cases), 0
+        before, after = self._cases(plain, packed), self._cases(varied, packed)
+        if question.of_runs:
+            said = question.judge(pair, Seen((), plain), Seen((), varied))
+            return ({CLOSING: said} if said else {}), len(cases), 0
+        wrong: dict[int, str] = {}
+        for case in cases:
+            seen = Seen(before.get(case, ()), plain), Seen(after.get(case, ()), varied)
+            if said := question.judge(pair, *seen):
+                wrong[case] = said
+        compared = sum(len(before.get(case, ())) for case in cases)
+        return wrong, len(cases), compared
+
+    # Reduction
+
+    def _reduced(self, question: Question, pair: Pair, wrong: Mapping[int, str]) -> Failing:
+        """A small pair that fails alone, and what differs; one that fails among others where none fails alone."""
+        checks, end = [CHECKS], self._clock() + CHECKED
+        inputs = list(self.subject.inputs)
+        case, why = next(iter(wrong.items()))
+
+        def first(candidates: Sequence[Pair]) -> Pair | None:
+            for candidate in candidates:
+                if checks[0] <= 0 or self._left() <= 0 or self._clock() > end:
+                    return None
+                checks[0] -= 1
+                if self._fails(question, candidate):
+                    return candidate
+            return None
+
+        if not self.packed:
+            smallest = fewer_rows(pair, first, inputs, hollow=False)
+        elif question.of_runs or case < 0:
+            smallest = self._alone_at_last(
+                question, pair, first, sorted({r.case for r in rows_in(pair.plain.delivery)})
+            )
+        else:
+            small = fewer_rows(only_hollow(pair, case), lambda found: self._first_packed(question, found), inputs, True)
+            kept = {*numbers(small)}
+            small = without(
+                pair, [nr for nr in numbers(pair) if nr not in kept]
+            )  # and no micro-batch that has no row any more
+            smallest = small if first([small]) else self._alone_at_last(question, pair, first, list(wrong))
+        smallest = plainer(smallest, self.subject, first, inputs)
+        shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
+        return shown, self._fails(question, smallest) or why
+
+    def _alone_at_last(
+        self, question: Question, pair: Pair, first: Callable[[Sequence[Pair]], Pair | None], cases: Sequence[int]
+    ) -> Pair:
+        """The first of some cases that fails alone, or beside rows that move the watermark as the others do; else all of them together. It
+        has as few rows as still fail."""
+        tried = [case for case in cases if case >= 0][:TRIED]
+        single = first([only(pair, case) for case in tried] + [self._beside_clocks(pair, case) for case in tried])
+        if single is None:
+            single = replace(pair, plain=self._named(pair.plain), varied=self._named(pair.varied))
+        return fewer_rows(single, first, list(self.subject.inputs), hollow=False)
+
+    def _beside_clocks(self, pair: Pair, case: int) -> Pair:
+        """A pair with one case's rows, and with the latest row of each micro-batch and input."""
+        latest: dict[tuple[str, int, str], Row] = {}
+        for side, run in (("plain", pair.plain), ("varied", pair.varied)):
+            for number, batch in enumerate(run.delivery):
+                for row in batch:
+                    known = latest.setdefault((side, number, row.input), row)
+                    if (row.at or 0) > (known.at or 0):
+                        latest[side, number, row.input] = row
+        kept = {row.nr for row in latest.values()} | {
+            row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case == case
+        }
+        mine = without(pair, [nr for nr in numbers(pair) if nr >= 0 and nr not in kept])
+
+        def others(row: Row) -> bool:
+            return row.case != case and not row.closing
+
+        return replace(mine, plain=self._named(mine.plain, others), varied=self._named(mine.varied, others))
+
+    def _named(self, run: Run, chosen: Callable[[Row], bool] = lambda row: True) -> Run:
+        """A run in which some rows have the keys that they have in a pack."""
+        key = self.subject.own_key
+
+        def named(row: Row) -> Row:
+            if not chosen(row) or self._read(row.values[key])[0]:
+                return row
+            return replace(row, values={**row.values, key: self._own(row.values[key], row.case)})
+
+        return replace(run, delivery=tuple(tuple(map(named, batch)) for batch in run.delivery))
+
+    def _fails(self, question: Question, pair: Pair) -> str:
+        """What is wrong with a pair by itself, "" for nothing."""
+        plain = self._run(self._closed(pair.plain), packed=False)
+        varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
+        try:
+            wrong, _, _ = self._judged(question, pair, plain, varied, packed=False)
+        except NotAsked:
+            return ""
+        return next(iter(wrong.values()), "")
+
+    def _first_packed(self, question: Question, candidates: Sequence[Pair]) -> Pair | None:
+        """The smallest of some pairs of one shape that fails; all of them share two runs, each as a case of its own."""
+        if not candidates or self._left() <= 0:
+            return None
+        numbered = [(number, _as_case(pair, number)) for number, pair in enumerate(candidates)]
+        plain = _together([pair.plain for _, pair in numbered])
+        varied = _together([pair.varied for _, pair in numbered])
+        both = replace(candidates[0], plain=plain, varied=varied)
+        try:
+            wrong, _, _ = self._failures(question, both)
+        except NotAsked:
+            return None
+        failing = [candidates[number] for number in wrong if 0 <= number < len(candidates)]
+        return min(failing, key=lambda pair: sum(1 for _ in rows_in(pair.varied.delivery)), default=None)
+
+    # Time
+
+    def _left(self) -> float:
+        if self.options.budget is None:
+            return float("inf")
+        return self.options.budget - (self._clock() - self._begun)
+
+    def _check_time(self) -> None:
+        if self._left() <= 0:
+            raise OutOfTime
+
+    def _done(self, found: Mapping[str, Finding]) -> bool:
+        """Whether another round would ask nothing new."""
+        return all(f.verdict is Verdict.VIOLATED or (f.why and not f.cases) for f in found.values())
+
+
+def only_hollow(pair: Pair, case: int) -> Pair:
+    """A pair with one case's rows and the closing ones, with all its micro-batches."""
+    gone = [row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case != case]
+    return without(pair, [nr for nr in gone if nr >= 0], hollow=True)
+
+
+def _as_case(pair: Pair, case: int) -> Pair:
+    def numbered(run: Run) -> Run:
+        return replace(
+            run,
+            delivery=tuple(
+                tuple(row if row.closing else replace(row, case=case) for row in batch) for batch in run.delivery
+            ),
+        )
+
+    return replace(pair, plain=numbered(pair.plain), varied=numbered(pair.varied))
+
+
+def _together(runs: Sequence[Run]) -> Run:
+    """Runs of one shape as one: the rows of each micro-batch one after the other, closing rows once."""
+    batches = []
+    for parts in zip(*(run.delivery for run in runs), strict=True):
+        ending = {row.nr: row for part in parts for row in part if row.closing}
+        batches.append((*(row for part in parts for row in part if not row.closing), *ending.values()))
+    return replace(runs[0], delivery=tuple(batches))
+
+
+def _spelled(delivery: Delivery, packed: bool) -> str:
+    """What tells one delivery from another."""
+    return repr(([[(r.nr, r.case, r.at, r.input, r.values) for r in batch] for batch in delivery], packed))
+
+
+def ask(
+    driver: Driver, subject: Subject, options: Options, say: Callable[[str], None] = lambda line: None
+) -> tuple[Report, dict[str, Failing]]:
+    """The report on a subject, and for each violated question a small pair that shows it. An unusable subject has a report with an error."""
+    asking = Asking(driver, subject, options, say)
+    try:
+        return asking.report(), asking.failing
+    except InvalidSubject as error:
+        return Report(subject.name, driver.version, seed=options.seed, error=str(error)), {}

@@ -1,0 +1,154 @@
+"""Cases drawn by Hypothesis: rows of a schema, at times that matter to the function, or made of the user's sample rows."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from conformance.generation.examples import examples, seeded
+from conformance.model.types import (
+    Array,
+    Binary,
+    Boolean,
+    Date,
+    Decimal,
+    Double,
+    Float,
+    Int,
+    Map,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+)
+from conformance.model.values import Json, canonical
+from conformance.subjects.rows import START, Row, Span, day_of, in_time, within
+from conformance.subjects.schema import Column, moment
+from conformance.subjects.subject import Subject
+
+LEAST, MOST = 2, 9
+"""How many rows a case has."""
+
+KEYS = 3
+"""How many values a key has in a case."""
+
+WORDS = ("a", "b", "c", "", "ä ß", "Ω'\"")
+"""Texts that are drawn often: few, so that rows share them; one is empty, others need more than ASCII."""
+
+
+def values_of(kind: Type, span: Span) -> st.SearchStrategy[Json]:
+    """Values of a type, as JSON: often the same few. Numbers are small enough to be added up."""
+    if isinstance(kind, Boolean):
+        return st.booleans()
+    if isinstance(kind, Int):
+        return st.integers(-1, 3) | st.integers(-100, 100)
+    if isinstance(kind, Double | Float):
+        return st.integers(-8, 40).map(lambda n: n / 4)  # sums of quarters are exact in any order
+    if isinstance(kind, Decimal):
+        most = 10 ** min(kind.precision - kind.scale, 3) - 1
+        return st.integers(-most, most).map(str)
+    if isinstance(kind, String):
+        return st.sampled_from(WORDS) | st.text(string.ascii_letters, max_size=4)
+    if isinstance(kind, Binary):
+        return st.sampled_from(["", "YQ==", "AP8="])
+    if isinstance(kind, Date):
+        return st.integers(0, 40).map(lambda n: day_of(START + n * 86_400_000).isoformat())
+    if isinstance(kind, Timestamp):
+        return times_of(span).map(moment)
+    if isinstance(kind, Array):
+        return st.lists(values_of(kind.element, span), max_size=3)
+    if isinstance(kind, Map):
+        return st.dictionaries(st.sampled_from(WORDS[:3]), values_of(kind.value, span), max_size=2)
+    assert isinstance(kind, Struct)
+    return st.fixed_dictionaries({name: values_of(field, span) for name, field in kind.fields})
+
+
+def times_of(span: Span) -> st.SearchStrategy[int]:
+    """Event times (ms) of a span: any, and those around whole multiples of the durations and of the delay."""
+    edges = {START, START + span.length}
+    for step in (*span.durations, span.delay):
+        edges |= {START + step * n for n in range(1, 4) if step}
+    near = st.builds(lambda edge, by: edge + by, st.sampled_from(sorted(edges)), st.sampled_from((-1, 0, 1)))
+    anywhere = st.integers(START, START + span.length)
+    return (near | anywhere).filter(lambda at: START <= at <= START + span.length)
+
+
+def _keys(column: Column) -> st.SearchStrategy[Json]:
+    if isinstance(column.type, String):
+        return st.sampled_from([f"k{n}" for n in range(1, KEYS + 1)])
+    return st.integers(1, KEYS)
+
+
+def rows_of(subject: Subject, span: Span, sample: Sequence[Row] = ()) -> st.SearchStrategy[tuple[Row, ...]]:
+    """The rows of a case. With sample rows, each is one of these: a column now and then has another row's value, and its time is
+    another."""
+    return st.lists(
+        st.sampled_from(list(subject.inputs)).flatmap(lambda of: _row(subject, of, span, sample)),
+        min_size=LEAST,
+        max_size=MOST,
+    ).map(lambda drawn: _with_boundaries(drawn, span))
+
+
+def _row(subject: Subject, of: str, span: Span, sample: Sequence[Row]) -> st.SearchStrategy[Any]:
+    time = subject.time[of]
+    columns = [column for column in subject.inputs[of] if column.name != time]
+    there = [row for row in sample if row.input == of]
+    fields = {column.name: _values(subject, column, span) for column in columns}
+    if there:
+        fields = {column.name: st.sampled_from([row.values.get(column.name) for row in there]) for column in columns}
+    made = st.fixed_dictionaries(fields)
+    values: st.SearchStrategy[Any] = made
+    if there:
+        kept = st.sampled_from([dict(row.values) for row in there])
+        values = (
+            kept | kept | st.builds(_mixed, kept, made, st.sets(st.sampled_from(sorted(fields) or [""]), max_size=1))
+        )
+    at = times_of(span) if time else st.none()
+    return st.tuples(st.just(of), values, at, st.integers(0, 5))
+
+
+def _mixed(kept: dict[str, Json], other: dict[str, Json], names: set[str]) -> dict[str, Json]:
+    return {name: other.get(name) if name in names else value for name, value in kept.items()}
+
+
+def _values(subject: Subject, column: Column, span: Span) -> st.SearchStrategy[Json]:
+    if column.name in subject.values:
+        return st.sampled_from(subject.values[column.name])
+    if column.name == subject.own_key:
+        return _keys(column)
+    found = values_of(column.type, span)
+    if column.nullable and column.name not in subject.keys:
+        return st.one_of(found, found, found, st.none())
+    return found
+
+
+def _with_boundaries(drawn: Sequence[tuple[str, dict[str, Json], int | None, int]], span: Span) -> tuple[Row, ...]:
+    """The rows, some of them a duration or the delay behind the row before, to the millisecond, or at the same time."""
+    steps = [0, *span.durations, span.delay]
+    found: list[Row] = []
+    for nr, (of, values, at, how) in enumerate(drawn):
+        if at is not None and found and how >= 3 and (before := found[-1].at) is not None:
+            moved = before + steps[(nr + how) % len(steps)] + how - 4
+            at = moved if START <= moved <= START + span.length else at
+        found.append(Row(values, at, input=of, nr=nr))
+    return tuple(found)
+
+
+def draw(subject: Subject, span: Span, wanted: int, seed: int, sample: Sequence[Row] = ()) -> list[Row]:
+    """The rows of so many cases, in the order of time. The first case of sample rows is the sample itself, its first fifty rows.
+    The same arguments give the same rows."""
+
+    def identity(rows: tuple[Row, ...]) -> str:
+        return canonical([[row.values, row.at, row.input] for row in rows])
+
+    cases = examples(rows_of(subject, span, sample), wanted, seeded(subject.name, seed), identity)
+    if sample:
+        cases = [tuple(within(sample[:50], span)), *cases][:wanted]
+    numbered = [
+        replace(row, case=case, nr=case * 1_000 + nr) for case, rows in enumerate(cases) for nr, row in enumerate(rows)
+    ]
+    return in_time(numbered)

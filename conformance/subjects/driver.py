@@ -1,0 +1,81 @@
+"""What an engine does for subjects. Entry points of the group ``conformance.subjects`` name such drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from conformance.subjects.answers import Ran
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+    from conformance.subjects.questions import Pair, Question
+    from conformance.subjects.setup import Given, Setup
+    from conformance.subjects.subject import Subject
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an engine finds in a function without running it.
+
+    Attributes:
+        columns: the columns of the output; None where it does not tell.
+        durations: the times (ms) that it goes by.
+        output_key: the columns that tell one answer from another in update mode; None where nothing tells.
+        refused: question -> why it cannot be asked of this function.
+    """
+
+    columns: tuple[str, ...] | None = None
+    durations: tuple[int, ...] = ()
+    output_key: tuple[str, ...] | None = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+class Driver(Protocol):
+    """An engine that runs subjects.
+
+    Attributes:
+        package: the framework's name on PyPI.
+        annotation: the word in a function's annotations that tells that it is of this engine.
+        version: the framework's release, and its name: "Name 1.2.3".
+        batch: what its users call a micro-batch.
+        packs: how many cases share a run where the function goes by its key.
+        closes: deliveries end with closing rows; a driver whose input ends needs none.
+        foreign: environment variables that would make a release load files of another installation.
+    """
+
+    package: str
+    annotation: str
+    batch: str
+    packs: int
+    closes: bool
+    foreign: tuple[str, ...]
+
+    def beside(self, version: Version) -> Iterable[str]:
+        """Requirements that a version needs but does not declare."""
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def questions(self) -> tuple[Question, ...]: ...
+
+    def check(self) -> None:
+        """Raise CannotRun where the framework or its runtime is missing. Starts nothing."""
+
+    def open(self, folder: Path, modules: Sequence[Any]) -> None:
+        """Start the engine, with temporary files below a folder. ``modules`` come from files that other processes cannot import."""
+
+    def close(self) -> None: ...
+
+    def look(self, subject: Subject) -> Facts:
+        """What the function is. Raises InvalidSubject if the function raises, or the engine refuses what it makes."""
+
+    def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
+        """Run a subject over rows. What the run fails with is in the answer."""
+
+    def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
+        """A script without the harness that shows a difference, for the file ``out``. The user's function is imported from ``file``."""

@@ -1,0 +1,107 @@
+"""Subjects asked in a process of their own, in the installed release of a framework or in another one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.execution.environments import FOREIGN, link_harness, python_of
+from conformance.model.release import Release
+from conformance.subjects.asking import Report
+from conformance.subjects.worker import Request
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a process said.
+
+    Attributes:
+        reports: one for each subject that was asked.
+        unusable: why the file cannot be used, "" where it can.
+        cannot: a line for each engine that cannot run, and one if the process ended early.
+    """
+
+    reports: tuple[Report, ...] = ()
+    unusable: str = ""
+    cannot: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> int:
+        """The exit code of a command: 0 nothing is violated, 1 something is, 2 bad input, 3 an engine did not run to its end."""
+        if self.unusable or any(report.error for report in self.reports):
+            return 2
+        if self.cannot:
+            return 3
+        return 1 if any(report.violated for report in self.reports) else 0
+
+
+def ask_all(
+    request: Request,
+    log: Path,
+    say: Callable[[str], None],
+    release: Release | None = None,
+    seen: Callable[[Report], None] = lambda report: None,
+) -> Told:
+    """The answers to a request. The output of the engine goes to the file ``log``; ``seen`` is given each report when it is there.
+
+    Raises:
+        CannotRun: the release is not available.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as place,
+        log.open("wb") as errors,
+    ):
+        folder = Path(place)
+        asked = folder / "request.json"
+        asked.write_text(json.dumps(request.to_json()), encoding="utf-8")
+        python = str(python_of(release)) if release else sys.executable
+        foreign = {*FOREIGN, *release.foreign} if release else set()
+        own = {"PYTHONPATH": str(link_harness(folder)), "PYTHONNOUSERSITE": "1"} if release else {}
+        environment = {name: value for name, value in os.environ.items() if name not in foreign}
+        process = subprocess.Popen(
+            [python, "-m", "conformance.subjects.worker", str(asked)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            env=environment | own | {"PYTHONHASHSEED": "0", "TMPDIR": str(folder)},
+            text=True,
+        )
+        try:
+            told = _listened(process, say, seen)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return told
+
+
+def _listened(process: subprocess.Popen[str], say: Callable[[str], None], seen: Callable[[Report], None]) -> Told:
+    reports: list[Report] = []
+    cannot: list[str] = []
+    unusable = ""
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if "say" in event:
+            say(event["say"])
+        elif "report" in event:
+            reports.append(Report.from_json(event["report"]))
+            seen(reports[-1])
+        elif "cannot" in event:
+            cannot.append(event["cannot"])
+        else:
+            unusable = event["unusable"]
+    code = process.wait()
+    if code:
+        cannot.append(f"the process of the subjects ended with code {code}; the log has its output")
+    return Told(tuple(reports), unusable, tuple(cannot))

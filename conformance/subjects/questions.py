@@ -1,0 +1,374 @@
+"""What may not change a subject's answer: questions, each with what it means, and the pairs of runs that ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from conformance.model.values import Json
+from conformance.subjects.answers import Answer, Ran, difference, moved_back
+from conformance.subjects.rows import (
+    BATCHES,
+    START,
+    Batch,
+    Delivery,
+    Row,
+    Span,
+    cut,
+    moved_rows,
+    other_order,
+    rows_in,
+)
+from conformance.subjects.setup import PLAIN, Setup
+from conformance.subjects.subject import Subject
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run to make: what is delivered, and how."""
+
+    delivery: Delivery
+    setup: Setup = PLAIN
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two runs that must answer alike. ``moved`` says by how much (ms) the times of the second one are moved."""
+
+    plain: Run
+    varied: Run
+    moved: int = 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a case sees of a run: its final rows, and the run."""
+
+    rows: Answer
+    ran: Ran
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is asked about: the cases of a subject, as they are delivered without a change."""
+
+    subject: Subject
+    span: Span
+    delivery: Delivery
+    random: Random
+
+    @property
+    def data(self) -> list[Row]:
+        """The rows of the cases, in the order of time."""
+        return [row for row in rows_in(self.delivery) if not row.closing]
+
+    @property
+    def closing(self) -> Delivery:
+        return tuple(batch for batch in self.delivery if any(row.closing for row in batch))
+
+
+class NotAsked(Exception):
+    """A question that cannot be asked. The message says why."""
+
+
+Make = Callable[[Asked], Iterator[Run]]
+Judge = Callable[[Pair, Seen, Seen], str]
+
+
+def same(pair: Pair, plain: Seen, varied: Seen) -> str:
+    """How the answers differ, "" where they do not."""
+    return difference(plain.rows, varied.rows).words
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that may not change an answer.
+
+    Attributes:
+        id: its name for ``--question``.
+        means: what it means, as a sentence.
+        make: the runs that must answer as the plain one does. Raises NotAsked.
+        judge: what is wrong with two runs, "" for nothing. Raises NotAsked.
+        of_runs: it judges runs as wholes, and not case by case.
+        refusable: the engine may refuse the varied run; then the question is not asked.
+        moves: the varied run has its times moved.
+        first: where it does not hold, no other question says anything.
+        layer: it can be asked in one run with other such questions: if all of them together change nothing, none does.
+    """
+
+    id: str
+    means: str
+    make: Make
+    judge: Judge = same
+    of_runs: bool = False
+    refusable: bool = False
+    moves: bool = False
+    first: bool = False
+    layer: bool = False
+
+
+def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
+    """Runs that change what some questions change, each what the ones before it made: one with the first run of each question, one with its
+    last. Raises NotAsked."""
+    found = []
+    for which in (0, -1):
+        now, setup = asked, PLAIN
+        for question in layers:
+            run = list(question.make(now))[which]
+            now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
+        found.append(Run(now.delivery, setup))
+    return found
+
+
+def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
+    """The pairs of a question, all of them or so many. Raises NotAsked."""
+    plain = Run(asked.delivery)
+    by = asked.span.moved if question.moves else 0
+    found = [Pair(plain, run, by) for run in question.make(asked)]
+    return found[:limit] if limit else found
+
+
+def setting(id_: str, means: str, settings: Mapping[str, str], refusable: bool = False) -> Question:
+    """A question about other settings of the session."""
+    return Question(
+        id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), refusable=refusable, layer=True
+    )
+
+
+# What any engine can be asked
+
+
+def _again(asked: Asked) -> Iterator[Run]:
+    yield Run(asked.delivery)
+
+
+def _order(asked: Asked) -> Iterator[Run]:
+    for wild in (False, True):
+        rows = other_order(asked.data, asked.subject.delay, asked.random, wild)
+        yield Run((*cut(rows, len(asked.delivery) - len(asked.closing)), *asked.closing))
+
+
+def _batches(asked: Asked) -> Iterator[Run]:
+    yield Run((*cut(asked.data, 1), *asked.closing))
+    yield Run((*cut(asked.data, BATCHES + 2, asked.random), *asked.closing))
+
+
+def _empty(asked: Asked) -> Iterator[Run]:
+    places = {0, *asked.random.sample(range(1, len(asked.delivery)), min(2, len(asked.delivery) - 1))}
+    found: list[Batch] = []
+    for number, batch in enumerate(asked.delivery):
+        found += [(), batch] if number in places else [batch]
+    yield Run(tuple(found))
+
+
+def _restart(asked: Asked) -> Iterator[Run]:
+    yield Run(asked.delivery, Setup(restarts=(asked.random.randrange(1, max(2, len(asked.delivery) - 1)),)))
+
+
+def _failure(asked: Asked) -> Iterator[Run]:
+    last = len(asked.delivery) - len(asked.closing) - 1
+    yield Run(asked.delivery, Setup(fails=asked.random.randint(min(1, last), last)))
+
+
+def _time(asked: Asked) -> Iterator[Run]:
+    if not any(asked.subject.time.values()):
+        raise NotAsked("the subject names no column of event time")
+    if not asked.span.moved:
+        raise NotAsked("no move of the times keeps windows of these durations where they begin")
+    yield Run(moved_rows(asked.subject, asked.delivery, asked.span.moved))
+
+
+def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
+    first, last = (START - 366 * 86_400_000 + pair.moved, START + 3_660 * 86_400_000 + pair.moved)
+    rows: list[dict[str, Json]] = [
+        {name: moved_back(value, pair.moved, first, last) for name, value in row.items()} for row in varied.rows
+    ]
+    return difference(plain.rows, rows).words
+
+
+def _watermarked(asked: Asked) -> None:
+    if asked.subject.delay is None:
+        raise NotAsked("the subject has no watermark (delay)")
+    if asked.subject.mode == "complete":
+        raise NotAsked("in complete mode an engine keeps all state, and drops nothing")
+
+
+def _late(asked: Asked) -> Iterator[Run]:
+    _watermarked(asked)
+    late = [
+        replace(row, at=asked.span.long_past, nr=row.nr + 1_000_000, late=True)
+        for row in asked.data
+        if row.at is not None and asked.random.random() < 0.5
+    ]
+    if not late:
+        raise NotAsked("no row has an event time")
+    at = len(asked.delivery) - len(asked.closing)
+    yield Run((*asked.delivery[:at], tuple(late), *asked.delivery[at:]))
+
+
+def _dropped(pair: Pair, plain: Seen, varied: Seen) -> str:
+    if not varied.ran.stateful:
+        raise NotAsked("no operator keeps state, so none drops what is late")
+    wrong = same(pair, plain, varied)
+    if wrong and not varied.ran.dropped:
+        raise NotAsked("the engine dropped none of the late rows: no operator of this query goes by the watermark")
+    return wrong
+
+
+def _nothing(asked: Asked) -> Iterator[Run]:
+    _watermarked(asked)
+    yield Run(asked.delivery)
+
+
+def _counted(pair: Pair, plain: Seen, varied: Seen) -> str:
+    if not plain.ran.stateful:
+        raise NotAsked("no operator keeps state, so none drops what is late")
+    if plain.ran.dropped is None:
+        raise NotAsked("the engine counts no late rows")
+    return f"the engine dropped {plain.ran.dropped} rows as late" if plain.ran.dropped else ""
+
+
+def _closing(asked: Asked) -> Iterator[Run]:
+    _watermarked(asked)
+    yield Run(asked.closing)
+
+
+def _bounded_state(pair: Pair, plain: Seen, varied: Seen) -> str:
+    if not plain.ran.stateful or plain.ran.stored is None or varied.ran.stored is None:
+        raise NotAsked("no operator keeps state")
+    more = plain.ran.stored - varied.ran.stored
+    return f"{more} rows of state are left once the watermark has passed everything" if more > 0 else ""
+
+
+def _bounded(asked: Asked) -> Iterator[Run]:
+    # Where closing rows have no keys of their own, what a batch query says of them is not in the stream in append mode.
+    closed = asked.subject.own_key or asked.subject.mode != "append"
+    last = len(asked.delivery) if closed else len(asked.delivery) - len(asked.closing)
+    yield Run(asked.delivery[:last], Setup(bounded=True))
+
+
+def _in_one(pair: Pair, plain: Seen, varied: Seen) -> str:
+    found = difference(plain.rows, varied.rows)
+    closed = pair.plain.delivery == pair.varied.delivery
+    return (found if closed else replace(found, lost=())).words
+
+
+AGAIN = Question("again", "The same rows in the same way, once more, give the same answer.", _again, first=True)
+ORDER = Question(
+    "order", "Rows in another order, none later than the watermark lets in, give the same answer.", _order, layer=True
+)
+SPLITS = Question(
+    "batches", "The same rows in one micro-batch, or in more of them, give the same answer.", _batches, layer=True
+)
+EMPTY = Question("empty", "Micro-batches without rows in between change nothing.", _empty, layer=True)
+RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)
+FAILURE = Question(
+    "failure",
+    "A micro-batch that fails behind its sink and runs again puts out nothing else, for a sink that takes each batch once.",
+    _failure,
+    layer=True,
+)
+TIME = Question(
+    "time",
+    "All times 28 years later give the same answer, as much later: nothing goes by the clock. A time that is put out as a text is not "
+    "moved back.",
+    _time,
+    _moved,
+    moves=True,
+)
+LATE = Question("late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped)
+ONCE = Question("once", "No row is dropped as late that the watermark lets in.", _nothing, _counted, of_runs=True)
+STATE = Question(
+    "state", "Once the watermark has passed everything, no state of it is left.", _closing, _bounded_state, of_runs=True
+)
+BOUNDED = Question(
+    "bounded", "A batch query over the same rows gives the same answer.", _bounded, _in_one, refusable=True
+)
+
+TAKES_NO_RUN = (ONCE,)
+"""Questions that the plain run answers."""
+
+
+# Smaller pairs
+
+
+def numbers(pair: Pair) -> list[int]:
+    """The numbers of all rows of a pair, closing rows last."""
+    found = {row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery)}
+    return sorted(found, key=lambda nr: (nr < 0, nr))
+
+
+def without(pair: Pair, gone: Sequence[int], hollow: bool = False) -> Pair:
+    """A pair without some rows. A micro-batch that has no row any more is left out, unless ``hollow``."""
+    left = frozenset(gone)
+    return replace(
+        pair,
+        plain=_kept(pair.plain, lambda row: row.nr not in left, hollow),
+        varied=_kept(pair.varied, lambda row: row.nr not in left, hollow),
+    )
+
+
+def only(pair: Pair, case: int) -> Pair:
+    """A pair with the rows of one case and the closing ones, in the micro-batches that they came in."""
+    gone = [row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case != case]
+    return without(pair, [nr for nr in gone if nr >= 0])
+
+
+def _kept(run: Run, keeps: Callable[[Row], bool], hollow: bool) -> Run:
+    found: list[Batch] = []
+    places: dict[int, int] = {}
+    for number, batch in enumerate(run.delivery):
+        places[number] = len(found)
+        rows = tuple(filter(keeps, batch))
+        if rows or hollow or not batch:
+            found.append(rows)
+    most = max(len(found) - 1, 0)
+    restarts = {min(places[number], most) for number in run.setup.restarts}
+    fails = None if run.setup.fails is None else min(places[run.setup.fails], most)
+    return Run(tuple(found), replace(run.setup, restarts=tuple(sorted(restarts - {0})), fails=fails))
+
+
+def joined(pair: Pair, side: str, at: int) -> Pair:
+    """A pair in which the micro-batches ``at`` and ``at + 1`` of a side are one."""
+    run: Run = getattr(pair, side)
+    batches = run.delivery
+    delivery = (*batches[:at], batches[at] + batches[at + 1], *batches[at + 2 :])
+
+    def place(number: int) -> int:
+        return number - (number > at)
+
+    restarts = tuple(sorted({place(n) for n in run.setup.restarts} - {0}))
+    fails = None if run.setup.fails is None else place(run.setup.fails)
+    fewer = Run(delivery, replace(run.setup, restarts=restarts, fails=fails))
+    return replace(pair, plain=fewer) if side == "plain" else replace(pair, varied=fewer)
+
+
+def with_value(pair: Pair, of: str, column: str, value: Json) -> Pair:
+    """A pair in which a column of an input has one value in all rows."""
+
+    def changed(run: Run) -> Run:
+        return replace(
+            run,
+            delivery=tuple(
+                tuple(replace(row, values={**row.values, column: value}) if row.input == of else row for row in batch)
+                for batch in run.delivery
+            ),
+        )
+
+    return replace(pair, plain=changed(pair.plain), varied=changed(pair.varied))
+
+
+def means_something(pair: Pair, inputs: Sequence[str]) -> bool:
+    """Whether a pair still asks its question: it has rows, and late rows come when the watermark has passed them, two micro-batches
+    behind rows of each input."""
+    for run in (pair.plain, pair.varied):
+        for number, batch in enumerate(run.delivery):
+            if any(row.late for row in batch):
+                before = {row.input for earlier in run.delivery[: number - 1] for row in earlier if not row.late}
+                if number < 2 or not before >= set(inputs):
+                    return False
+    asked = pair.varied.setup
+    if pair.plain == pair.varied and not asked.settings:
+        return True
+    return any(rows_in(pair.plain.delivery)) or any(rows_in(pair.varied.delivery))

@@ -1,0 +1,105 @@
+"""A failing pair made smaller: rows first, then columns, then micro-batches. Only what still fails is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from conformance.model.types import Int, String
+from conformance.subjects.questions import Pair, joined, means_something, numbers, with_value, without
+from conformance.subjects.rows import CLOSING, rows_in
+from conformance.subjects.subject import Subject
+
+First = Callable[[Sequence[Pair]], Pair | None]
+"""The first of some pairs that fails, None where none does or no time is left."""
+
+ROUNDS = 8
+"""How often rows are taken away from what is left, at most."""
+
+
+def fewer_rows(pair: Pair, first: First, inputs: Sequence[str], hollow: bool) -> Pair:
+    """A pair with as few of its cases' rows as still fail. ``hollow``: micro-batches without rows stay, so that many candidates share a
+    run."""
+    for _ in range(ROUNDS):
+        rows = [nr for nr in numbers(pair) if nr >= 0]
+        smaller = [without(pair, gone, hollow) for gone in _chunks(rows)]
+        found = first([candidate for candidate in smaller if means_something(candidate, inputs)])
+        if found is None:
+            return pair
+        pair = found
+    return pair
+
+
+def _chunks(rows: Sequence[int]) -> Iterator[list[int]]:
+    """Rows to take away: large parts first, single rows last."""
+    size = len(rows) - 1
+    while size >= 1:
+        yield from (list(rows[at : at + size]) for at in range(0, len(rows), size))
+        if size == 1:
+            return
+        size = max(1, size // 2)
+
+
+def plainer(pair: Pair, subject: Subject, first: First, inputs: Sequence[str]) -> Pair:
+    """A pair with plain values in the columns that do not matter, without closing rows that do not, and with as few micro-batches as
+    still fail. Each step is tried alone."""
+    for step in _steps(pair, subject):
+        candidates = [step(pair)]
+        found = first([each for each in candidates if each is not None and means_something(each, inputs)])
+        pair = found or pair
+    return _fewer_batches(pair, first, inputs)
+
+
+def _steps(pair: Pair, subject: Subject) -> Iterator[Callable[[Pair], Pair | None]]:
+    closing = [nr for nr in numbers(pair) if nr < 0]
+    if closing:
+        # Without closing rows a stream holds back what a batch query puts out.
+        if not pair.varied.setup.bounded:
+            yield lambda now: without(now, closing)
+        yield lambda now: without(now, _all_but_one(now))
+    columns = [
+        (of, column.name, _plain(column.type))
+        for of, of_input in subject.inputs.items()
+        for column in of_input
+        if column.name not in (*subject.keys, *subject.time.values()) and column.name not in subject.values
+    ]
+    if columns:
+        yield lambda now: _with_values(now, columns)
+
+
+def _all_but_one(pair: Pair) -> list[int]:
+    """Closing rows but the first of each micro-batch and input."""
+    kept: dict[tuple[int, str], int] = {}
+    gone = []
+    for run in (pair.plain, pair.varied):
+        for batch in run.delivery:
+            for row in batch:
+                if row.case == CLOSING and kept.setdefault((row.nr % 2, row.input), row.nr) != row.nr:
+                    gone.append(row.nr)
+    return gone
+
+
+def _with_values(pair: Pair, columns: Sequence[tuple[str, str, Any]]) -> Pair | None:
+    found = pair
+    for of, name, value in columns:
+        if all(row.values.get(name) == value for row in rows_in(pair.plain.delivery) if row.input == of):
+            continue
+        found = with_value(found, of, name, value)
+    return found if found != pair else None
+
+
+def _plain(kind: Any) -> Any:
+    """The plainest value of a type, as JSON."""
+    return "a" if isinstance(kind, String) else 1 if isinstance(kind, Int) else None
+
+
+def _fewer_batches(pair: Pair, first: First, inputs: Sequence[str]) -> Pair:
+    for side in ("plain", "varied"):
+        at = 0
+        while at < len(getattr(pair, side).delivery) - 1:
+            candidate = joined(pair, side, at)
+            if means_something(candidate, inputs) and (found := first([candidate])):
+                pair = found
+            else:
+                at += 1
+    return pair

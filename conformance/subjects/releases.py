@@ -1,0 +1,60 @@
+"""Releases of a framework that answer alike: the same subjects, the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from packaging.version import InvalidVersion, Version
+
+from conformance.model.naming import instead
+from conformance.model.release import Release
+from conformance.subjects.answers import difference
+from conformance.subjects.asking import Finding, Report, Verdict
+from conformance.subjects.found import drivers
+from conformance.subjects.schema import InvalidSubject
+
+RELEASES = "releases"
+"""The id of the question whether two releases answer alike."""
+
+MEANS = "Both releases give the same answers to the same rows."
+
+
+def release(text: str) -> Release:
+    """The release that "PACKAGE==VERSION" names.
+
+    Raises:
+        InvalidSubject: no engine of subjects has such a package, or this is no version.
+    """
+    package, equal, number = text.partition("==")
+    known = {driver.package: driver for driver in drivers().values()}
+    if not equal or package not in known:
+        raise InvalidSubject(f"{text!r}: write PACKAGE==VERSION; {instead(package, known, 'packages')}")
+    try:
+        version = Version(number)
+    except InvalidVersion:
+        raise InvalidSubject(f"{text!r}: {number!r} is no version of {package}") from None
+    driver = known[package]
+    return Release(package, str(version), tuple(driver.beside(version)), tuple(driver.foreign))
+
+
+def between(old: Sequence[Report], new: Sequence[Report]) -> list[Report]:
+    """For each subject, whether two releases gave the same answers."""
+    after = {report.subject: report for report in new}
+    found = []
+    for before in old:
+        report = after.get(before.subject)
+        if report is None:
+            continue
+        cases = sorted({*before.answers, *report.answers}, key=int)
+        differing = [
+            (case, said)
+            for case in cases
+            if (said := difference(before.answers.get(case, ()), report.answers.get(case, ())))
+        ]
+        error = before.error or report.error
+        verdict = Verdict.VIOLATED if differing else Verdict.NOT_ASKED if error or not cases else Verdict.HOLDS
+        why = f"{len(differing)} of {len(cases)} cases: {differing[0][1].words}" if differing else error
+        rows = sum(len(rows) for rows in before.answers.values())
+        finding = Finding(RELEASES, MEANS, verdict, len(cases), rows, why)
+        found.append(Report(before.subject, f"{before.version} and {report.version}", (finding,), seed=before.seed))
+    return found

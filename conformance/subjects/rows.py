@@ -1,0 +1,252 @@
+"""The rows of cases, as drawn, and how they are delivered.
+
+A case is a handful of rows that belong together. The cases of a round share one stretch of event time and are delivered together, so that
+one run of the engine has many of them. A delivery is micro-batches of rows. It keeps the watermark's promise: a row is never behind the
+latest row before it by the delay or more, so the engine must not drop it.
+
+The last two micro-batches are *closing* rows: copies of rows, far ahead in event time, that move the watermark past everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from random import Random
+
+from conformance.model.types import EPOCH, Array, Date, Map, Struct, Timestamp, Type
+from conformance.model.values import Json, canonical
+from conformance.subjects.schema import DAY, InvalidSubject, millis, moment
+from conformance.subjects.subject import ONE, Subject
+
+START = 1_583_020_800_000
+"""Where the event time of cases begins: 2020-03-01, a leap year's first day behind its leap day (ms)."""
+
+CLOSING = -1
+"""The number of the case of closing rows."""
+
+BATCHES = 4
+"""The micro-batches of a plain delivery, before the closing ones."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of an input.
+
+    Attributes:
+        values: column -> value (JSON); the column of event time is left out.
+        at: the event time (ms), None without one.
+        case: the number of its case.
+        input: the name of its input.
+        nr: its number within its round; closing rows have negative ones.
+        late: it breaks the watermark's promise on purpose: the watermark has passed all that it could belong to.
+    """
+
+    values: Mapping[str, Json]
+    at: int | None = None
+    case: int = 0
+    input: str = ONE
+    nr: int = 0
+    late: bool = False
+
+    @property
+    def closing(self) -> bool:
+        return self.case == CLOSING
+
+
+Batch = tuple[Row, ...]
+Delivery = tuple[Batch, ...]
+"""The micro-batches of a run."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The stretch of event time of a round.
+
+    Attributes:
+        durations: the times that the function goes by, smallest first (ms).
+        delay: how far the watermark stays behind (ms), 0 for none.
+        length: how far rows are from the first one at most (ms).
+    """
+
+    durations: tuple[int, ...]
+    delay: int
+    length: int
+
+    @property
+    def longest(self) -> int:
+        return max((*self.durations, 1_000))
+
+    @property
+    def closing(self) -> int:
+        """The event time of closing rows: what is open at the last row of a case has ended by then."""
+        return START + self.length + self.delay + 4 * self.longest + DAY
+
+    @property
+    def long_past(self) -> int:
+        """An event time of which nothing is open once any row of a case was seen."""
+        return START - self.delay - 2 * self.longest - 1
+
+    @property
+    def moved(self) -> int:
+        """How far times are moved to ask what a move changes: 28 years, so that days have the same names and dates, and
+        a multiple of every duration, so that windows begin where they began (ms)."""
+        step = math.lcm(DAY, *self.durations)
+        return math.ceil(28 * 365.25 * DAY / step) * step if step <= 400 * DAY else 0
+
+
+def span_of(durations: Iterable[int], delay: int | None) -> Span:
+    known = tuple(sorted({d for d in durations if 0 < d <= 400 * DAY}))
+    # Long enough for three windows, and not so long that most rows are in none together.
+    longest = max((*known, 1_000))
+    return Span(known, delay or 0, max(3 * longest, 2 * (delay or 0)))
+
+
+def closing(rows: Sequence[Row], span: Span) -> Delivery:
+    """The two micro-batches of closing rows: a copy of each different row at the closing time, and once more a millisecond later."""
+    first = {(row.input, canonical(row.values)): row for row in rows}
+    return tuple(
+        tuple(
+            replace(row, at=None if row.at is None else span.closing + late, case=CLOSING, nr=-1 - 2 * nr - late)
+            for nr, row in enumerate(first.values())
+        )
+        for late in (0, 1)
+    )
+
+
+def cut(rows: Sequence[Row], parts: int, random: Random | None = None) -> Delivery:
+    """The rows in order, in so many micro-batches: of equal size, or cut at random places. None is empty if there are rows enough."""
+    parts = max(1, min(parts, len(rows)))
+    places = [len(rows) * n // parts for n in range(1, parts)]
+    if random and len(rows) > parts:
+        places = sorted(random.sample(range(1, len(rows)), parts - 1))
+    return tuple(tuple(rows[a:b]) for a, b in zip([0, *places], [*places, len(rows)], strict=True))
+
+
+def in_time(rows: Iterable[Row]) -> list[Row]:
+    """The rows in the order of their event time; rows of one time in the order of their numbers."""
+    return sorted(rows, key=lambda row: (row.at or 0, row.nr))
+
+
+def other_order(rows: Sequence[Row], delay: int | None, random: Random, wild: bool) -> list[Row]:
+    """The rows in another order that keeps the watermark's promise; in any order without a watermark (``delay`` None). ``wild``: half of
+    the rows come as late as they may."""
+    found = list(rows)
+    random.shuffle(found)
+    if delay is None or all(row.at is None for row in rows):
+        return found
+    most = max(delay - 1, 0)
+    held = {id(row): most * random.getrandbits(1) if wild else random.randint(0, most) for row in found}
+    return sorted(found, key=lambda row: (row.at or 0) + held[id(row)])
+
+
+def keeps_promise(delivery: Iterable[Batch], delay: int) -> bool:
+    """Whether no row is behind the latest one of its input before it by the delay or more."""
+    latest: dict[str, int] = {}
+    for row in (row for batch in delivery for row in batch if row.at is not None):
+        seen = latest.get(row.input, row.at or 0)
+        if (row.at or 0) <= seen - max(delay, 1) and (row.at or 0) < seen:
+            return False
+        latest[row.input] = max(seen, row.at or 0)
+    return True
+
+
+# Values
+
+
+def moved(kind: Type, value: Json, by: int) -> Json:
+    """A value (JSON) of a type with all times in it moved by some ms; dates move by whole days."""
+    if value is None:
+        return None
+    if isinstance(kind, Timestamp):
+        return moment(millis(value) + by)
+    if isinstance(kind, Date):
+        return (date.fromisoformat(value) + timedelta(milliseconds=by)).isoformat()
+    if isinstance(kind, Array):
+        return [moved(kind.element, each, by) for each in value]
+    if isinstance(kind, Map):
+        return {key: moved(kind.value, each, by) for key, each in value.items()}
+    if isinstance(kind, Struct):
+        return {name: moved(field, value.get(name), by) for name, field in kind.fields}
+    return value
+
+
+def moved_rows(subject: Subject, delivery: Delivery, by: int) -> Delivery:
+    """A delivery with all its times moved."""
+    kinds = {of: {column.name: column.type for column in columns} for of, columns in subject.inputs.items()}
+
+    def move(row: Row) -> Row:
+        values = {name: moved(kinds[row.input][name], value, by) for name, value in row.values.items()}
+        return replace(row, values=values, at=None if row.at is None else row.at + by)
+
+    return tuple(tuple(map(move, batch)) for batch in delivery)
+
+
+def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None = None) -> dict[str, Json]:
+    """The row as it goes to the engine. ``own`` makes the value of the own key its case's own: (value, case) -> value."""
+    found = dict(row.values)
+    if subject.time[row.input] and row.at is not None:
+        found[subject.time[row.input]] = moment(row.at)
+    if own and subject.own_key in found:
+        found[subject.own_key] = own(found[subject.own_key], row.case)
+    return {column.name: found.get(column.name) for column in subject.inputs[row.input]}
+
+
+# Sample rows
+
+
+def sample_rows(subject: Subject, lines: Iterable[str], where: str) -> list[Row]:
+    """The rows of a file of sample rows: a JSON object a line. With several inputs, ``"_input"`` names a row's input.
+
+    Raises:
+        InvalidSubject: a line is not such a row.
+    """
+    import json
+
+    found: list[Row] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+        except ValueError as error:
+            raise InvalidSubject(f"{where}, line {number}: not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise InvalidSubject(f"{where}, line {number}: a row is an object of columns, not {line.strip():.40}")
+        found.append(_sample_row(subject, data, f"{where}, line {number}", len(found)))
+    if not found:
+        raise InvalidSubject(f"{where}: there is no row in it")
+    return found
+
+
+def _sample_row(subject: Subject, data: dict[str, Json], where: str, nr: int) -> Row:
+    of = data.pop("_input", ONE if ONE in subject.inputs else "")
+    if of not in subject.inputs:
+        raise InvalidSubject(f"{where}: '_input' names one of {', '.join(subject.inputs)}, not {of!r}")
+    names = {column.name for column in subject.inputs[of]}
+    if strange := sorted({*data} - names):
+        raise InvalidSubject(f"{where}: {strange[0]!r} is no column of the schema ({', '.join(sorted(names))})")
+    time, at = subject.time[of], None
+    if time:
+        given = data.pop(time, None)
+        try:
+            at = given if isinstance(given, int) else millis(str(given))
+        except ValueError:
+            raise InvalidSubject(f"{where}: {time} is ISO 8601 or ms since the epoch, not {given!r}") from None
+    return Row(data, at, input=of, nr=nr)
+
+
+def within(rows: Sequence[Row], span: Span) -> list[Row]:
+    """Sample rows with their times moved into a span: the first is at its start, and what lies beyond its end begins at the start again."""
+    times = [row.at for row in rows if row.at is not None]
+    first = min(times, default=0)
+    return [row if row.at is None else replace(row, at=START + (row.at - first) % (span.length + 1)) for row in rows]
+
+
+def day_of(ms: int) -> date:
+    return (EPOCH + timedelta(milliseconds=ms)).date()
+
+
+def rows_in(delivery: Delivery) -> Iterator[Row]:
+    return (row for batch in delivery for row in batch)

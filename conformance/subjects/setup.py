@@ -1,0 +1,46 @@
+"""How a run of a subject is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conformance.model.values import Json
+
+Given = Sequence[Mapping[str, Sequence[Json]]]
+"""What a run is given: for each micro-batch, the rows of each input, in order. A row is an object of columns."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a run is made.
+
+    Attributes:
+        restarts: the micro-batches before which the query is stopped and begun again from its checkpoint.
+        fails: the micro-batch that fails once, after the sink has had its rows; None for none.
+        settings: settings of the session.
+        files: the number of files of a micro-batch.
+        bounded: all rows are there from the beginning, and end.
+        where: what else the engine runs on; "" for its default.
+    """
+
+    restarts: tuple[int, ...] = ()
+    fails: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    files: int = 1
+    bounded: bool = False
+    where: str = ""
+
+    def beside(self, other: Setup) -> Setup:
+        """A run that is made in both ways."""
+        return Setup(
+            tuple(sorted({*self.restarts, *other.restarts})),
+            self.fails if other.fails is None else other.fails,
+            {**self.settings, **other.settings},
+            max(self.files, other.files),
+            self.bounded or other.bounded,
+            self.where or other.where,
+        )
+
+
+PLAIN = Setup()

@@ -1,0 +1,200 @@
+"""A subject: a user's own query or pipeline, as a function with a schema.
+
+    from conformance import subject
+
+    @subject(schema="user string, page string, at timestamp", key="user", time="at", delay="10 seconds")
+    def visits(rows):
+        return rows.withWatermark("at", "10 seconds").groupBy(window("at", "5 minutes"), "user").count()
+
+A subject is tested without an oracle: what may not change its answer, must not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from conformance.model.naming import instead
+from conformance.model.types import Date, Int, String, Timestamp
+from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
+
+MODES = ("append", "update", "complete")
+"""What a streaming query puts out: each row once, each change of an answer, or all answers each time."""
+
+ONE = ""
+"""The name of the input of a subject that has one."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A function under test. Calling the subject calls the function.
+
+    Attributes:
+        function: from the input to the output. With several inputs, each is an argument of its name.
+        name: the function's name.
+        inputs: name of an input -> its columns; the one input of a subject has the name "".
+        schemas: name of an input -> its schema as the user wrote it.
+        keys: the columns that make the rows of different cases different; none where all rows belong together.
+        time: name of an input -> its column of event time, "" for none.
+        delay: how far (ms) the watermark stays behind; None where the function has no watermark.
+        mode: the output mode.
+        output_key: the columns that tell one answer from another in update mode; none for what the engine knows of the function.
+        durations: times (ms) that the function goes by, beside those that the engine finds in it.
+        values: column -> the values to draw for it (JSON), in the place of values of its type.
+        settings: settings of the engine's session.
+        leave_out: question -> why it is not asked.
+        engine: the engine that runs it, "" for the one whose type the function is annotated with.
+        options: what the engine alone knows.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    inputs: Mapping[str, tuple[Column, ...]]
+    schemas: Mapping[str, str]
+    keys: tuple[str, ...] = ()
+    time: Mapping[str, str] = field(default_factory=dict)
+    delay: int | None = None
+    mode: str = "append"
+    output_key: tuple[str, ...] = ()
+    durations: tuple[int, ...] = ()
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    leave_out: Mapping[str, str] = field(default_factory=dict)
+    engine: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    conformance_loads: ClassVar[bool] = True
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.function(*arguments, **named)
+
+    @property
+    def own_key(self) -> str:
+        """The key column whose values can be made a case's own: the first one of texts or of whole numbers, "" for none."""
+        for name in self.keys:
+            kinds = [c.type for columns in self.inputs.values() for c in columns if c.name == name]
+            if all(isinstance(kind, String | Int) for kind in kinds):
+                return name
+        return ""
+
+    def column(self, of: str, name: str) -> Column | None:
+        return next((column for column in self.inputs[of] if column.name == name), None)
+
+
+GIVEN = object()
+
+
+def subject(
+    *,
+    schema: str | Mapping[str, str],
+    key: Any = GIVEN,
+    time: str | Mapping[str, str] = "",
+    delay: str = "",
+    output_mode: str = "append",
+    output_key: str | Iterable[str] = (),
+    durations: str | Iterable[str] = (),
+    values: Mapping[str, Iterable[Any]] | None = None,
+    settings: Mapping[str, str] | None = None,
+    leave_out: str | Iterable[str] | Mapping[str, str] = (),
+    engine: str = "",
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Subject]:
+    """Declare a function to be a subject.
+
+    Args:
+        schema: the columns of the input, in DDL. With several inputs: name of an argument -> its columns.
+        key: the column, or the columns, that the function's operators go by; None where they go by none.
+        time: the column of event time. With several inputs it may differ: name of an argument -> its column.
+        delay: the watermark's delay, such as "10 seconds"; nothing where the function sets no watermark.
+        output_mode: "append", "update" or "complete".
+        output_key: in update mode, the columns of the output that tell one answer from another.
+        durations: times that the function goes by and that its plan does not show, such as those in a Python function.
+        values: column -> the values to draw for it.
+        settings: settings of the engine's session.
+        leave_out: ids of questions that are not asked of this subject; or id -> why.
+        engine: the engine, where the function's annotations do not tell.
+        options: more of what the engine knows.
+
+    Raises:
+        InvalidSubject: the declaration cannot be used. The message says how to mend it.
+    """
+
+    def declare(function: Callable[..., Any]) -> Subject:
+        name = getattr(function, "__name__", type(function).__name__)
+        if not callable(function):
+            raise InvalidSubject(f"@subject stands above a function, not {type(function).__name__}")
+        try:
+            return _declared(function, name)
+        except InvalidSubject as error:
+            raise InvalidSubject(f"subject {name}: {error}") from None
+
+    def _declared(function: Callable[..., Any], name: str) -> Subject:
+        schemas = {ONE: schema} if isinstance(schema, str) else dict(schema)
+        inputs = {of: columns_of(text) for of, text in schemas.items()}
+        times = {of: time if isinstance(time, str) else time.get(of, "") for of in inputs}
+        left = {leave_out: ""} if isinstance(leave_out, str) else leave_out
+        found = Subject(
+            function,
+            name,
+            inputs,
+            schemas,
+            _keys(key, inputs),
+            times,
+            duration(delay, "delay") if delay else None,
+            output_mode,
+            _several(output_key),
+            tuple(duration(text, "a duration") for text in _several(durations)),
+            {column: tuple(given) for column, given in (values or {}).items()},
+            dict(settings or {}),
+            dict(left) if isinstance(left, Mapping) else dict.fromkeys(left, ""),
+            engine,
+            options,
+        )
+        _check(found)
+        return found
+
+    return declare
+
+
+def _several(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _keys(given: Any, inputs: Mapping[str, tuple[Column, ...]]) -> tuple[str, ...]:
+    if given is GIVEN:
+        raise InvalidSubject(
+            "key is missing; name the column that its operators go by, or say key=None if they go by none"
+        )
+    keys = () if given is None else _several(given)
+    for name in keys:
+        for of, columns in inputs.items():
+            names = [column.name for column in columns]
+            if name not in names:
+                where = f"the input {of!r}" if of else "the schema"
+                raise InvalidSubject(f"key {name!r} is no column of {where}; {instead(name, names, 'it has')}")
+    return keys
+
+
+def _check(found: Subject) -> None:
+    if found.mode not in MODES:
+        raise InvalidSubject(f"unknown output_mode {found.mode!r}; {instead(found.mode, MODES)}")
+    for of, name in found.time.items():
+        column = found.column(of, name)
+        if name and (column is None or not isinstance(column.type, Timestamp)):
+            times = [c.name for c in found.inputs[of] if isinstance(c.type, Timestamp)]
+            raise InvalidSubject(
+                f"time {name!r} is no timestamp column of the schema; {instead(name, times, 'its timestamps are')}"
+            )
+    if found.delay is not None and not any(found.time.values()):
+        raise InvalidSubject("delay needs time: name the column of event time that the watermark goes by")
+    known = {column.name for columns in found.inputs.values() for column in columns}
+    if strange := sorted({*found.values} - known):
+        raise InvalidSubject(f"values: {strange[0]!r} is no column; {instead(strange[0], sorted(known))}")
+    for name, given in found.values.items():
+        if not given:
+            raise InvalidSubject(f"values: {name!r} has none; list at least one")
+
+
+def is_time(kind: Any) -> bool:
+    """Whether values of a type are moved when all times are moved."""
+    return isinstance(kind, Timestamp | Date)

@@ -1,0 +1,168 @@
+"""The process that subjects are asked in: ``python -m conformance.subjects.worker REQUEST``, a file of JSON.
+
+It tells what happens on standard output, a JSON object a line. The output of an engine itself goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.model.engine import CannotRun
+from conformance.model.plain import Plain
+from conformance.model.values import Json
+from conformance.plugins import loading
+from conformance.plugins.points import InvalidPlugin
+from conformance.subjects.asking import Failing, Finding, Options, Report, ask
+from conformance.subjects.driver import Driver
+from conformance.subjects.found import chosen, driver_of, drivers, subjects_in
+from conformance.subjects.rows import Row, sample_rows
+from conformance.subjects.subject import Subject
+
+
+@dataclass(frozen=True)
+class Request(Plain):
+    """What a worker is asked to do.
+
+    Attributes:
+        file: the user's file.
+        subjects: the names of its subjects, none for all.
+        questions: the ids of questions, none for all.
+        seed: what cases are drawn with.
+        budget: seconds for all subjects together, 0 for one round of each.
+        sample: a file of the user's rows, "" for none.
+        out: the folder that scripts go to.
+        where: how the user named the file.
+    """
+
+    file: str
+    subjects: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    seed: int = 1
+    budget: float = 0
+    sample: str = ""
+    out: str = ""
+    where: str = ""
+
+
+def work(request: Request, tell: Callable[[Json], None]) -> None:
+    """Ask all subjects of a request, and tell their reports. A line that says why nothing can be asked is told as ``unusable``, or as
+    ``cannot`` where an engine cannot run."""
+    # Times without a zone are in UTC, wherever the machine is.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    try:
+        loading.ask_for([request.file])
+        found = loading.loaded_modules()
+        mine = chosen(subjects_in(next(iter(found.modules.values()))), request.subjects, request.where or request.file)
+        known = drivers()
+        by_engine: dict[str, list[Subject]] = {}
+        for subject in mine:
+            by_engine.setdefault(driver_of(subject, known), []).append(subject)
+        for name in by_engine:
+            _check_questions(known[name], request)
+    except InvalidPlugin as error:
+        tell({"unusable": str(error)})
+        return
+    clock = Shares(request.budget, len(mine))
+    for name, subjects in by_engine.items():
+        folder = Path(tempfile.mkdtemp(prefix="subjects-"))
+        driver = known[name]
+        try:
+            driver.check()
+            driver.open(folder, found.by_value)
+        except CannotRun as error:
+            tell({"cannot": f"{', '.join(subject.name for subject in subjects)}: left out: {error}"})
+            clock.left -= len(subjects)
+            continue
+        try:
+            for subject in subjects:
+                tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
+        finally:
+            driver.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_questions(driver: Driver, request: Request) -> None:
+    from conformance.model.naming import unknown
+    from conformance.subjects.schema import InvalidSubject
+
+    known = [question.id for question in driver.questions]
+    for name in request.questions:
+        if name not in known:
+            raise InvalidSubject(unknown("question", name, known))
+
+
+class Shares:
+    """The seconds of each subject: an equal share of what is left of a budget."""
+
+    def __init__(self, budget: float, subjects: int) -> None:
+        self.budget, self.left, self._begun = budget, subjects, time.monotonic()
+
+    def next(self) -> float | None:
+        """The seconds of the next subject, None without a budget."""
+        if not self.budget:
+            return None
+        self.left -= 1
+        return max(0.0, self.budget - (time.monotonic() - self._begun)) / (self.left + 1)
+
+
+def _report(
+    driver: Driver, subject: Subject, request: Request, budget: float | None, tell: Callable[[Json], None]
+) -> Report:
+    tell({"say": f"{subject.name} on {driver.version}"})
+    try:
+        sample = _sample(subject, request.sample)
+    except InvalidPlugin as error:
+        return Report(subject.name, driver.version, seed=request.seed, error=str(error))
+    options = Options(request.questions, request.seed, budget, sample)
+    report, failing = ask(driver, subject, options, lambda line: tell({"say": f"{subject.name}: {line}"}))
+    return _with_scripts(driver, subject, request, report, failing)
+
+
+def _sample(subject: Subject, file: str) -> tuple[Row, ...]:
+    if not file:
+        return ()
+    with open(file, encoding="utf-8") as lines:
+        return tuple(sample_rows(subject, lines, file))
+
+
+def _with_scripts(
+    driver: Driver, subject: Subject, request: Request, report: Report, failing: dict[str, Failing]
+) -> Report:
+    """The report with a file for each violation."""
+    if not request.out:
+        return report
+    findings: list[Finding] = []
+    for finding in report.findings:
+        if finding.question in failing:
+            pair, why = failing[finding.question]
+            out = Path(request.out) / f"{subject.name}-{finding.question}.py"
+            out.parent.mkdir(parents=True, exist_ok=True)
+            title = f"{subject.name}: {why}"
+            out.write_text(driver.script(subject, pair, title, Path(request.file), out), encoding="utf-8")
+            finding = replace(finding, script=str(out))
+        findings.append(finding)
+    return replace(report, findings=tuple(findings))
+
+
+def main(arguments: Sequence[str]) -> None:
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def tell(event: Json) -> None:
+        events.write(json.dumps(event) + "\n")
+        events.flush()
+
+    work(Request.from_json(json.loads(Path(arguments[0]).read_text(encoding="utf-8"))), tell)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

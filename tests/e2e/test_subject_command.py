@@ -1,0 +1,112 @@
+"""`conformance subject` as a user types it: what it says of input that it cannot use, and the page that shows it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from commands import conformance
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "test-my-query.md"
+
+QUERY = """
+from conformance import subject
+
+@subject(schema="user string, at timestamp", key="user", time="at", delay="10 seconds", engine="spark")
+def visits(rows):
+    return rows
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "says"),
+    [
+        ("X = 1\n", (), "my.py has no subject: put @subject"),
+        (QUERY.replace('key="user", ', ""), (), "my.py, line 4: subject visits: key is missing; name the column"),
+        (QUERY.replace("user string", "user strng"), (), "unknown type 'strng'; did you mean string?"),
+        (QUERY.replace('"spark"', '"sprk"'), (), "subject visits: unknown engine 'sprk'; did you mean spark?"),
+        (QUERY, ("--question", "ordr"), "unknown question 'ordr'; did you mean order?"),
+        (QUERY, ("--release", "pyspark=3"), "write PACKAGE==VERSION"),
+        (QUERY, ("--budget", "soon"), "'soon' is not a time such as 90s, 5m or 1h"),
+        (QUERY, ("--sample", "none.jsonl"), "none.jsonl"),
+    ],
+)
+def test_what_cannot_be_used_gets_one_line_and_exit_code_2(tmp_path, text, arguments, says):
+    (tmp_path / "my.py").write_text(text)
+    done = conformance("subject", "my.py", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def test_names_of_files_and_subjects_that_are_not_there(tmp_path):
+    (tmp_path / "my.py").write_text(QUERY)
+    done = conformance("subject", "my.py::visit", cwd=tmp_path)
+    assert (done.returncode, "unknown subject 'visit'; did you mean visits?" in done.stderr) == (2, True)
+    done = conformance("subject", "mine.py", cwd=tmp_path)
+    assert (done.returncode, "there is no file mine.py" in done.stderr) == (2, True)
+
+
+def test_a_run_says_which_command_tests_a_subject(tmp_path):
+    (tmp_path / "my.py").write_text(QUERY)
+    done = conformance("run", "--load", "my.py", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "my.py has subjects, and no port or scenario: conformance subject my.py tests them" in done.stderr
+    done = conformance("upgrade", "--from-lock", "my.py", "my.py", "--load", "my.py", cwd=tmp_path)
+    assert "subjects are compared between two releases: give PACKAGE with --from and --to" in done.stderr
+
+
+def commands_of(page):
+    """(command, the lines that the page shows of its output) of each command of the page."""
+    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", page.read_text(encoding="utf-8"), re.MULTILINE):
+        for part in re.split(r"^    \$ ", block, flags=re.MULTILINE)[1:]:
+            command, *lines = part.splitlines()
+            yield command, [line.removeprefix("    ") for line in lines if line.strip()]
+
+
+def shows(lines, said):
+    """Whether an output has the lines in order; "…" in a line stands for anything, on a line of its own for any lines."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "…" else re.escape(line).replace("…", ".*") + r"\n" for line in lines
+    )
+    return re.search(pattern, said) is not None
+
+
+def ours(word):
+    return [
+        pytest.param(command, lines, id=command.removeprefix("conformance "))
+        for command, lines in commands_of(PAGE)
+        if command.startswith(f"conformance {word} ")
+    ]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("command", "lines"), ours("subject"))
+def test_the_page_shows_what_its_commands_print(tmp_path, command, lines):
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    done = conformance(*command.split()[1:], cwd=tmp_path)
+    assert done.returncode == int(any("violated" in line for line in lines)), done.stderr
+    assert shows(lines, done.stdout), done.stdout
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "lines"), ours("upgrade"))
+def test_the_page_shows_what_an_upgrade_prints(tmp_path, command, lines):
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    done = conformance(*command.split()[1:], cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert shows(lines, done.stdout), done.stdout
+
+
+def test_the_page_has_the_questions_that_there_are_and_the_code_of_its_example():
+    from conformance.subjects.found import drivers
+
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?`) \|.*\|(.*)\|(.*)\|$", text, re.MULTILINE)
+    for name, column in (("spark", 1), ("beam", 2)):
+        told = {question for row in rows if "✓" in row[column] for question in re.findall(r"`(\w+)`", row[0])}
+        assert told == {question.id for question in drivers()[name].questions}
+    example = (ROOT / "docs" / "examples" / "my_query.py").read_text(encoding="utf-8")
+    for part in re.search(r"```python\n(.*?)```", text, re.DOTALL)[1].split("\n\n\n"):
+        assert all(line in example for line in part.splitlines())

@@ -1,0 +1,58 @@
+"""Subjects with a bug each that shows in no test with one row, and subjects that cannot be tested."""
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.functions import window
+from pyspark.sql.streaming import StatefulProcessor
+
+from conformance import subject
+
+CLICKS = {"schema": "user string, page string, at timestamp", "key": "user", "time": "at", "delay": "10 seconds"}
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+class Numbering(StatefulProcessor):
+    """The bug: the number is an attribute, which lives as long as the task, and is no state."""
+
+    def init(self, handle):
+        self.number = 0
+
+    def handleInputRows(self, key, rows, timerValues):
+        for _ in rows:
+            self.number += 1
+            yield Row(user=key[0], number=self.number)
+
+    def close(self):
+        pass
+
+
+@subject(**CLICKS, settings={"spark.sql.streaming.stateStore.providerClass": ROCKSDB})
+def numbered(rows: DataFrame) -> DataFrame:
+    keyed = rows.withWatermark("at", "10 seconds").groupBy("user")
+    return keyed.transformWithState(Numbering(), "user string, number long", "append", "eventTime")
+
+
+@subject(**CLICKS)
+def recent(rows: DataFrame) -> DataFrame:
+    """The bug: the clock decides."""
+    late = rows.withWatermark("at", "10 seconds").where("at > now() - INTERVAL 1 HOUR")
+    return late.groupBy(window("at", "5 minutes"), "user").count()
+
+
+@subject(**CLICKS)
+def without_a_bound(rows: DataFrame) -> DataFrame:
+    return rows.groupBy("user").count()
+
+
+@subject(**CLICKS)
+def without_its_key(rows: DataFrame) -> DataFrame:
+    return rows.withWatermark("at", "10 seconds").groupBy(window("at", "5 minutes")).count()
+
+
+@subject(**CLICKS)
+def raising(rows: DataFrame) -> DataFrame:
+    return rows.select("usr")
+
+
+@subject(**CLICKS)
+def of_no_frame(rows: DataFrame) -> DataFrame:
+    return rows.columns

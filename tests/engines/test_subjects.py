@@ -1,0 +1,158 @@
+"""Users' own queries and pipelines on the real engines: what holds, seeded bugs that are found, and what cannot be tested."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.subjects.asking import Options, Verdict, ask
+from conformance.subjects.found import drivers, subjects_in
+from conformance.subjects.schema import InvalidSubject
+
+pytestmark = pytest.mark.engine
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "docs" / "examples"
+
+
+def loaded(path):
+    """(name -> subject, module) of a file."""
+    spec = importlib.util.spec_from_file_location(f"subjects_of_{path.stem}", path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {found.name: found for found in subjects_in(module)}, module
+
+
+@pytest.fixture(scope="module")
+def spark_subjects(spark, tmp_path_factory):
+    found, module = loaded(HERE / "subjects" / "seeded_spark.py")
+    driver = drivers()["spark"]
+    driver.open(tmp_path_factory.mktemp("subjects"), [module])
+    yield driver, found
+    driver.close()
+
+
+@pytest.fixture(scope="module")
+def beam_subjects(tmp_path_factory):
+    found, module = loaded(HERE / "subjects" / "seeded_beam.py")
+    driver = drivers()["beam"]
+    driver.open(tmp_path_factory.mktemp("subjects"), [module])
+    yield driver, found
+    driver.close()
+
+
+def asked(driver, subject, *questions):
+    report, failing = ask(driver, subject, Options(questions))
+    assert not report.error
+    return {finding.question: finding for finding in report.findings}, failing, report
+
+
+def data(pair, side="plain"):
+    return [row for batch in getattr(pair, side).delivery for row in batch if not row.closing]
+
+
+def test_a_windowed_count_holds_on_spark(spark_subjects):
+    driver, _ = spark_subjects
+    visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
+    found, _, report = asked(driver, visits, "order", "failure", "late", "once", "state", "bounded")
+    assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
+    assert report.packed.startswith("24 cases in a run")
+    assert found["order"].rows > 24
+
+
+def test_a_first_that_depends_on_the_order_is_found_and_its_script_shows_it(spark_subjects, tmp_path):
+    driver, _ = spark_subjects
+    entry_pages = loaded(EXAMPLES / "my_query.py")[0]["entry_pages"]
+    found, failing, _ = asked(driver, entry_pages, "order")
+    assert found["order"].verdict is Verdict.VIOLATED
+    pair, why = failing["order"]
+    assert len(data(pair)) == 2
+    script = tmp_path / "script.py"
+    script.write_text(driver.script(entry_pages, pair, why, EXAMPLES / "my_query.py", script))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "THE ANSWERS DIFFER" in done.stdout
+
+
+def test_a_filter_by_the_clock_is_found_on_spark(spark_subjects):
+    driver, there = spark_subjects
+    found, failing, _ = asked(driver, there["recent"], "time", "order")
+    assert found["time"].verdict is Verdict.VIOLATED
+    assert found["order"].why == "no case has an answer: nothing was compared"
+    assert len(data(failing["time"][0])) == 1
+
+
+def test_state_in_an_attribute_is_found_on_spark(spark_subjects):
+    driver, there = spark_subjects
+    found, failing, report = asked(driver, there["numbered"], "batches")
+    assert "a case answers otherwise among others than alone" in report.packed
+    assert found["batches"].verdict is Verdict.VIOLATED
+    assert len(data(failing["batches"][0])) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("without_a_bound", "Spark refuses the query in append mode: [STREAMING_OUTPUT_MODE"),
+        ("raising", "the function raised AnalysisException: [UNRESOLVED_COLUMN"),
+        ("of_no_frame", "the function gave a list, not a DataFrame"),
+    ],
+)
+def test_what_cannot_be_tested_gets_one_line_on_spark(spark_subjects, name, says):
+    driver, there = spark_subjects
+    with pytest.raises(InvalidSubject, match=rf"\Asubject {name}: [^\n]*\Z") as error:
+        driver.look(there[name])
+    assert says in str(error.value)
+
+
+def test_an_output_without_its_key_gets_one_line_on_spark(spark_subjects):
+    driver, there = spark_subjects
+    report, _ = ask(driver, there["without_its_key"], Options())
+    assert "the output has no column 'user' (it has window, count)" in report.error
+
+
+def test_hourly_scores_hold_on_beam(beam_subjects):
+    driver, _ = beam_subjects
+    scores = loaded(EXAMPLES / "subjects_beam.py")[0]["hourly_team_scores"]
+    found, _, _ = asked(driver, scores, "order", "batches", "empty", "time", "bounded", "fnapi")
+    assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
+    assert found["order"].rows > 24
+
+
+def test_state_in_an_attribute_is_found_on_beam_and_its_script_shows_it(beam_subjects, tmp_path):
+    driver, there = beam_subjects
+    found, failing, _ = asked(driver, there["totals"], "batches")
+    assert found["batches"].verdict is Verdict.VIOLATED
+    pair, why = failing["batches"]
+    assert len(data(pair)) == 2
+    script = tmp_path / "script.py"
+    script.write_text(driver.script(there["totals"], pair, why, HERE / "subjects" / "seeded_beam.py", script))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "THE ANSWERS DIFFER" in done.stdout
+
+
+def test_a_filter_by_the_clock_is_found_on_beam(beam_subjects):
+    driver, there = beam_subjects
+    found, _, _ = asked(driver, there["recent"], "time")
+    assert found["time"].verdict is Verdict.VIOLATED
+
+
+def test_prism_cuts_the_sessions_of_a_users_pipeline(beam_subjects, prism):
+    """As docs/findings/prism_sessions.py shows it (Beam 2.77.0), found without an oracle."""
+    driver, _ = beam_subjects
+    play_sessions = loaded(EXAMPLES / "subjects_beam.py")[0]["play_sessions"]
+    found, failing, _ = asked(driver, play_sessions, "bounded", "prism")
+    assert found["bounded"].verdict is Verdict.HOLDS
+    assert found["prism"].verdict is Verdict.VIOLATED
+    assert len(data(failing["prism"][0])) <= 4
+
+
+def test_what_cannot_be_tested_gets_one_line_on_beam(beam_subjects):
+    driver, there = beam_subjects
+    report, _ = ask(driver, there["without_its_key"], Options())
+    assert "the output has no 'team' (it has value); put the key out" in report.error
+    report, _ = ask(driver, there["of_no_collection"], Options())
+    assert "the function gave a list, not a PCollection" in report.error
