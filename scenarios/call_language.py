@@ -249,11 +249,12 @@ class Language:
             for three in itertools.product(WHAT[kind], repeat=IN_A_ROW):
                 calls = [*(_plain(name, kind, what, number) for number, what in enumerate(three, 1)), *reads]
                 (of_maps if kind is Cell.MAP else others).append(calls)
-        yield from (one + other for one, other in itertools.zip_longest(of_maps, others, fillvalue=[]))
+        for number in range(max(len(of_maps), len(others))):
+            yield [*itertools.chain(*of_maps[number : number + 1], *others[number : number + 1])]
 
     def _of_values(self) -> Iterator[Calls]:
         """Each value in a cell of each kind that takes it, and read."""
-        first = {kind: name for name, kind in reversed(self.cells.items())}
+        first = {kind: name for name, kind in [*self.cells.items()][::-1]}
         for value in itertools.chain.from_iterable(VALUES):
             one, bag, map_ = first[Cell.VALUE], first[Cell.BAG], first[Cell.MAP]
             yield [

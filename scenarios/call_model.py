@@ -202,11 +202,11 @@ class Model:
             if other != name and self.declared.cells[other] is kind and not written.others_since:
                 self.cells[other] = replace(written, others_since=True)
 
-    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: bool) -> Read:
+    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json) -> Read:
         name, shared = call[0], call[0] in self._shared
         kind, written = self.declared.cells[name], self.cells[name]
-        told = (callback.key, name, kind, call, gave, wanted, callback.number, written, callback.by_timer)
-        return Read(*told, **more, shared=shared)
+        number, by_timer = callback.number, callback.by_timer
+        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, shared=shared)
 
     def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         name, what = call[:2]
@@ -219,7 +219,8 @@ class Model:
         entries = [entry for entry, alive in zip(cell.entries, there, strict=True) if alive]
         given, wanted = seen(gave, kind, what), self._wanted(call, entries)
         old = any(alive and age > 0 for alive, age in zip(there, ages, strict=True))
-        yield self._answer(callback, call, given, wanted, empty=not entries, renewed=old, expired=any(expired))
+        answer = self._answer(callback, call, given, wanted)
+        yield replace(answer, empty=not entries, renewed=old, expired=any(expired))
         if canonical(given) != canonical(wanted) and not is_refusal(gave):
             self._learn(call, gave, callback.now)
 

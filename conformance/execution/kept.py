@@ -64,7 +64,6 @@ class Kept:
         beside: other folders to read from.
         out: a folder that gets a copy of each file that is read or written.
         report: gets a line for each file that cannot be used.
-        reads: whether what is there is given. If not, files are written alone.
     """
 
     def __init__(
@@ -73,9 +72,8 @@ class Kept:
         beside: Sequence[Path] = (),
         out: Path | None = None,
         report: Callable[[str], None] = lambda line: None,
-        reads: bool = True,
     ) -> None:
-        self.folder, self._beside, self._out, self._report, self._reads = folder, tuple(beside), out, report, reads
+        self.folder, self._beside, self._out, self._report = folder, tuple(beside), out, report
         self._refused: set[tuple[Path, int | None]] = set()
 
     def answer(self, name: str, pack: Pack) -> Answer | None:
@@ -125,7 +123,7 @@ class Kept:
                     yield found.st_mtime, found.st_size, path
 
     def _read(self, file: str, read: Callable[[bytes], Any]) -> Any:
-        for folder in (self.folder, *self._beside) if self._reads else ():
+        for folder in (self.folder, *self._beside):
             path = folder / file
             try:
                 digest, content = path.read_bytes().split(b"\n", 1)

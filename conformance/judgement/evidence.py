@@ -160,11 +160,8 @@ class Unjudgeable(Exception):
     every trace."""
 
 
-def findings_against(
-    guarantee: Guarantee, case: Case, trace: Trace, seen: Observation | None = None
-) -> tuple[bool, list[str]]:
-    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee. ``seen``: the case and the
-    trace as an observation, which several guarantees may share.
+def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
+    """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee.
 
     Raises:
         Unjudgeable: the predicate failed on the trace, or yielded something other than findings.
@@ -172,7 +169,7 @@ def findings_against(
     before = trace.known.get(id(guarantee))
     if before and before[0] is guarantee and before[1] == case.digest:
         return before[2], list(before[3])
-    tested, against = _found(guarantee, seen or Observation(case, trace))
+    tested, against = _found(guarantee, Observation(case, trace))
     trace.known[id(guarantee)] = guarantee, case.digest, tested, tuple(against)
     return tested, against
 

@@ -27,7 +27,7 @@ def sink(frame, batch):
 rows = spark.readStream.schema("id long").json(str(folder / "in"))
 times = rows.select(F.current_timestamp().alias("current"), F.expr("now()").alias("now"))
 writer = times.writeStream.foreachBatch(sink).option("checkpointLocation", str(folder / "checkpoint"))
-for attempt in (1, 2):
+for _ in range(2):
     query = writer.trigger(availableNow=True).start()
     try:
         query.awaitTermination()
