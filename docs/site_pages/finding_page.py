@@ -102,8 +102,9 @@ def _claims(number: int) -> list[dict[str, Any]]:
 
 
 def _report(finding: Finding, docs: Path, said: Mapping[str, Any]) -> dict[str, Any] | None:
-    report = finding.report
-    return report and {
+    if (report := finding.report) is None:
+        return None
+    return {
         "title": report.title,
         "seen": report.seen,
         "script": report.script,

@@ -88,9 +88,9 @@ def rows(page):
 def under(baseline, engine):
     """(scenario, guarantee) -> perturbation -> verdict."""
     found = {}
-    for (name, scenario, guarantee, perturbation), standing in baseline.cells.items():
+    for (name, scenario, guarantee, perturbation), found_there in baseline.cells.items():
         if name == engine:
-            found.setdefault((scenario, guarantee), {})[perturbation] = standing.verdict
+            found.setdefault((scenario, guarantee), {})[perturbation] = found_there.verdict
     return found
 
 
