@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import conformance
+from test_docs import as_told, told
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "test-my-query.md"
@@ -82,28 +83,11 @@ def test_a_subject_is_a_test_item(tmp_path):
     assert "Traceback" not in done.stdout
 
 
-def commands_of(page):
-    """(command, the lines that the page shows of its output) of each command of the page."""
-    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", page.read_text(encoding="utf-8"), re.MULTILINE):
-        for part in re.split(r"^    \$ ", block, flags=re.MULTILINE)[1:]:
-            command, *lines = part.splitlines()
-            yield command, [line.removeprefix("    ") for line in lines if line.strip()]
-
-
-def shows(lines, said):
-    """Whether an output has the lines in order; "…" in a line stands for anything, on a line of its own for any lines."""
-    pattern = "".join(
-        r"(?:.*\n)*?" if line.strip() == "…" else re.escape(line).replace("…", ".*") + r"\n" for line in lines
-    )
-    return re.search(pattern, said) is not None
-
-
 def ours(word):
-    return [
-        pytest.param(command, lines, id=command.removeprefix("conformance "))
-        for command, lines in commands_of(PAGE)
-        if command.startswith(f"conformance {word} ")
-    ]
+    """The calls of a command that the page shows."""
+    calls = told(PAGE.read_text(encoding="utf-8"))
+    found = [(command, shown) for command, shown in calls if command.startswith(f"conformance {word} ")]
+    return [pytest.param(command, shown, id=command.removeprefix("conformance ")) for command, shown in found]
 
 
 @pytest.mark.engine
@@ -112,7 +96,7 @@ def test_the_page_shows_what_its_commands_print(tmp_path, command, lines):
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     done = conformance(*command.split()[1:], cwd=tmp_path)
     assert done.returncode == int(any("violated" in line for line in lines)), done.stderr
-    assert shows(lines, done.stdout), done.stdout
+    assert as_told(lines, done.stdout), done.stdout
 
 
 @pytest.mark.engine
@@ -122,7 +106,7 @@ def test_the_page_shows_what_an_upgrade_prints(tmp_path, command, lines):
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     done = conformance(*command.split()[1:], cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert shows(lines, done.stdout), done.stdout
+    assert as_told(lines, done.stdout), done.stdout
 
 
 def test_the_page_has_the_questions_that_there_are_and_the_code_of_its_example():
