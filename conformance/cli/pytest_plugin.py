@@ -232,7 +232,7 @@ class SubjectFile(pytest.File):
             from conformance.subjects.process import ask_all
             from conformance.subjects.worker import Request
 
-            cache = self.config.cache
+            cache = getattr(self.config, "cache", None)  # there is none with -p no:cacheprovider
             out = Path(cache.mkdir("conformance")) / self.path.stem if cache else Path("build")
             budget = self.config.getoption("--conformance-budget")
             request = Request(
