@@ -50,7 +50,7 @@ def finding_pages(
             printed=[printed for script in finding.scripts for printed in _printed(script, said)],
             claims=_claims(finding.number),
             cells=sorted(shown.get(finding.number, {}).items()),
-            report=_report(finding, docs, said),
+            report=_report(finding, docs),
         )
     return pages
 
@@ -101,13 +101,13 @@ def _claims(number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _report(finding: Finding, docs: Path, said: Mapping[str, Any]) -> dict[str, Any] | None:
-    if (report := finding.report) is None:
+def _report(finding: Finding, docs: Path) -> dict[str, Any] | None:
+    report = finding.report
+    if report is None:
         return None
     return {
         "title": report.title,
         "seen": report.seen,
-        "script": report.script,
         "text": _moved(report.text),
         "source": Markup(_text(docs, report.script)),
     }

@@ -90,11 +90,7 @@ class BeamSubjects:
         environment.check()
 
     def open(self, folder: Path, modules: Sequence[Any]) -> None:
-        from apache_beam.internal import cloudpickle
-
         logging.getLogger().setLevel(logging.ERROR)
-        for module in modules:
-            cloudpickle.register_pickle_by_value(module)
 
     def close(self) -> None:
         if self._prism:

@@ -1,6 +1,8 @@
 """`conformance subject` as a user types it: what it says of input that it cannot use, and the page that shows it."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,30 @@ def test_a_run_says_which_command_tests_a_subject(tmp_path):
     assert "my.py has subjects, and no port or scenario: conformance subject my.py tests them" in done.stderr
     done = conformance("upgrade", "--from-lock", "my.py", "my.py", "--load", "my.py", cwd=tmp_path)
     assert "subjects are compared between two releases: give PACKAGE with --from and --to" in done.stderr
+
+
+def run_pytest(folder, *arguments):
+    command = [sys.executable, "-m", "pytest", "-q", "-rN", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_pytest_says_why_a_file_of_subjects_cannot_be_used(tmp_path):
+    (tmp_path / "subject_visits.py").write_text(QUERY.replace('key="user", ', ""))
+    done = run_pytest(tmp_path, "--conformance")
+    assert "subject_visits.py, line 4: subject visits: key is missing; name the column" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "no tests ran" in run_pytest(tmp_path).stdout
+
+
+@pytest.mark.engine
+def test_a_subject_is_a_test_item(tmp_path):
+    seeded = ROOT / "tests" / "engines" / "subjects" / "seeded_beam.py"
+    (tmp_path / "subject_plays.py").write_text(seeded.read_text(encoding="utf-8"))
+    done = run_pytest(tmp_path, "--conformance", "--conformance-budget", "40s", "-k", "totals or without_its_key")
+    assert "2 failed" in done.stdout, done.stdout + done.stderr
+    assert "batches: The same rows in one bundle, or in more of them, give the same answer." in done.stdout
+    assert "subject without_its_key: the output has no 'team' (it has value)" in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 def commands_of(page):

@@ -77,7 +77,7 @@ def test_the_summary_begins_with_what_changed_and_what_replays_it(worse, home):
     summary = (home / "1.0-2.0" / "summary.md").read_text()
     parts = ["# Gate: blocked", "no longer holds", "conformance replay", "## What came out", "## Blocked"]
     assert parts == sorted(parts, key=summary.index)
-    assert "and 19 more" in summary
+    assert re.search(r"and \d+ more\b", summary)
     file = r"1\.0-2\.0/new/witnesses/late-data/\w+\.json"
     command = re.search(rf"`conformance (replay {file} --engine released@1\.0 --engine released@2\.0)`", summary)[1]
     again = conformance(*command.split(), home=home)

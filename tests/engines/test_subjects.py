@@ -150,6 +150,15 @@ def test_prism_cuts_the_sessions_of_a_users_pipeline(beam_subjects, prism):
     assert len(data(failing["prism"][0])) <= 4
 
 
+def test_a_batch_that_is_not_full_is_lost_before_a_grouping(beam_subjects):
+    """On the bundle-based DirectRunner (Beam 2.77.0), as docs/examples/subjects_beam.py says."""
+    driver, _ = beam_subjects
+    in_batches = loaded(EXAMPLES / "subjects_beam.py")[0]["points_in_batches"]
+    found, failing, _ = asked(driver, in_batches, "bounded")
+    assert found["bounded"].verdict is Verdict.VIOLATED
+    assert "is new" in failing["bounded"][1]
+
+
 def test_what_cannot_be_tested_gets_one_line_on_beam(beam_subjects):
     driver, there = beam_subjects
     report, _ = ask(driver, there["without_its_key"], Options())

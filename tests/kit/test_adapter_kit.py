@@ -19,7 +19,8 @@ from conformance.results.results import Results
 from conformance.testing import AdapterFault, check_engine
 
 TOY = Path(__file__).parent / "toy_engine"
-GUIDE = Path(__file__).parents[2] / "docs" / "write-an-adapter.md"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ledger_adapter.py"
+"""The adapter of the guide."""
 
 READINGS = [
     (Lateness.NEVER, Lateness.NEVER),
@@ -239,9 +240,8 @@ def test_the_kit_leaves_no_thread_behind():
 
 def test_the_adapter_of_the_guide_passes():
     """The first example of the guide is a whole one."""
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     scope = {"__name__": "ledger_adapter"}
-    exec(blocks[0], scope)
+    exec(EXAMPLE.read_text(encoding="utf-8"), scope)
     report = check_engine(scope["Ledger"]())
     assert "several bundles" in report.checked
     assert "value state" not in report.skipped
