@@ -67,7 +67,11 @@ def test_three_causes_that_need_each_other_are_one_set():
     assert searched(lambda parts: three <= parts)[0] == [three]
 
 
-@pytest.mark.parametrize("cause", [{"rename"}, {"reverse"}, {"rename", "shift"}, {"rename", "reverse"}], ids="+".join)
+@pytest.mark.parametrize(
+    "cause",
+    [{"rename"}, {"reverse"}, {"rename", "shift"}, {"rename", "reverse"}],
+    ids=lambda cause: "+".join(sorted(cause)),
+)
 def test_what_belongs_to_a_case_is_found_beside_what_belongs_to_its_job(cause):
     assert searched(lambda parts: cause <= parts, ("rename", "reverse"))[0] == [cause]
 
