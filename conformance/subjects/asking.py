@@ -198,7 +198,7 @@ class Asking:
                     continue
                 if any(found[q.id].verdict is Verdict.VIOLATED for q in self._questions() if q.first):
                     why = "the same rows in the same way give another answer: mend that first"
-                    found[question.id] = replace(before[question.id], verdict=Verdict.NOT_ASKED, why=why)
+                    found[question.id] = Finding(question.id, before[question.id].means, Verdict.NOT_ASKED, why=why)
                     continue
                 try:
                     self._check_time()
