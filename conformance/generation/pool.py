@@ -190,7 +190,7 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
             yield "distance", distance
     if domain.language:
         yield from domain.language.traits(case)
-        lists = {value: number for number, value in enumerate(domain.language.lists)}
+        lists = {value: number for number, value in enumerate((*domain.values, *domain.language.lists))}
         yield from ((NEEDED, lists[a.event.value]) for a in case.schedule.arrivals if a.event.value in lists)
     if len(domain.names) > 1:
         family = next(n for n, names in enumerate(domain.names) if followed.keys() <= set(names))
