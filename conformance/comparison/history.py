@@ -167,6 +167,14 @@ class History:
     def releases(self, framework: str) -> list[Measured]:
         return [release for stage in self.stages[framework] for release in stage.releases]
 
+    def asked_alike(self, framework: str) -> bool:
+        """Whether all releases were asked about the same guarantees."""
+        asked: dict[str, set[tuple[str, str]]] = {}
+        for course in self.courses.values():
+            for point in course.points if course.framework == framework else ():
+                asked.setdefault(point.version, set()).add((course.scenario, course.guarantee))
+        return len({frozenset(rows) for rows in asked.values()}) < 2
+
     def scores(self, engine: str) -> dict[str, Counter[Verdict]]:
         """Release -> number of the engine's rows by verdict."""
         found: dict[str, Counter[Verdict]] = {}

@@ -137,6 +137,8 @@ def test_the_toy_passes():
         "typed keys",
         "null keys",
         "output times",
+        "a failure of the sink behind a bundle",
+        "a failure of the sink behind a bundle, the first",
     }
     assert set(report.skipped) == lacks
     assert "keeps its state in one place" in report.skipped["five partitions"]

@@ -33,6 +33,8 @@ CAPABILITIES = Capabilities(
         Feature.COALESCED: unsupported("toy 0.1 fires what is due as soon as the watermark moves"),
         Feature.NO_DATA: unsupported("toy 0.1 has no bundle without elements"),
         Feature.OUTPUT_TIME: unsupported("toy 0.1 gives an output no time"),
+        Feature.SINK_FAILURE: unsupported("toy 0.1 has no sink"),
+        Feature.CURRENT_TIME: unsupported("toy 0.1 has no clock"),
         Feature.PARTITIONS: unsupported("toy 0.1 keeps its state in one place"),
         Feature.PROCESSING_TIME: unsupported("toy 0.1 has no clock"),
         Feature.PROCESSING_TIMERS: unsupported("toy 0.1 has no clock"),
