@@ -22,7 +22,6 @@ from conformance.testing.comparison import Difference, difference, elements, in_
 from conformance.testing.report import AdapterFault, Report, causes, told
 from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan, together
 
-
 OF_OPERATORS = (Feature.CURRENT_TIME,)
 """What no program asks an engine for, only an operator of its own."""
 
