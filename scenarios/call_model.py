@@ -226,10 +226,10 @@ class Model:
 
     def _wanted(self, call: Call, entries: list[Entry]) -> Json:
         """What a read of a cell with these entries should give, in the order of ``seen``."""
-        name, what, *arguments = call
+        name, what = call[:2]
         kind = self.declared.cells[name]
         if kind is Cell.MAP and what == "get":
-            key = canonical(arguments[0] if name == SCRIPTS else self.declared.shown(arguments[0]))
+            key = self._key(call)
             return next((value for other, value, _ in entries if other == key), NOTHING)
         if what == "items":
             return ordered([key, canonical(value)] for key, value, _ in entries)
@@ -238,13 +238,17 @@ class Model:
         found = ordered(value for _, value, _ in entries)
         return found if kind is not Cell.VALUE else found[0] if found else NOTHING
 
+    def _key(self, call: Call) -> str:
+        """The key of a map that a read asks for. The cell of scripts has texts as keys in every program."""
+        return canonical(call[2] if call[0] == SCRIPTS else self.declared.shown(call[2]))
+
     def _learn(self, call: Call, gave: Json, now: int) -> None:
         """Go on from what was read."""
-        name, what, *arguments = call
+        name, what = call[:2]
         cell, kind = self.cells[name], self.declared.cells[name]
         entries: Iterable[Entry] = cell.entries
         if kind is Cell.MAP and what == "get":
-            key = canonical(self.declared.shown(arguments[0]))
+            key = self._key(call)
             kept = [entry for entry in cell.entries if entry[0] != key]
             entries = kept if gave == NOTHING else [*kept, (key, gave, now)]
         elif what == "items" and isinstance(gave, list):

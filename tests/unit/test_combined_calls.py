@@ -1,6 +1,7 @@
 """The language of calls, and the laws that judge what they give."""
 
 import itertools
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,7 +14,7 @@ from engines.case_run import CaseRun
 from engines.reference import SPECIFIED
 from engines.reference_cells import Bag, Map
 from scenarios.call_language import parsed, spelled
-from scenarios.combined_calls import LANGUAGES, SCENARIO, CombinedCalls
+from scenarios.combined_calls import LANGUAGES, PROGRAMS, SCENARIO
 
 
 def asked(*bundles: list[tuple[str, str]]) -> Case:
@@ -28,10 +29,10 @@ def asked(*bundles: list[tuple[str, str]]) -> Case:
 
 def judged(case: Case, run: type[CaseRun] = CaseRun) -> dict[str, str]:
     """Claim -> the first sentence against it."""
-    ran = run(case, CombinedCalls(), SPECIFIED)
+    ran = run(case, PROGRAMS[case.program], SPECIFIED)
     ran.run()
     seen = Observation(case, Trace.collect(ran.emissions))
-    mine = [guarantee for guarantee in SCENARIO.guarantees if guarantee.program == "calls" and guarantee.predicate]
+    mine = [guarantee for guarantee in SCENARIO.guarantees if guarantee.program == case.program and guarantee.predicate]
     told = {g.claim: next((f for f in g.predicate(seen) if f is not True), None) for g in mine}
     return {claim: found for claim, found in told.items() if found}
 
@@ -121,6 +122,21 @@ def test_a_law_is_broken_by_its_bug_and_says_how(bug, calls, claim, sentence):
     case = asked([("a", calls)])
     assert judged(case) == {}
     assert judged(case, bug)[claim] == sentence
+
+
+class LosesScripts(CaseRun):
+    """What a timer is to do is lost."""
+
+    def fire(self, timer, time):
+        self.state[timer[0], timer[1]].pop("scripts", None)
+        super().fire(timer, time)
+
+
+@pytest.mark.parametrize("program", [name for name, program in PROGRAMS.items() if program.timers])
+def test_a_timer_whose_calls_are_lost_is_told_in_each_program(program):
+    case = replace(asked([("a", 'x in 500 "k" (x off "k")')]), program=program)
+    assert judged(case) == {}
+    assert judged(case, LosesScripts)
 
 
 def test_one_fault_speaks_once():
