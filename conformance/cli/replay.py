@@ -20,7 +20,6 @@ from conformance.model.engine import CannotRun
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
 from conformance.model.writing import write_whole
-from conformance.plugins.loading import without_warnings
 from conformance.plugins.registry import export_names, load_scenarios
 from conformance.results.witness import UnreadableWitness, Witness, find_witness
 
@@ -86,9 +85,7 @@ def replay_(
         )
     if exported.formatted:
         to = exported.to or Path(f"test_witness_{found.id}.py")
-        with without_warnings():
-            text = exported_text(found, [scenario], exported.formatted)
-        write_whole(to, text)
+        write_whole(to, exported_text(found, [scenario], exported.formatted))
         click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
         return
     console = open_console()

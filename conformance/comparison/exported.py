@@ -9,6 +9,7 @@ from conformance.judgement.reference import reference_traces
 from conformance.model.engine import bare
 from conformance.model.export import CannotExport, Exportable, rows
 from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.plugins.loading import without_warnings
 from conformance.plugins.registry import load_export
 from conformance.results.witness import Witness
 
@@ -21,7 +22,8 @@ def exported(found: Witness, scenarios: Iterable[Scenario], formatted: str) -> s
     """
     try:
         scenario = asked_of(found, scenarios)
-        return load_export(formatted)(exportable(found, scenario, scenario.askable[found.guarantee]))
+        with without_warnings():
+            return load_export(formatted)(exportable(found, scenario, scenario.askable[found.guarantee]))
     except (StopIteration, KeyError):
         raise CannotExport(f"witness {found.id} is of {found.case.scenario}, which is not as it was here") from None
     except ImportError as error:

@@ -189,6 +189,21 @@ def _cause(said: str, release: Release) -> str:
     return (words[start:] if start >= 0 else words)[:300] or "uv gave no reason"
 
 
+def python_in(folder: Path, release: Release | None, hash_seed: int = 0) -> tuple[str, dict[str, str]]:
+    """(Python, its environment variables) of a process whose temporary files lie in a folder: of this installation, or of a release.
+
+    Raises:
+        CannotRun: the release is not available.
+    """
+    mine = {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(folder)}
+    if release is None:
+        return sys.executable, os.environ | mine
+    python = str(python_of(release))
+    foreign = {*FOREIGN, *release.foreign}
+    own = {"PYTHONPATH": str(link_harness(folder)), "PYTHONNOUSERSITE": "1"}
+    return python, {name: value for name, value in os.environ.items() if name not in foreign} | own | mine
+
+
 def link_harness(folder: Path) -> Path:
     """A folder for PYTHONPATH with links to this harness and to every package that registers a plugin."""
     target = folder / "harness"

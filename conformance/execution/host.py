@@ -9,7 +9,6 @@ import queue
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from conformance.execution.environments import FOREIGN, link_harness, python_of
+from conformance.execution.environments import python_in
 from conformance.model.checker import Batch
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.feature import Feature
@@ -54,7 +53,6 @@ class Host:
     """
 
     def __init__(self, log: Path, timeout: float, hash_seed: int = 0, release: Release | None = None) -> None:
-        python = str(python_of(release)) if release else sys.executable
         self.timeout = timeout
         self._scratch = tempfile.TemporaryDirectory(
             prefix="conformance-", dir=_fast_folder(), ignore_cleanup_errors=True
@@ -64,18 +62,15 @@ class Host:
         self._ended_reading, self._asking = False, threading.Lock()
         self._closing, self._closed = threading.Lock(), False
         self._gone = ""
+        python, environment = python_in(self._folder, release, hash_seed)
         self._log = log.open("wb")
-        foreign = {*FOREIGN, *release.foreign} if release else set()
-        own = {"PYTHONPATH": str(link_harness(self._folder)), "PYTHONNOUSERSITE": "1"} if release else {}
         self._process = subprocess.Popen(
             [python, "-m", "conformance.execution.worker", str(self._folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if name not in foreign}
-            | own
-            | {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(self._folder), "CONFORMANCE_RUNNER": str(os.getpid())},
+            env=environment | {"CONFORMANCE_RUNNER": str(os.getpid())},
         )
         threading.Thread(target=self._read, daemon=True).start()
 

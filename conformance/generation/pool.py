@@ -8,7 +8,7 @@ circumstances in it, its values and the order in which they follow each other, i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import fsum
@@ -25,6 +25,7 @@ from conformance.model.program import Program
 from conformance.model.scenario import Domain, Scenario
 from conformance.model.schedule import Schedule
 from conformance.model.steps import Event
+from conformance.model.values import Json
 
 Tested = Callable[[list[Case]], list[frozenset[str]]]
 """Cases -> for each, the guarantees (ids) that it puts to the test, by the reference's behaviour."""
@@ -83,7 +84,8 @@ def _chosen(
 ) -> list[Case]:
     """The cases that add most to what was ``had`` on earlier timelines, one after the other. ``pool``: case -> what it puts to the test."""
     timeline = next(iter(pool)).schedule.timeline
-    traits = {case: frozenset(_traits(case, names, program, domain)) for case, names in pool.items()}
+    each_once = frozenset((*domain.values, *domain.language.lists) if domain.language else ())
+    traits = {case: frozenset(_traits(case, names, program, domain, each_once)) for case, names in pool.items()}
     left, chosen = dict.fromkeys(pool), list[Case]()
 
     def gain(case: Case) -> float:
@@ -164,7 +166,10 @@ def _worth(trait: Trait, had: int, timeline: object) -> float:
     return 1.0 if had == 0 else 0.1 / had
 
 
-def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain) -> Iterator[Trait]:
+def _traits(
+    case: Case, tested: frozenset[str], program: Program, domain: Domain, each_once: Collection[Json]
+) -> Iterator[Trait]:
+    """``each_once``: values of which each is wanted of a case, on whatever timeline."""
     timeline = case.schedule.timeline
     for guarantee in tested:
         yield "guarantee", guarantee, timeline
@@ -190,8 +195,7 @@ def _traits(case: Case, tested: frozenset[str], program: Program, domain: Domain
             yield "distance", distance
     if domain.language:
         yield from domain.language.traits(case)
-        lists = {value: number for number, value in enumerate((*domain.values, *domain.language.lists))}
-        yield from ((NEEDED, lists[a.event.value]) for a in case.schedule.arrivals if a.event.value in lists)
+    yield from ((NEEDED, a.event.value) for a in case.schedule.arrivals if a.event.value in each_once)
     if len(domain.names) > 1:
         family = next(n for n, names in enumerate(domain.names) if followed.keys() <= set(names))
         yield "names", family

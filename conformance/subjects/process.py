@@ -6,14 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.execution.environments import FOREIGN, link_harness, python_of
+from conformance.execution.environments import python_in
 from conformance.model.release import Release
 from conformance.subjects.asking import Report
 from conformance.subjects.worker import Request
@@ -63,17 +62,14 @@ def ask_all(
         folder = Path(place)
         asked = folder / "request.json"
         asked.write_text(json.dumps(request.to_json()), encoding="utf-8")
-        python = str(python_of(release)) if release else sys.executable
-        foreign = {*FOREIGN, *release.foreign} if release else set()
-        own = {"PYTHONPATH": str(link_harness(folder)), "PYTHONNOUSERSITE": "1"} if release else {}
-        environment = {name: value for name, value in os.environ.items() if name not in foreign}
+        python, environment = python_in(folder, release)
         process = subprocess.Popen(
             [python, "-m", "conformance.subjects.worker", str(asked)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
-            env=environment | own | {"PYTHONHASHSEED": "0", "TMPDIR": str(folder)},
+            env=environment,
             text=True,
         )
         try:
