@@ -8,13 +8,13 @@ to the test (``call_model``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import sha256
 from typing import Any, ClassVar
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAME, RENAMINGS
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
@@ -23,7 +23,6 @@ from conformance.model.values import Json
 from scenarios.call_language import Call, Language, Pool, parsed, spelled
 from scenarios.call_model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot
 from scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
-from scenarios.state_ttl import EACH, EVICTED, TTL
 from scenarios.typed_samples import SAMPLES, at
 
 LONG = 100
@@ -106,22 +105,6 @@ class CallsInWindows(CombinedCalls):
     times = ("at", "fired", "window")
 
 
-class CallsWithTtl(CombinedCalls):
-    """The same, where what is written lives for a time in some cells, and for ever in others."""
-
-    cells: ClassVar = {
-        "value_a": Cell.VALUE,
-        "value_b": Cell.VALUE,
-        "bag_a": Cell.BAG,
-        "bag_b": Cell.BAG,
-        "map_a": Cell.MAP,
-        "map_b": Cell.MAP,
-    }
-    ttl: ClassVar = {"value_a": TTL, "bag_a": TTL, "map_a": TTL}
-    timers = ()
-    timer_chain = 0
-
-
 class TypedCalls(CombinedCalls):
     """The same on cells with types. The arguments are names of samples."""
 
@@ -194,7 +177,6 @@ POOLS = {
 PROGRAMS: dict[str, CombinedCalls] = {
     "calls": CombinedCalls(),
     "in windows": CallsInWindows(),
-    "with a TTL": CallsWithTtl(),
     "typed": TypedCalls(),
 }
 
@@ -359,34 +341,37 @@ OF_TIMERS: tuple[tuple[str, Law, Source], ...] = (
     ),
 )
 
-OF_TTL: tuple[tuple[str, Law, Source], ...] = (
-    ("what was written less than its TTL ago is read", reads(lambda read: read.renewed), EACH),
-    ("what was written longer ago than its TTL is not read", reads(lambda read: read.expired), EVICTED),
-)
-
 LAWS = {
     "calls": (*OF_CELLS, *OF_JSON, *OF_TIMERS),
     "in windows": (*OF_CELLS, *OF_TIMERS),
-    "with a TTL": (*OF_CELLS, *OF_TTL),
     "typed": (*OF_CELLS, ("no call with a value that fits is refused", calls(lambda read: not read.reads), OURS)),
 }
 
 
-def guarantees(name: str, program: CombinedCalls) -> Iterator[Guarantee]:
+def guarantees(
+    name: str, program: CombinedCalls, laws: Iterable[tuple[str, Law, Source]], which: str = ""
+) -> Iterator[Guarantee]:
+    """The guarantees of a program by its name. ``which`` tells their claims from those of another program."""
     declared = Declared(program.cells, program.ttl, lambda argument: program.told(program.meant(argument)))
     found = partial(followed, declared=declared)
-    which = "" if name == "calls" else f" ({name})"
-    for claim, law, source in LAWS[name]:
+    for claim, law, source in laws:
         yield Guarantee(claim + which, name, law(found), source=source)
     yield Guarantee("each element is answered once, under its key" + which, name, every_element_is_answered)
 
 
-def language(name: str, program: CombinedCalls) -> Language:
+def domain(program: CombinedCalls, cases: int, events: int = 8, small: bool = False) -> Domain:
     cells = {cell: kind for cell, kind in program.cells.items() if cell != SCRIPTS}
-    return Language(cells, program.timers, POOLS if program.types else {}, small=name == "calls")
+    language = Language(cells, program.timers, POOLS if program.types else {}, small)
+    return Domain(
+        offsets=(1, 500, 5_000, 20_000),
+        keys=2,
+        names=NAMES,
+        values=language.basic,
+        events=events,
+        language=language,
+        cases=cases,
+    )
 
-
-LANGUAGES = {name: language(name, program) for name, program in PROGRAMS.items()}
 
 NAMES = (tuple("ab"), ("a", "A"), ("a", "ab"), ("a", "a "), ("1", "01"), ("\u00e9", "e\u0301"))
 """Families of keys that are alike."""
@@ -398,21 +383,14 @@ SCENARIO = Scenario(
     summary="Do calls on state and timers, in any combination, for every element and every timer; emit what each read gave.",
     programs=PROGRAMS,
     domain={
-        name: Domain(
-            offsets=(1, 500, 5_000, 20_000),
-            keys=2,
-            names=NAMES,
-            values=LANGUAGES[name].basic,
-            events=5 if program.ttl else 8,
-            language=LANGUAGES[name],
-            cases={"calls": 4, "with a TTL": 3}.get(name, 2),
-        )
+        name: domain(program, 4, small=True) if name == "calls" else domain(program, 2)
         for name, program in PROGRAMS.items()
     },
-    stable_under={
-        name: promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL) if program.ttl else STABLE
-        for name, program in PROGRAMS.items()
-    },
+    stable_under=dict.fromkeys(PROGRAMS, STABLE),
     complete=False,  # the laws say of each read and each firing what it must be
-    guarantees=tuple(found for name, program in PROGRAMS.items() for found in guarantees(name, program)),
+    guarantees=tuple(
+        found
+        for name, program in PROGRAMS.items()
+        for found in guarantees(name, program, LAWS[name], "" if name == "calls" else f" ({name})")
+    ),
 )

@@ -14,7 +14,9 @@ from engines.case_run import CaseRun
 from engines.reference import SPECIFIED
 from engines.reference_cells import Bag, Map
 from scenarios.call_language import parsed, spelled
-from scenarios.combined_calls import LANGUAGES, PROGRAMS, SCENARIO
+from scenarios.combined_calls import PROGRAMS, SCENARIO
+
+LANGUAGE = SCENARIO.domain["calls"].language
 
 
 def asked(*bundles: list[tuple[str, str]]) -> Case:
@@ -39,7 +41,7 @@ def judged(case: Case, run: type[CaseRun] = CaseRun) -> dict[str, str]:
 
 def test_drawn_calls_are_read_as_they_are_spelled():
     for number in range(50):
-        draw = LANGUAGES["calls"].drawn(Random(number))
+        draw = LANGUAGE.drawn(Random(number))
         text = draw()
         assert spelled(parsed(text)) == text
     nested = 'x in 5 "a)b; c" (bag_a add {"b":["(",null]}; X in 1 "" ()); map_a get "\\u200b"'
@@ -48,17 +50,13 @@ def test_drawn_calls_are_read_as_they_are_spelled():
 
 
 def test_each_kind_of_call_stands_right_before_each():
-    met = {
-        two
-        for calls in LANGUAGES["calls"].lists
-        for two in itertools.pairwise(tuple(call[:2]) for call in parsed(calls))
-    }
-    assert met == set(itertools.product(LANGUAGES["calls"].kinds, repeat=2))
+    met = {two for calls in LANGUAGE.lists for two in itertools.pairwise(tuple(call[:2]) for call in parsed(calls))}
+    assert met == set(itertools.product(LANGUAGE.kinds, repeat=2))
 
 
 def test_simpler_calls_have_less_to_read():
     text = 'value_a set 1; bag_a add {"long":65536}; x in 5000 "K" (bag_a get); bag_a get'
-    simpler = list(LANGUAGES["calls"].simpler(text))
+    simpler = list(LANGUAGE.simpler(text))
     assert "bag_a get" in simpler
     assert 'value_a set 1; bag_a add {"long":65536}; x in 1 "K" (bag_a get); bag_a get' in simpler
     assert text not in simpler
