@@ -56,7 +56,9 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
     asked = (Feature.PARTITIONS, Feature.RESTART, Feature.RESUME, Feature.SINK_FAILURE, Feature.INITIAL_STATE)
     spec = userstate.ReadModifyWriteStateSpec
     result = ", ".join(name for name in dir(PipelineResult) if not name.startswith("_"))
+    params = ", ".join(name for name in dir(beam.DoFn) if name.endswith("Param"))
     return dict.fromkeys(asked, told) | {
+        Feature.CURRENT_TIME: f"a DoFn is given: {params}",
         Feature.TTL: f"a state is declared by {spec.__name__}{inspect.signature(spec)}",
         Feature.INSPECTION: f"the result of a pipeline has: {result}",
         Feature.ROW_COUNT: metrics_of_a_stateful_pipeline(runner),

@@ -1,9 +1,13 @@
 """A run that is killed loses nothing that an engine answered: the next one goes on from there."""
 
 import random
+import sys
 import time
+from pathlib import Path
 
-from benchmarks.kills import SIGNALS, Runs, found_in, killed
+sys.path.append(str(Path(__file__).parents[2]))  # no part of the package
+
+from benchmarks.kills import SIGNALS, Runs, found_in, killed  # noqa: E402
 
 
 def test_runs_killed_at_random_moments_end_as_an_undisturbed_one(tmp_path):
