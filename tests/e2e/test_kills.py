@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))  # no part of the package
 
-from benchmarks.kills import SIGNALS, Runs, found_in, killed  # noqa: E402
+from benchmarks.kills import SIGNALS, Runs, found_in, killed
 
 
 def test_runs_killed_at_random_moments_end_as_an_undisturbed_one(tmp_path):
