@@ -22,7 +22,7 @@ from conformance.subjects.worker import Request
 FOUND = "subjects.json"
 """The file of all reports, in the folder of a run."""
 
-COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.NOT_ASKED: "yellow"}
+COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.REFUSED: "yellow", Verdict.NOT_ASKED: "yellow"}
 
 
 @click.command("subject")
@@ -46,6 +46,13 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.NOT_ASKED: "
     multiple=True,
     help="Run in this release, in an environment of its own. With two, the second one must also answer as the first one does.",
 )
+@click.option(
+    "--next",
+    "next_",
+    metavar="FILE[::NAME]",
+    default="",
+    help="The next version: does it go on from the checkpoint of FILE's? Nothing else is asked.",
+)
 @options.seed
 @options.out("build/subjects")
 def subject_(
@@ -54,6 +61,7 @@ def subject_(
     sample: Path | None,
     budget: float | None,
     releases: tuple[str, ...],
+    next_: str,
     seed: int,
     out: Path,
 ) -> None:
@@ -61,11 +69,13 @@ def subject_(
 
     FILE is a Python file. NAME is one of its subjects; without it, all are tested. What is violated leaves a script in --out that shows it.
 
-    Exit code 0 if nothing is violated, 1 if anything is, 2 for wrong usage or input, 3 if an engine could not be run to its end.
+    Exit code 0 if nothing is violated, 1 if anything is or the next version is refused, 2 for wrong usage or input, 3 if an engine could not be run to its end.
     """
     path, colons, name = file.partition("::")
-    if not Path(path).is_file():
-        raise click.UsageError(f"there is no file {path}")
+    next_path, _, next_name = next_.partition("::")
+    for each in (path, next_path):
+        if (each or each is path) and not Path(each).is_file():
+            raise click.UsageError(f"there is no file {each}")
     if len(releases) > 2:
         raise click.UsageError("--release: give one release, or two to compare")
     request = Request(
@@ -76,9 +86,12 @@ def subject_(
         budget or 0,
         str(sample.resolve()) if sample else "",
         where=path,
+        next_file=str(Path(next_path).resolve()) if next_ else "",
+        next_subject=next_name,
     )
     code = test(request, [release(text) for text in releases], out)
-    click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if code == 1 else ""))
+    scripts = any(Path(out, FOUND).parent.rglob("*.py")) if code == 1 else False
+    click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if scripts else ""))
     sys.exit(code)
 
 
@@ -132,7 +145,7 @@ def print_report(report: Report) -> None:
     click.echo(f"{report.subject} on {report.version}" + (f" ({report.packed})" if report.packed else ""))
     for finding in report.findings:
         verdict = click.style(f"{finding.verdict.value:<9}", fg=COLOURS[finding.verdict])
-        if finding.verdict is Verdict.NOT_ASKED:
+        if finding.verdict in (Verdict.NOT_ASKED, Verdict.REFUSED):
             click.echo(f"  {verdict}  {finding.question:<10}  {finding.why}")
             continue
         cases = f"{finding.cases} cases, {finding.rows} rows" if finding.rows else f"{finding.cases} cases"

@@ -34,6 +34,8 @@ class Ran:
         stored: the rows that its state has at the end; None where it does not tell.
         stateful: an operator keeps state.
         error: what the run failed with, "" if it ran to its end.
+        before: the operators that kept state in the micro-batches whose output is not shown.
+        operators: those that kept state in the last query.
     """
 
     outputs: Mapping[int, Answer] = field(default_factory=dict)
@@ -41,6 +43,8 @@ class Ran:
     stored: int | None = None
     stateful: bool = False
     error: str = ""
+    before: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
 
 
 def told(value: Any) -> Json:

@@ -45,7 +45,7 @@ from conformance.subjects.rows import (
     written,
 )
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import PLAIN, Given
+from conformance.subjects.setup import NOBODY, PLAIN, PREVIOUS, Given
 from conformance.subjects.subject import Subject
 
 ALONE = 3
@@ -69,6 +69,7 @@ class Verdict(Enum):
 
     HOLDS = "holds"
     VIOLATED = "violated"
+    REFUSED = "refused"
     NOT_ASKED = "not asked"
 
 
@@ -121,7 +122,8 @@ class Report(Plain):
 
     @property
     def violated(self) -> bool:
-        return any(finding.verdict is Verdict.VIOLATED for finding in self.findings)
+        """Whether anything is violated, or a next version refused."""
+        return any(finding.verdict in (Verdict.VIOLATED, Verdict.REFUSED) for finding in self.findings)
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,10 @@ class Options:
 
 class OutOfTime(Exception):
     """The budget is spent."""
+
+
+class Refused(Exception):
+    """The engine refuses a next version. The message is the engine's."""
 
 
 Failing = tuple[Pair, str]
@@ -179,7 +185,10 @@ class Asking:
         """
         subject = self.subject
         self.facts = self._looked()
-        self.span = span_of((*subject.durations, *self.facts.durations), subject.delay)
+        durations = [*subject.durations, *self.facts.durations]
+        if subject.previous:
+            durations += [*subject.previous.durations, *self.driver.look(subject.previous).durations]
+        self.span = span_of(durations, subject.delay)
         first = self._asked(1)
         self.packed, self.note = self._proved(first)
         found = {question.id: self._left_out(question) for question in self._questions()}
@@ -371,8 +380,8 @@ class Asking:
     # Questions
 
     def _questions(self) -> list[Question]:
-        wanted = self.options.questions
-        return [q for q in self.driver.questions if not wanted or q.id in wanted]
+        wanted, behind = self.options.questions, self.subject.previous is not None
+        return [q for q in self.driver.questions if (not wanted or q.id in wanted) and q.versions == behind]
 
     def _left_out(self, question: Question) -> Finding:
         why = self.facts.refused.get(question.id, "")
@@ -449,14 +458,41 @@ class Asking:
                     if wrong:
                         self.say(f"{question.id}: fails; reducing")
                         pair, why = self._reduced(question, pair, wrong)
+                        why = self._what_of_the_state(pair) + why
                         self.failing[question.id] = pair, why
                         return replace(before, verdict=Verdict.VIOLATED, cases=cases, rows=rows, why=why)
+                    if question.versions:
+                        self._must_tell(question, pair)
+        except Refused as words:
+            return replace(before, verdict=Verdict.REFUSED, cases=cases, rows=rows, why=str(words))
         except NotAsked as reason:
             return replace(before, verdict=Verdict.NOT_ASKED, why=str(reason))
         if not rows and not question.of_runs:
             return replace(before, cases=0, why="no case has an answer: nothing was compared")
         self.say(f"{question.id}: holds")
         return replace(before, verdict=Verdict.HOLDS, cases=cases, rows=rows, why="")
+
+    def _must_tell(self, question: Question, pair: Pair) -> None:
+        """Raises NotAsked where a query that begins behind the restart answers like one that had always run: then no case shows that state
+        was kept."""
+        anew = replace(pair, varied=replace(pair.varied, setup=replace(pair.varied.setup, by=NOBODY)))
+        if not self._failures(replace(question, judge=same), anew)[0]:
+            raise NotAsked("no case tells a state that is kept from one that is gone")
+
+    def _what_of_the_state(self, pair: Pair) -> str:
+        """What became of the previous version's state in a pair that fails, as the beginning of a sentence; "" without such a version."""
+        setup = pair.varied.setup
+        if setup.by != PREVIOUS:
+            return ""
+        varied = self._run(self._closed(pair.varied), packed=False)
+        if varied.before != varied.operators:
+            return ""
+        anew = replace(pair.varied, setup=replace(setup, by=NOBODY))
+        fresh = self._run(self._closed(anew), packed=False)
+        if varied.error or fresh.error:
+            return ""
+        gone = not difference(self._cases(varied, False)[0], self._cases(fresh, False)[0])
+        return "the state is silently gone: " if gone else ""
 
     def _failures(self, question: Question, pair: Pair) -> tuple[dict[int, str], int, int]:
         """(case -> what is wrong, the cases asked, the rows compared). A question about runs has one entry for all."""
@@ -469,6 +505,8 @@ class Asking:
     ) -> tuple[dict[int, str], int, int]:
         if varied.error and question.refusable:
             raise NotAsked(f"refused: {varied.error}")
+        if varied.error and question.versions:
+            raise Refused(varied.error)
         if plain.error:
             return {}, 0, 0
         cases = sorted({row.case for row in rows_in(pair.plain.delivery) if row.case >= 0}) if packed else [0]
@@ -567,7 +605,7 @@ class Asking:
         varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
         try:
             wrong, _, _ = self._judged(question, pair, plain, varied, packed=False)
-        except NotAsked:
+        except (NotAsked, Refused):
             return ""
         return next(iter(wrong.values()), "")
 
@@ -581,7 +619,7 @@ class Asking:
         both = replace(candidates[0], plain=plain, varied=varied)
         try:
             wrong, _, _ = self._failures(question, both)
-        except NotAsked:
+        except (NotAsked, Refused):
             return None
         failing = [candidates[number] for number in wrong if 0 <= number < len(candidates)]
         return min(failing, key=lambda pair: sum(1 for _ in rows_in(pair.varied.delivery)), default=None)

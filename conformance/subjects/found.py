@@ -13,7 +13,7 @@ from conformance.plugins.loading import loaded_modules
 from conformance.plugins.points import load, registered
 from conformance.subjects.driver import Driver
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.subject import Subject
+from conformance.subjects.subject import Subject, next_version
 
 
 def subjects_in(module: ModuleType) -> list[Subject]:
@@ -36,6 +36,22 @@ def chosen(found: Sequence[Subject], names: Sequence[str], where: str) -> list[S
         if name not in there:
             raise InvalidSubject(f"{where}: {unknown('subject', name, there)}")
     return [there[name] for name in names] if names else list(found)
+
+
+def next_versions(before: Sequence[Subject], there: Sequence[Subject], name: str, where: str) -> list[Subject]:
+    """The next version of each subject: that of a name, or of the same name, or the only one there.
+
+    Raises:
+        InvalidSubject: a subject has none.
+    """
+    if name and len(before) > 1:
+        raise InvalidSubject(f"one next version has a name ({name}); name the one before it, too: FILE::NAME")
+    found = []
+    for subject in before:
+        wanted = name or (there[0].name if len(there) == 1 else subject.name)
+        [mine] = chosen(there, [wanted], where)
+        found.append(next_version(subject, mine))
+    return found
 
 
 def files_of_subjects() -> list[str]:

@@ -20,7 +20,7 @@ from conformance.subjects.rows import (
     other_order,
     rows_in,
 )
-from conformance.subjects.setup import PLAIN, Setup
+from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
 from conformance.subjects.subject import Subject
 
 
@@ -95,6 +95,7 @@ class Question:
         moves: the varied run has its times moved.
         first: where it does not hold, no other question says anything.
         layer: it can be asked in one run with other such questions: if all of them together change nothing, none does.
+        versions: it is asked of a subject with a previous version, and of no other. A refusal is an answer.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Question:
     moves: bool = False
     first: bool = False
     layer: bool = False
+    versions: bool = False
 
 
 def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
@@ -123,9 +125,8 @@ def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
-    plain = Run(asked.delivery)
     by = asked.span.moved if question.moves else 0
-    found = [Pair(plain, run, by) for run in question.make(asked)]
+    found = [Pair(Run(asked.delivery, Setup(begun=run.setup.begun)), run, by) for run in question.make(asked)]
     return found[:limit] if limit else found
 
 
@@ -254,6 +255,23 @@ def _in_one(pair: Pair, plain: Seen, varied: Seen) -> str:
     return (found if closed else replace(found, lost=())).words
 
 
+def _behind_another(asked: Asked) -> Iterator[Run]:
+    for begun in sorted({1, max(1, (len(asked.delivery) - len(asked.closing)) // 2)}):
+        yield Run(asked.delivery, Setup(begun=begun, by=PREVIOUS))
+
+
+def _goes_on(pair: Pair, plain: Seen, varied: Seen) -> str:
+    if not any(pair.varied.delivery[: pair.varied.setup.begun]):
+        return ""  # a smaller pair whose previous version has no row
+    before, behind = varied.ran.before, varied.ran.operators
+    if before != behind:
+        return (
+            f"it goes on from a checkpoint of other operators without a word: {', '.join(before) or 'none that keeps state'} before, "
+            f"{', '.join(behind) or 'none that keeps state'} behind"
+        )
+    return same(pair, plain, varied)
+
+
 AGAIN = Question("again", "The same rows in the same way, once more, give the same answer.", _again, first=True)
 ORDER = Question(
     "order", "Rows in another order, none later than the watermark lets in, give the same answer.", _order, layer=True
@@ -284,6 +302,14 @@ STATE = Question(
 )
 BOUNDED = Question(
     "bounded", "A batch query over the same rows gives the same answer.", _bounded, _in_one, refusable=True
+)
+
+NEXT = Question(
+    "next",
+    "On the checkpoint of the version before it, the query goes on as if it had always run, or is refused.",
+    _behind_another,
+    _goes_on,
+    versions=True,
 )
 
 TAKES_NO_RUN = (ONCE,)
@@ -326,7 +352,8 @@ def _kept(run: Run, keeps: Callable[[Row], bool], hollow: bool) -> Run:
     most = max(len(found) - 1, 0)
     restarts = {min(places[number], most) for number in run.setup.restarts}
     fails = None if run.setup.fails is None else min(places[run.setup.fails], most)
-    return Run(tuple(found), replace(run.setup, restarts=tuple(sorted(restarts - {0})), fails=fails))
+    begun = min(places.get(run.setup.begun, most), most)
+    return Run(tuple(found), replace(run.setup, restarts=tuple(sorted(restarts - {0})), fails=fails, begun=begun))
 
 
 def joined(pair: Pair, side: str, at: int) -> Pair:
@@ -340,7 +367,7 @@ def joined(pair: Pair, side: str, at: int) -> Pair:
 
     restarts = tuple(sorted({place(n) for n in run.setup.restarts} - {0}))
     fails = None if run.setup.fails is None else place(run.setup.fails)
-    fewer = Run(delivery, replace(run.setup, restarts=restarts, fails=fails))
+    fewer = Run(delivery, replace(run.setup, restarts=restarts, fails=fails, begun=place(run.setup.begun)))
     return replace(pair, plain=fewer) if side == "plain" else replace(pair, varied=fewer)
 
 

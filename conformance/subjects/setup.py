@@ -11,6 +11,10 @@ Given = Sequence[Mapping[str, Sequence[Json]]]
 """What a run is given: for each micro-batch, the rows of each input, in order. A row is an object of columns."""
 
 
+ITSELF, PREVIOUS, NOBODY = "itself", "the previous version", "nobody"
+"""Who runs the micro-batches before a restart: the subject, its previous version, or nobody, and the subject begins behind them."""
+
+
 @dataclass(frozen=True)
 class Setup:
     """How a run is made.
@@ -22,6 +26,8 @@ class Setup:
         files: the number of files of a micro-batch.
         bounded: all rows are there from the beginning, and end.
         where: what else the engine runs on; "" for its default.
+        begun: so many micro-batches run before a restart, and their output is not shown; 0 for none.
+        by: who runs these: ITSELF, PREVIOUS or NOBODY.
     """
 
     restarts: tuple[int, ...] = ()
@@ -30,6 +36,8 @@ class Setup:
     files: int = 1
     bounded: bool = False
     where: str = ""
+    begun: int = 0
+    by: str = ITSELF
 
     def beside(self, other: Setup) -> Setup:
         """A run that is made in both ways."""
@@ -40,6 +48,8 @@ class Setup:
             max(self.files, other.files),
             self.bounded or other.bounded,
             self.where or other.where,
+            max(self.begun, other.begun),
+            self.by if other.by == ITSELF else other.by,
         )
 
 

@@ -12,7 +12,7 @@ A subject is tested without an oracle: what may not change its answer, must not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from conformance.model.naming import instead
@@ -46,6 +46,7 @@ class Subject:
         leave_out: question -> why it is not asked.
         engine: the engine that runs it, "" for the one whose type the function is annotated with.
         options: what the engine alone knows.
+        previous: the version whose checkpoint this one goes on from; None for a subject that is asked by itself.
     """
 
     function: Callable[..., Any]
@@ -63,6 +64,7 @@ class Subject:
     leave_out: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    previous: Subject | None = None
     conformance_loads: ClassVar[bool] = True
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -193,6 +195,31 @@ def _check(found: Subject) -> None:
     for name, given in found.values.items():
         if not given:
             raise InvalidSubject(f"values: {name!r} has none; list at least one")
+
+
+def next_version(previous: Subject, subject: Subject) -> Subject:
+    """The subject as the version behind another one.
+
+    Raises:
+        InvalidSubject: the two are not given the same inputs.
+    """
+    if set(previous.inputs) != set(subject.inputs):
+        raise InvalidSubject(
+            f"subject {subject.name}: its inputs are {_names(subject.inputs)}, those of {previous.name} before it {_names(previous.inputs)}; "
+            "a checkpoint belongs to its inputs"
+        )
+    for of, columns in previous.inputs.items():
+        for column in columns:
+            if subject.column(of, column.name) is None:
+                raise InvalidSubject(
+                    f"subject {subject.name}: its schema has no column {column.name!r}, which {previous.name} before it reads; "
+                    "name it in the schema of both: rows are drawn from the later one"
+                )
+    return replace(subject, previous=previous)
+
+
+def _names(inputs: Mapping[str, Any]) -> str:
+    return ", ".join(name or "one" for name in inputs)
 
 
 def is_time(kind: Any) -> bool:

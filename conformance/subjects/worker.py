@@ -22,7 +22,7 @@ from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects.asking import Failing, Finding, Options, Report, ask
 from conformance.subjects.driver import Driver
-from conformance.subjects.found import chosen, driver_of, drivers, subjects_in
+from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import Subject
 
@@ -40,6 +40,8 @@ class Request(Plain):
         sample: a file of the user's rows, "" for none.
         out: the folder that scripts go to.
         where: how the user named the file.
+        next_file: the file of the version behind, "" for none. Then ``file`` has the version before.
+        next_subject: the name of its subject, "" for one of the same name, or the only one.
     """
 
     file: str
@@ -50,6 +52,8 @@ class Request(Plain):
     sample: str = ""
     out: str = ""
     where: str = ""
+    next_file: str = ""
+    next_subject: str = ""
 
 
 def work(request: Request, tell: Callable[[Json], None]) -> None:
@@ -59,9 +63,13 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
     try:
-        loading.ask_for([request.file])
+        loading.ask_for([request.file, *([request.next_file] if request.next_file else [])])
         found = loading.loaded_modules()
-        mine = chosen(subjects_in(next(iter(found.modules.values()))), request.subjects, request.where or request.file)
+        first, *others = found.modules.values()
+        mine = chosen(subjects_in(first), request.subjects, request.where or request.file)
+        if request.next_file:
+            # Both versions may be in one file.
+            mine = next_versions(mine, subjects_in(others[0] if others else first), request.next_subject, request.next_file)
         known = drivers()
         by_engine: dict[str, list[Subject]] = {}
         for subject in mine:
@@ -95,6 +103,8 @@ def _check_questions(driver: Driver, request: Request) -> None:
     from conformance.subjects.schema import InvalidSubject
 
     known = [question.id for question in driver.questions]
+    if request.next_file and not any(question.versions for question in driver.questions):
+        raise InvalidSubject(f"{driver.version}: nothing comes behind a restart: no checkpoint is kept that a next version could go on from")
     for name in request.questions:
         if name not in known:
             raise InvalidSubject(unknown("question", name, known))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from conformance.subjects.rows import Delivery, rows_in, written
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair, Run
+    from conformance.subjects.setup import Setup
     from conformance.subjects.subject import Subject
 
 TEMPLATE = '''"""{title}
@@ -20,6 +22,7 @@ Run it: python {file}
 It exits with 1 while the two answers differ. Seen on {version}.
 """
 
+import importlib.util
 import json
 import os
 import sys
@@ -29,10 +32,11 @@ from pathlib import Path
 os.environ["TZ"] = "UTC"
 sys.path.insert(0, str(Path(__file__).resolve().parent / {folder!r}))
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from {module} import {name}
-
+{previous}
 SCHEMAS = {schemas}
 MODE = {mode!r}
 OUTPUT_KEY = {output_key}
@@ -46,13 +50,14 @@ VARIED = {varied}
 """The same rows, where this is said of them: {what}"""
 
 
-def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1, bounded=False):
-    """The final rows of a run. It is restarted before the micro-batches ``restarts``; ``fails`` fails once, after its rows were taken."""
+def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1, bounded=False, begun=0, by={name}):
+    """The final rows of a run, and the operators that keep state before and behind ``begun``. The run is restarted before the micro-batches
+    ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are run by ``by``, and not shown."""
     spark = spark.newSession()
     for setting, value in {{{common}, **settings}}.items():
         spark.conf.set(setting, value)
     folder = Path(folder)
-    taken, failed = {{}}, []
+    taken, failed, shown, operators = {{}}, [], 0, []
 
     def write(number):
         for name in SCHEMAS:
@@ -63,12 +68,12 @@ def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1,
                 path.write_text("".join(json.dumps(row) + "\\n" for row in rows[part::files]))
                 os.utime(path, (1_600_000_000 + number * files + part,) * 2)
 
-    def output():
+    def output(version):
         reader = spark.read if bounded else spark.readStream.option("maxFilesPerTrigger", files)
         inputs = {{name: reader.schema(schema).json(str(folder / f"input-{{name}}")) for name, schema in SCHEMAS.items()}}
-        return {name}(*inputs.values()) if "" in inputs else {name}(**inputs)
+        return version(*inputs.values()) if "" in inputs else version(**inputs)
 
-    def query(last_fails):
+    def query(version, last_fails):
         def take(frame, batch):
             taken[batch] = [row.asDict(recursive=True) for row in frame.collect()]
             if last_fails and batch == first and not failed:
@@ -76,31 +81,39 @@ def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1,
                 raise RuntimeError("this failure was asked for")
 
         first = max(taken, default=-1) + 1
-        sink = output().writeStream.outputMode(MODE).foreachBatch(take)
+        sink = output(version).writeStream.outputMode(MODE).foreachBatch(take)
         started = sink.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
         try:
             started.awaitTermination()
         except Exception:
             if not (last_fails and failed):
                 raise
+        last = started.lastProgress
+        operators.append([operator["operatorName"] for operator in last["stateOperators"]] if last else [])
 
     if bounded:
         for number in range(len(batches)):
             write(number)
-        return [row.asDict(recursive=True) for row in output().collect()]
-    cuts = sorted({{0, len(batches), *restarts, *([] if fails is None else [fails])}})
+        return [row.asDict(recursive=True) for row in output({name}).collect()], []
+    cuts = sorted({{0, len(batches), begun, *restarts, *([] if fails is None else [fails])}})
     for begin, end in zip(cuts, cuts[1:]):
         for number in range(begin, end):
             write(number)
-        query(begin == fails)
+        version = by if end <= begun else {name}
+        query(version, begin == fails)
         if begin == fails:
-            query(False)
+            query(version, False)
+        if end == begun:
+            shown = max(taken, default=-1) + 1
+    for batch in range(shown):
+        taken.pop(batch, None)
+    behind = operators[-1] if begun else []
     if MODE == "complete":
-        return taken[max(taken)]
+        return (taken[max(taken)] if taken else []), [operators[0], behind]
     rows = [row for batch in sorted(taken) for row in taken[batch]]
     if MODE == "update" and OUTPUT_KEY:
         rows = list({{str([row[column] for column in OUTPUT_KEY]): row for row in rows}}.values())
-    return rows
+    return rows, [operators[0] if begun else [], behind]
 
 
 def lines(rows):
@@ -112,11 +125,12 @@ def main():
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     answers = []
-    for what, batches, setup in (("plain", PLAIN, {{}}), ({what!r}, VARIED, {setup})):
+    for what, batches, setup in (("plain", PLAIN, {{{begun}}}), ({what!r}, VARIED, {setup})):
         with tempfile.TemporaryDirectory() as folder:
-            answers.append(lines(run(spark, folder, batches, **setup)))
-        print(f"{{what}}:")
-        for line in answers[-1]:
+            rows, operators = run(spark, folder, batches, **setup)
+            answers.append((lines(rows), operators))
+        print(f"{{what}}:" + (f" operators {{operators[0]}}, then {{operators[1]}}" if any(operators) else ""))
+        for line in answers[-1][0]:
             print(f"    {{line}}")
     differ = answers[0] != answers[1]
     print("THE ANSWERS DIFFER" if differ else "the answers are the same")
@@ -125,6 +139,16 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
+'''
+
+
+PREVIOUS_VERSION = '''
+# The version before, from a file that may have the same name.
+spec = importlib.util.spec_from_file_location("previous_version", Path(__file__).resolve().parent / {file!r})
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+cloudpickle.register_pickle_by_value(module)
+previous = module.{name}
 '''
 
 
@@ -145,7 +169,8 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         **subject.settings,
     }
     closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
-    return TEMPLATE.format(
+    before = subject.previous
+    text = TEMPLATE.format(
         title=title,
         file=out.name,
         version=version,
@@ -161,8 +186,27 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         varied=_batches(subject, pair.varied.delivery),
         what=_what(pair.plain, pair.varied),
         common=", ".join(f"{name!r}: {value!r}" for name, value in common.items()),
-        setup={name: value for name, value in told.items() if value != plain[name]},
+        begun=f'"begun": {setup.begun}' if setup.begun else "",
+        setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup),
+        previous="" if before is None else PREVIOUS_VERSION.format(file=_beside(before, file, out), name=before.name),
     )
+    for line in () if before else ("import importlib.util\n", "from pyspark import cloudpickle\n"):
+        text = text.replace(line, "", 1)
+    return text
+
+
+def _spelled(settings: Mapping[str, object], setup: Setup) -> str:
+    """The arguments of the second run, as a dict in the script's own words."""
+    words = [f"{name!r}: {value!r}" for name, value in settings.items()]
+    if setup.begun:
+        words += [f"'begun': {setup.begun}", "'by': previous"]
+    return "{" + ", ".join(words) + "}"
+
+
+def _beside(version: Subject, file: Path, out: Path) -> str:
+    """The path of a version's file from the script's folder."""
+    own = Path(inspect.getsourcefile(inspect.unwrap(version.function)) or file)
+    return os.path.relpath(own.resolve(), out.resolve().parent)
 
 
 def _batches(subject: Subject, delivery: Delivery) -> str:
@@ -176,6 +220,8 @@ def _batches(subject: Subject, delivery: Delivery) -> str:
 def _what(plain: Run, varied: Run) -> str:
     """What the second run has that the first has not, in a few words."""
     setup = varied.setup
+    if setup.begun:
+        return f"the first {setup.begun} micro-batches by the version before"
     if setup.bounded:
         return "as a batch query"
     if setup.restarts:

@@ -22,7 +22,7 @@ from conformance.subjects.answers import Answer, Ran, told
 from conformance.subjects.driver import Facts
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import Given, Setup
+from conformance.subjects.setup import NOBODY, PREVIOUS, Given, Setup
 from engines.failing import INJECTED
 from engines.spark import releases, running, session
 from engines.spark.base import STORES
@@ -68,6 +68,7 @@ QUESTIONS = (
     questions.ONCE,
     questions.STATE,
     questions.BOUNDED,
+    questions.NEXT,
 )  # fmt: skip
 
 
@@ -156,23 +157,36 @@ class SparkSubjects:
         """The queries of a run, one after the other: each ends before a restart, or with a failure."""
         rows: dict[int, list[Any]] = {}
         progress: list[dict[str, Any]] = []
+        before: tuple[str, ...] = ()
+        shown = 0
         # The engine's own micro-batches without data have numbers, too: one that is to fail is the first one of a query.
-        cuts = sorted({0, len(given), *setup.restarts, *(() if setup.fails is None else (setup.fails,))})
+        cuts = sorted({0, len(given), setup.begun, *setup.restarts, *(() if setup.fails is None else (setup.fails,))})
         for begin, end in pairwise(cuts):
+            early = end <= setup.begun
+            if early and setup.by == NOBODY:
+                continue
+            version = subject.previous if early and setup.by == PREVIOUS else subject
+            assert version is not None
             _write(subject, folder, given, range(begin, end), setup.files)
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
-            error = self._query(subject, spark, folder, setup.files, rows, progress, fails)
+            error = self._query(version, spark, folder, setup.files, rows, progress, fails)
             if INJECTED in error:
-                error = self._query(subject, spark, folder, setup.files, rows, progress)
+                error = self._query(version, spark, folder, setup.files, rows, progress)
+            if error and version is not subject:
+                raise InvalidSubject(f"subject {version.name}: the query failed over drawn rows: {error}")
             if error:
                 return Ran(error=error)
+            if early:
+                before, shown = _operators(progress), max(rows, default=-1) + 1
         operators = [operator for report in progress for operator in report["stateOperators"]]
         last = progress[-1]["stateOperators"] if progress else []
         return Ran(
-            {number: _rows(found) for number, found in rows.items()},
+            {number: _rows(found) for number, found in rows.items() if number >= shown},
             sum(operator["numRowsDroppedByWatermark"] for operator in operators),
             sum(operator["numRowsTotal"] for operator in last),
             bool(operators),
+            before=before,
+            operators=_operators(progress),
         )
 
     def _query(
@@ -254,6 +268,11 @@ def _write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int],
                 path = place / f"{number:05d}-{part}.json"
                 path.write_text("".join(map(_line, rows[part::files])), encoding="utf-8")
                 os.utime(path, (1_600_000_000 + number * files + part,) * 2)
+
+
+def _operators(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The operators that keep state, as the engine's last report of a query names them."""
+    return tuple(operator["operatorName"] for operator in progress[-1]["stateOperators"]) if progress else ()
 
 
 def _line(row: Json) -> str:
