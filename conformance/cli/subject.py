@@ -53,6 +53,13 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.REFUSED: "ye
     default="",
     help="The next version: does it go on from the checkpoint of FILE's? Nothing else is asked.",
 )
+@click.option(
+    "--begun-on",
+    "begun",
+    metavar="PACKAGE==VERSION",
+    default="",
+    help="Begin in this release, and go on in that of --release: an upgrade, or a rollback. Without --next, by the same version.",
+)
 @options.seed
 @options.out("build/subjects")
 def subject_(
@@ -62,6 +69,7 @@ def subject_(
     budget: float | None,
     releases: tuple[str, ...],
     next_: str,
+    begun: str,
     seed: int,
     out: Path,
 ) -> None:
@@ -78,6 +86,10 @@ def subject_(
             raise click.UsageError(f"there is no file {each}")
     if len(releases) > 2:
         raise click.UsageError("--release: give one release, or two to compare")
+    if begun and len(releases) > 1:
+        raise click.UsageError("--begun-on: give one --release that goes on")
+    if begun and not next_:
+        next_path, next_name = path, name
     request = Request(
         str(Path(path).resolve()),
         (name,) if colons else (),
@@ -86,25 +98,25 @@ def subject_(
         budget or 0,
         str(sample.resolve()) if sample else "",
         where=path,
-        next_file=str(Path(next_path).resolve()) if next_ else "",
+        next_file=str(Path(next_path).resolve()) if next_path else "",
         next_subject=next_name,
     )
-    code = test(request, [release(text) for text in releases], out)
+    code = ask_subjects(request, [release(text) for text in releases], out, release(begun) if begun else None)
     scripts = any(Path(out, FOUND).parent.rglob("*.py")) if code == 1 else False
     click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if scripts else ""))
     sys.exit(code)
 
 
-def test(request: Request, releases: Sequence[Release], out: Path) -> int:
-    """Asks the subjects of a file, in the installed release, in one, or in two that are compared. Prints and writes what was found, and
-    returns the exit code."""
+def ask_subjects(request: Request, releases: Sequence[Release], out: Path, begun: Release | None = None) -> int:
+    """Asks the subjects of a file, in the installed release, in one, or in two that are compared; versions before a restart run in the
+    release ``begun``. Prints and writes what was found, and returns the exit code."""
     told = []
     each_release: list[Release | None] = [*releases] or [None]
     for one in each_release:
         place = out / one.version if one and len(releases) > 1 else out
         mine = replace(request, out=str(place))
         try:
-            told.append(ask_all(mine, place / "engine.log", progress, one, print_report))
+            told.append(ask_all(mine, place / "engine.log", progress, one, begun, print_report))
         except CannotRun as error:
             told.append(Told(cannot=(str(error),)))
         show(told[-1])

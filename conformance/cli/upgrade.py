@@ -15,7 +15,7 @@ from conformance.cli.compare import divergences, judged, today
 from conformance.cli.hints import Unfinished
 from conformance.cli.job import check_cases, failed, keep, perform
 from conformance.cli.job import console as open_console
-from conformance.cli.subject import test
+from conformance.cli.subject import ask_subjects
 from conformance.comparison.expectations import Divergence
 from conformance.comparison.gate import Outcome, listing, report_of, rule
 from conformance.comparison.locks import steps
@@ -41,7 +41,7 @@ from conformance.results.report import load_report
 from conformance.results.results import RESULTS, Results
 from conformance.results.witness import file_of
 from conformance.run.run import Options
-from conformance.subjects.found import files_of_subjects
+from conformance.subjects.found import files_of_subjects, keeps_checkpoints
 from conformance.subjects.releases import release
 from conformance.subjects.worker import Request
 
@@ -62,6 +62,7 @@ class Sides:
     locks: tuple[Path, Path] | None
     old_engine: str | None
     new_engine: str | None
+    rollback: bool
 
     def check(self) -> None:
         """Raises UsageError unless one kind of comparison is asked for, and as a whole."""
@@ -95,6 +96,11 @@ class Sides:
     "old_engine",
     metavar="ENGINE[@RELEASE]",
     help="In place of PACKAGE, --from and --to: the engine in use, by its id, in a release or as it is here. With --to-engine.",
+)
+@click.option(
+    "--rollback",
+    is_flag=True,
+    help="Try checkpoints of the new release on the old one, too: can you go back?",
 )
 @click.option("--to-engine", "new_engine", metavar="ENGINE[@RELEASE]", help="The engine to go to.")
 @options.asked(
@@ -138,9 +144,9 @@ def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quic
         sys.exit(_moved(_move(sides.old_engine, sides.new_engine), both, accepted, verbose))
     if sides.package and sides.old and sides.new:
         mine = _engines_of(sides.package, asked.engines, [s.id for s in both.scenarios])
-        found = Upgrade(*_releases(sides.package, sides.old, sides.new), mine, both)
+        found = Upgrade(*_releases(sides.package, sides.old, sides.new), mine, both, sides.rollback)
         sys.exit(_upgraded(sides.package, found, accepted))
-    locked = _of_locks(sides.locks, asked.engines, both) if sides.locks else []
+    locked = _of_locks(sides, asked.engines, both)
     sys.exit(max((_upgraded(name, found, accepted) for name, found in locked), default=0))
 
 
@@ -153,7 +159,17 @@ def _of_subjects(file: str, sides: Sides, asked: options.Asked) -> int:
     if not (sides.package and sides.old and sides.new):
         raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
     releases = [release(f"{sides.package}=={number}") for number in _releases(sides.package, sides.old, sides.new)]
-    return test(Request(file, seed=asked.seed, where=file), releases, asked.out / Path(file).stem)
+    request, out = Request(file, seed=asked.seed, where=file), asked.out / Path(file).stem
+    codes = [ask_subjects(request, releases, out)]
+    if keeps_checkpoints(sides.package):
+        old, new = releases
+        behind = replace(request, next_file=file)
+        ways = ((old, new), (new, old)) if sides.rollback else ((old, new),)
+        for begun, resumed in ways:
+            click.echo(f"checkpoints of {begun.version} on {resumed.version}")
+            place = out / f"{begun.version}-then-{resumed.version}"
+            codes.append(ask_subjects(behind, [resumed], place, begun))
+    return max(codes)
 
 
 def _move(old: str, new: str) -> Move:
@@ -220,10 +236,12 @@ def _releases(package: str, old: str, new: str) -> tuple[str, str]:
     return str(found[0]), str(found[1])
 
 
-def _of_locks(locks: tuple[Path, Path], engines: tuple[str, ...], both: Options) -> list[tuple[str, Upgrade]]:
+def _of_locks(sides: Sides, engines: tuple[str, ...], both: Options) -> list[tuple[str, Upgrade]]:
     """The upgrades from one lock file to another, by package, each into a folder of its own. Prints what the files say. Packages of
     which no engine (of those in ``engines``) and no port was asked for are left out."""
-    known, ports = packages(), port_engines()
+    if sides.locks is None:
+        return []
+    locks, known, ports = sides.locks, packages(), port_engines()
     for name in engines:
         if package_of(name) not in known or "@" in name:
             raise click.UsageError(f"--engine {name}: name an engine of {' or '.join(known)}, without a version")
@@ -238,7 +256,7 @@ def _of_locks(locks: tuple[Path, Path], engines: tuple[str, ...], both: Options)
     for package, old, new in ((step.package, step.old, step.new) for step in found if step.differs):
         named = tuple(name for name in engines if package_of(name) == package)
         asked = _engines_of(package, named, [s.id for s in both.scenarios])
-        upgrades.append((package, Upgrade(old, new, asked, replace(both, out=both.out / package))))
+        upgrades.append((package, Upgrade(old, new, asked, replace(both, out=both.out / package), sides.rollback)))
     return upgrades
 
 

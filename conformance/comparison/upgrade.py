@@ -57,13 +57,14 @@ class Upgraded:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version).
-    ``Options`` describes the rest."""
+    """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version). With ``rollback``, checkpoints
+    of the new release are resumed by the old one, too. ``Options`` describes the rest."""
 
     old: str
     new: str
     engines: tuple[str, ...]
     options: Options
+    rollback: bool = False
 
     def execute(self, run: Callable[[Options], Results], say: Callable[[str], None]) -> Upgraded:
         """Run both sides. ``run`` makes a run, ``say`` tells the user.
@@ -108,21 +109,25 @@ class Upgrade:
         names = [name for name in names if name not in silent]
         cases = list(restarted(out / "both", options.scenarios, options.seed))
         if names and cases:
-            say(f"checkpoints of {self.old} on {self.new}")
             write_cases(out / "restarts.parquet", cases)
-            scenarios = (surviving(scenario, both.stability) for scenario in options.scenarios)
-            to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
-            carried = whole(
-                replace(
-                    options,
-                    engines=tuple(f"{name}@{self.old}+{self.new}" for name in names),
-                    scenarios=to_survive,
-                    out=out / "carried",
-                    cases_from=out / "restarts.parquet",
-                    witnesses=(),
+            for begun, resumed, what in ((self.old, self.new, UPGRADE), (self.new, self.old, ROLLBACK))[
+                : 1 + self.rollback
+            ]:
+                say(f"checkpoints of {begun} on {resumed}")
+                scenarios = (surviving(scenario, both.stability, what) for scenario in options.scenarios)
+                to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
+                folder = out / ("carried" if what == UPGRADE else "rolled-back")
+                carried = whole(
+                    replace(
+                        options,
+                        engines=tuple(f"{name}@{begun}+{resumed}" for name in names),
+                        scenarios=to_survive,
+                        out=folder,
+                        cases_from=out / "restarts.parquet",
+                        witnesses=(),
+                    )
                 )
-            )
-            new = with_carried(new, self._of_a_restart(carried, to_survive))
+                new = with_carried(new, self._of_a_restart(carried, to_survive, resumed, folder / "logs"))
         return Upgraded(old, new, left_out)
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
@@ -142,17 +147,17 @@ class Upgrade:
         found = (Lacking(engine, old[engine], new[engine]) for engine in self.engines)
         return tuple(lacking for lacking in found if lacking.old or lacking.new)
 
-    def _of_a_restart(self, carried: Results, scenarios: tuple[Scenario, ...]) -> Results:
-        """Carried results without violations that a restart of the new release alone also shows."""
-        logs, cells, answers = self.options.out / "carried" / "logs", [], dict[str, str]()
+    def _of_a_restart(self, carried: Results, scenarios: tuple[Scenario, ...], resumed: str, logs: Path) -> Results:
+        """Carried results without violations that a restart of the release alone that ``resumed`` also shows."""
+        cells, answers = [], dict[str, str]()
         for cell in carried.cells:
             if cell.verdict is Verdict.VIOLATED and cell.witness not in answers:
                 witness = carried.witnesses[cell.witness]
-                engine = f"{bare(cell.engine)}@{self.new}"
+                engine = f"{bare(cell.engine)}@{resumed}"
                 folder = logs / witness.id
                 answers[cell.witness] = asked_alone(engine, witness, scenarios, folder, self.options.timeout).answer
             if cell.verdict is Verdict.VIOLATED and answers[cell.witness] == STILL_FAILS:
-                cell = of_a_restart(cell, self.new)
+                cell = of_a_restart(cell, resumed)
             cells.append(cell)
         return replace(carried, cells=cells)
 
@@ -208,8 +213,12 @@ def without(results: Results, engines: Iterable[str]) -> Results:
     )
 
 
-def surviving(scenario: Scenario, stability: Iterable[Stability] = ()) -> Scenario:
-    """A scenario with the guarantees that checkpoints of its programs survive an upgrade in place of its own: for each program
+UPGRADE, ROLLBACK = "upgrade", "rollback"
+"""What a checkpoint is to survive: begun in the old release and resumed by the new one, or the other way round."""
+
+
+def surviving(scenario: Scenario, stability: Iterable[Stability] = (), what: str = UPGRADE) -> Scenario:
+    """A scenario with the guarantees that checkpoints of its programs survive ``what`` in place of its own: for each program
     that promises to survive a restart, up to the equivalence that it does so within one release on every engine (of which
     ``stability`` tells, as that of results does); a program of which nothing stays the same is left out."""
     found = [s for s in stability if (s.scenario, s.perturbation) == (scenario.id, RESTART.id) and s.pairs]
@@ -222,18 +231,21 @@ def surviving(scenario: Scenario, stability: Iterable[Stability] = ()) -> Scenar
         bounds = [{promised}, *observed]
         kept = [e for e in Equivalence if all(any(e in {bound, *IMPLIES[bound]} for bound in each) for each in bounds)]
         if kept:
-            guarantees.append(Guarantee(_claim(program), program, same_under=(RESTART,), alike=kept[0]))
+            guarantees.append(Guarantee(_claim(program, what), program, same_under=(RESTART,), alike=kept[0]))
     return replace(scenario, guarantees=tuple(guarantees), complete=False, planned=False)
 
 
-def _claim(program: str) -> str:
-    return f"a checkpoint of {program} survives the upgrade"
+def _claim(program: str, what: str) -> str:
+    return f"a checkpoint of {program} survives the {what}"
 
 
 def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
     """The scenario with the guarantee of a witness. Raises StopIteration if there is none."""
     scenario = next(s for s in scenarios if s.id == witness.case.scenario)
-    return surviving(scenario) if witness.guarantee == slug(_claim(witness.case.program)) else scenario
+    for what in (UPGRADE, ROLLBACK):
+        if witness.guarantee == slug(_claim(witness.case.program, what)):
+            return surviving(scenario, what=what)
+    return scenario
 
 
 def restarted(folder: Path, scenarios: Sequence[Scenario], seed: int) -> Iterator[Case]:

@@ -12,6 +12,7 @@ from conformance.subjects.answers import Ran
 if TYPE_CHECKING:
     from packaging.version import Version
 
+    from conformance.subjects.beginning import Beginner
     from conformance.subjects.questions import Pair, Question
     from conformance.subjects.setup import Given, Setup
     from conformance.subjects.subject import Subject
@@ -44,6 +45,7 @@ class Driver(Protocol):
         batch: what its users call a micro-batch.
         packs: how many cases share a run where the function goes by its key.
         closes: deliveries end with closing rows; a driver whose input ends needs none.
+        before: where previous versions run; None for this process.
         foreign: environment variables that would make a release load files of another installation.
     """
 
@@ -53,6 +55,7 @@ class Driver(Protocol):
     packs: int
     closes: bool
     foreign: tuple[str, ...]
+    before: Beginner | None
 
     def beside(self, version: Version) -> Iterable[str]:
         """Requirements that a version needs but does not declare."""

@@ -64,6 +64,12 @@ def drivers() -> dict[str, Driver]:
     return {name: load(point) for name, point in registered("subjects").items()}
 
 
+def keeps_checkpoints(package: str) -> bool:
+    """Whether an engine of subjects of a package keeps checkpoints that another version, or release, can go on from."""
+    mine = [driver for driver in drivers().values() if driver.package == package]
+    return any(question.versions for driver in mine for question in driver.questions)
+
+
 def driver_of(subject: Subject, known: Mapping[str, Driver]) -> str:
     """The name of the engine that runs a subject: the one that it names, or whose type the function is annotated with, or the only one.
 

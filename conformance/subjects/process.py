@@ -9,12 +9,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.execution.environments import python_in
 from conformance.model.release import Release
 from conformance.subjects.asking import Report
+from conformance.subjects.beginning import Place
 from conformance.subjects.worker import Request
 
 
@@ -47,9 +48,11 @@ def ask_all(
     log: Path,
     say: Callable[[str], None],
     release: Release | None = None,
+    begun: Release | None = None,
     seen: Callable[[Report], None] = lambda report: None,
 ) -> Told:
-    """The answers to a request. The output of the engine goes to the file ``log``; ``seen`` is given each report when it is there.
+    """The answers to a request, from a release of the framework. Versions before a restart run in the release ``begun``. The output of
+    the engine goes to the file ``log``; ``seen`` is given each report when it is there.
 
     Raises:
         CannotRun: the release is not available.
@@ -60,6 +63,10 @@ def ask_all(
         log.open("wb") as errors,
     ):
         folder = Path(place)
+        if begun is not None:
+            (folder / "begun").mkdir()
+            python, environment = python_in(folder / "begun", begun)
+            request = replace(request, begun=Place(python, environment, release=f"{begun.package} {begun.version}"))
         asked = folder / "request.json"
         asked.write_text(json.dumps(request.to_json()), encoding="utf-8")
         python, environment = python_in(folder, release)

@@ -21,6 +21,7 @@ from conformance.model.values import Json
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects.asking import Failing, Finding, Options, Report, ask
+from conformance.subjects.beginning import Beginner, Place
 from conformance.subjects.driver import Driver
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
@@ -42,6 +43,7 @@ class Request(Plain):
         where: how the user named the file.
         next_file: the file of the version behind, "" for none. Then ``file`` has the version before.
         next_subject: the name of its subject, "" for one of the same name, or the only one.
+        begun: where the version before runs; None for the same process.
     """
 
     file: str
@@ -54,6 +56,7 @@ class Request(Plain):
     where: str = ""
     next_file: str = ""
     next_subject: str = ""
+    begun: Place | None = None
 
 
 def work(request: Request, tell: Callable[[Json], None]) -> None:
@@ -69,7 +72,9 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         mine = chosen(subjects_in(first), request.subjects, request.where or request.file)
         if request.next_file:
             # Both versions may be in one file.
-            mine = next_versions(mine, subjects_in(others[0] if others else first), request.next_subject, request.next_file)
+            mine = next_versions(
+                mine, subjects_in(others[0] if others else first), request.next_subject, request.next_file
+            )
         known = drivers()
         by_engine: dict[str, list[Subject]] = {}
         for subject in mine:
@@ -86,6 +91,8 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         try:
             driver.check()
             driver.open(folder, found.by_value)
+            if request.begun:
+                driver.before = Beginner(replace(request.begun, driver=name, file=request.file))
         except CannotRun as error:
             tell({"cannot": f"{', '.join(subject.name for subject in subjects)}: left out: {error}"})
             clock.left -= len(subjects)
@@ -93,7 +100,12 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         try:
             for subject in subjects:
                 tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
+        except CannotRun as error:
+            tell({"cannot": str(error)})
         finally:
+            if driver.before:
+                driver.before.close()
+                driver.before = None
             driver.close()
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -104,7 +116,9 @@ def _check_questions(driver: Driver, request: Request) -> None:
 
     known = [question.id for question in driver.questions]
     if request.next_file and not any(question.versions for question in driver.questions):
-        raise InvalidSubject(f"{driver.version}: nothing comes behind a restart: no checkpoint is kept that a next version could go on from")
+        raise InvalidSubject(
+            f"{driver.version}: nothing comes behind a restart: no checkpoint is kept that a next version could go on from"
+        )
     for name in request.questions:
         if name not in known:
             raise InvalidSubject(unknown("question", name, known))
@@ -134,6 +148,8 @@ def _report(
         return Report(subject.name, driver.version, seed=request.seed, error=str(error))
     options = Options(request.questions, request.seed, budget, sample)
     report, failing = ask(driver, subject, options, lambda line: tell({"say": f"{subject.name}: {line}"}))
+    if request.begun:
+        report = replace(report, version=f"{report.version}, begun on {request.begun.release}")
     return _with_scripts(driver, subject, request, report, failing)
 
 

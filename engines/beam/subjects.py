@@ -71,6 +71,7 @@ class BeamSubjects:
     batch = "bundle"
     packs = 24
     closes = False
+    before = None
     foreign: tuple[str, ...] = ()
     questions: tuple[Question, ...] = QUESTIONS
 

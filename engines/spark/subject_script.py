@@ -18,24 +18,33 @@ if TYPE_CHECKING:
 
 TEMPLATE = '''"""{title}
 
-Run it: python {file}
+Run it: python {file}{usage}
 It exits with 1 while the two answers differ. Seen on {version}.
 """
 
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import types
 from pathlib import Path
 
 os.environ["TZ"] = "UTC"
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 sys.path.insert(0, str(Path(__file__).resolve().parent / {folder!r}))
 
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
+if importlib.util.find_spec("conformance") is None:  # all that is needed of it here
+    sys.modules["conformance"] = types.ModuleType("conformance")
+    sys.modules["conformance"].subject = lambda **declared: lambda function: function
+
 from {module} import {name}
+
+cloudpickle.register_pickle_by_value(sys.modules[{module!r}])
 {previous}
 SCHEMAS = {schemas}
 MODE = {mode!r}
@@ -50,9 +59,10 @@ VARIED = {varied}
 """The same rows, where this is said of them: {what}"""
 
 
-def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1, bounded=False, begun=0, by={name}):
+def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1, bounded=False, begun=0, by={name}, only=False):
     """The final rows of a run, and the operators that keep state before and behind ``begun``. The run is restarted before the micro-batches
-    ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are run by ``by``, and not shown."""
+    ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are run by ``by``, and not shown; ``only`` they run
+    where a Python of another release is called for them."""
     spark = spark.newSession()
     for setting, value in {{{common}, **settings}}.items():
         spark.conf.set(setting, value)
@@ -100,12 +110,19 @@ def run(spark, folder, batches, restarts=(), fails=None, settings={{}}, files=1,
         for number in range(begin, end):
             write(number)
         version = by if end <= begun else {name}
-        query(version, begin == fails)
+        if version is ELSEWHERE:
+            subprocess.run([sys.argv[1], __file__, "begin", str(folder)], check=True)
+            operators.append([])
+        else:
+            query(version, begin == fails)
         if begin == fails:
             query(version, False)
         if end == begun:
-            shown = max(taken, default=-1) + 1
-    for batch in range(shown):
+            done = [int(file.name) for file in (folder / "checkpoint" / "commits").iterdir() if file.name.isdigit()]
+            shown = max(done, default=-1) + 1
+            if only:
+                return [], []
+    for batch in range(shown):  # of the version before
         taken.pop(batch, None)
     behind = operators[-1] if begun else []
     if MODE == "complete":
@@ -121,11 +138,18 @@ def lines(rows):
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
+ELSEWHERE = "another release"
+SETUP = {setup}
+
+
 def main():
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
+    if sys.argv[1:2] == ["begin"]:
+        run(spark, sys.argv[2], VARIED, **{{**SETUP, "by": {before}}}, only=True)
+        return 0
     answers = []
-    for what, batches, setup in (("plain", PLAIN, {{{begun}}}), ({what!r}, VARIED, {setup})):
+    for what, batches, setup in (("plain", PLAIN, {{{begun}}}), ({what!r}, VARIED, SETUP)):
         with tempfile.TemporaryDirectory() as folder:
             rows, operators = run(spark, folder, batches, **setup)
             answers.append((lines(rows), operators))
@@ -142,18 +166,19 @@ if __name__ == "__main__":
 '''
 
 
-PREVIOUS_VERSION = '''
+PREVIOUS_VERSION = """
 # The version before, from a file that may have the same name.
 spec = importlib.util.spec_from_file_location("previous_version", Path(__file__).resolve().parent / {file!r})
 module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 cloudpickle.register_pickle_by_value(module)
 previous = module.{name}
-'''
+"""
 
 
-def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str) -> str:
-    """The script that the file ``out`` has; ``file`` has the user's function."""
+def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str, elsewhere: str) -> str:
+    """The script that the file ``out`` has; ``file`` has the user's function. ``elsewhere`` is the release that a version before ran in, if
+    it was another one."""
     setup = pair.varied.setup
     told = {
         "restarts": setup.restarts,
@@ -170,7 +195,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
     }
     closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
     before = subject.previous
-    text = TEMPLATE.format(
+    return TEMPLATE.format(
         title=title,
         file=out.name,
         version=version,
@@ -186,20 +211,19 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         varied=_batches(subject, pair.varied.delivery),
         what=_what(pair.plain, pair.varied),
         common=", ".join(f"{name!r}: {value!r}" for name, value in common.items()),
+        usage=f" PYTHON, where PYTHON is one with {elsewhere}: the first micro-batches run there" if elsewhere else "",
         begun=f'"begun": {setup.begun}' if setup.begun else "",
-        setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup),
+        before="previous" if before else subject.name,
+        setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup, elsewhere),
         previous="" if before is None else PREVIOUS_VERSION.format(file=_beside(before, file, out), name=before.name),
     )
-    for line in () if before else ("import importlib.util\n", "from pyspark import cloudpickle\n"):
-        text = text.replace(line, "", 1)
-    return text
 
 
-def _spelled(settings: Mapping[str, object], setup: Setup) -> str:
+def _spelled(settings: Mapping[str, object], setup: Setup, elsewhere: str) -> str:
     """The arguments of the second run, as a dict in the script's own words."""
     words = [f"{name!r}: {value!r}" for name, value in settings.items()]
     if setup.begun:
-        words += [f"'begun': {setup.begun}", "'by': previous"]
+        words += [f"'begun': {setup.begun}", f"'by': {'ELSEWHERE' if elsewhere else 'previous'}"]
     return "{" + ", ".join(words) + "}"
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.model.values import Json
 from conformance.subjects import questions
 from conformance.subjects.answers import Answer, Ran, told
+from conformance.subjects.beginning import Began
 from conformance.subjects.driver import Facts
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.schema import InvalidSubject
@@ -31,6 +32,7 @@ from engines.spark.subject_facts import facts_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from conformance.subjects.beginning import Beginner
     from conformance.subjects.questions import Asked, Pair
     from conformance.subjects.subject import Subject
 
@@ -85,6 +87,7 @@ class SparkSubjects:
     questions: tuple[Question, ...] = QUESTIONS
 
     def __init__(self) -> None:
+        self.before: Beginner | None = None
         self._spark: Any = None
         self._folder = Path()
 
@@ -130,12 +133,19 @@ class SparkSubjects:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def begin(self, subject: Subject, folder: Path, files: int, settings: Mapping[str, str]) -> Began:
+        """Run a query over the input that a folder has, with a new checkpoint."""
+        rows: dict[int, list[Any]] = {}
+        progress: list[dict[str, Any]] = []
+        error = self._query(subject, self._session(subject, settings), folder, files, rows, progress)
+        return Began(_operators(progress), max(rows, default=-1) + 1, error)
+
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
         from engines.spark.subject_script import script
 
         if subject.mode == "update" and not subject.output_key:
             subject = replace(subject, output_key=self.look(subject).output_key or ())
-        return script(subject, pair, title, file, out, self.version)
+        return script(subject, pair, title, file, out, self.version, self.before.place.release if self.before else "")
 
     # A run
 
@@ -157,37 +167,50 @@ class SparkSubjects:
         """The queries of a run, one after the other: each ends before a restart, or with a failure."""
         rows: dict[int, list[Any]] = {}
         progress: list[dict[str, Any]] = []
-        before: tuple[str, ...] = ()
-        shown = 0
+        began = Began()
         # The engine's own micro-batches without data have numbers, too: one that is to fail is the first one of a query.
         cuts = sorted({0, len(given), setup.begun, *setup.restarts, *(() if setup.fails is None else (setup.fails,))})
         for begin, end in pairwise(cuts):
             early = end <= setup.begun
             if early and setup.by == NOBODY:
                 continue
-            version = subject.previous if early and setup.by == PREVIOUS else subject
-            assert version is not None
             _write(subject, folder, given, range(begin, end), setup.files)
+            if early:
+                began = self._begun(subject, folder, setup)
+                if began.error:
+                    return Ran(error=began.error)
+                continue
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
-            error = self._query(version, spark, folder, setup.files, rows, progress, fails)
+            error = self._query(subject, spark, folder, setup.files, rows, progress, fails)
             if INJECTED in error:
-                error = self._query(version, spark, folder, setup.files, rows, progress)
-            if error and version is not subject:
-                raise InvalidSubject(f"subject {version.name}: the query failed over drawn rows: {error}")
+                error = self._query(subject, spark, folder, setup.files, rows, progress)
             if error:
                 return Ran(error=error)
-            if early:
-                before, shown = _operators(progress), max(rows, default=-1) + 1
         operators = [operator for report in progress for operator in report["stateOperators"]]
         last = progress[-1]["stateOperators"] if progress else []
         return Ran(
-            {number: _rows(found) for number, found in rows.items() if number >= shown},
+            {number: _rows(found) for number, found in rows.items() if number >= began.batches},
             sum(operator["numRowsDroppedByWatermark"] for operator in operators),
             sum(operator["numRowsTotal"] for operator in last),
             bool(operators),
-            before=before,
+            before=began.operators,
             operators=_operators(progress),
         )
+
+    def _begun(self, subject: Subject, folder: Path, setup: Setup) -> Began:
+        """Run the micro-batches before the restart, whose output is not shown. Raises InvalidSubject if the previous version fails."""
+        before = subject.previous if setup.by == PREVIOUS else None
+        if before is None:
+            return self.begin(subject, folder, setup.files, setup.settings)
+        elsewhere = self.before
+        if elsewhere:
+            began = elsewhere.begin(before.name, folder, setup.files, setup.settings)
+        else:
+            began = self.begin(before, folder, setup.files, setup.settings)
+        if began.error:
+            where = f" on {elsewhere.place.release}" if elsewhere else ""
+            raise InvalidSubject(f"subject {before.name}: the query failed{where} over drawn rows: {began.error}")
+        return began
 
     def _query(
         self,
