@@ -191,6 +191,22 @@ def test_a_checkpoint_that_does_not_survive_is_blocked(home):
     assert "released@1.1+3.0: STILL FAILS" in again.stdout
 
 
+def test_a_way_back_is_asked_for(home):
+    """3.0 loses the timers of a checkpoint of 1.1: that is the way back from 1.1."""
+    done = upgrade("3.0", "1.1", home, "--rollback", scenario="event-time-timers")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "checkpoints of 1.1 on 3.0" in done.stdout
+    results = Results.read(home / "3.0-1.1" / "new" / "results.json.gz")
+    there = {cell.guarantee for cell in results.cells}
+    assert any("survives-the-upgrade" in guarantee for guarantee in there)
+    violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
+    assert violated
+    assert all("survives-the-rollback" in cell.guarantee for cell in violated)
+    again = conformance("replay", f"3.0-1.1/rolled-back/witnesses/event-time-timers/{violated[0].witness}.json", home=home)
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert "released@1.1+3.0: STILL FAILS" in again.stdout
+
+
 def test_a_checkpoint_that_cannot_be_read_is_a_violation_with_its_cause(home):
     done = upgrade("1.1", "4.0", home, scenario="event-time-timers")
     assert done.returncode == 1, done.stdout + done.stderr

@@ -1,6 +1,7 @@
 """Users' own queries and pipelines on the real engines: what holds, seeded bugs that are found, and what cannot be tested."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from conformance.subjects.asking import Options, Verdict, ask
+from conformance.subjects.beginning import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.subject import next_version
 
 pytestmark = pytest.mark.engine
 
@@ -165,3 +168,35 @@ def test_what_cannot_be_tested_gets_one_line_on_beam(beam_subjects):
     assert "the output has no 'team' (it has value); put the key out" in report.error
     report, _ = ask(driver, there["of_no_collection"], Options())
     assert "the function gave a list, not a PCollection" in report.error
+
+
+def test_a_count_of_rows_is_silently_taken_for_a_count_of_pages(spark_subjects, tmp_path):
+    driver, _ = spark_subjects
+    before = loaded(EXAMPLES / "my_query.py")[0]["visits"]
+    behind = next_version(before, loaded(EXAMPLES / "my_query_next.py")[0]["visits"])
+    found, failing, _ = asked(driver, behind)
+    assert found["next"].verdict is Verdict.VIOLATED
+    assert "silently gone" not in found["next"].why
+    pair, why = failing["next"]
+    assert any(row.values["page"] is None for row in data(pair, "varied"))
+    script = tmp_path / "script.py"
+    script.write_text(driver.script(behind, pair, why, EXAMPLES / "my_query_next.py", script))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "THE ANSWERS DIFFER" in done.stdout
+
+
+def test_a_query_goes_on_from_the_checkpoint_of_another_process_and_not_of_another_operator(spark_subjects):
+    driver, there = spark_subjects
+    file = str(HERE / "subjects" / "seeded_spark.py")
+    driver.before = Beginner(Place(sys.executable, dict(os.environ), file, "spark", "this release"))
+    try:
+        same = next_version(there["totals"], there["totals"])
+        other = next_version(there["totals"], there["first_of_each"])
+        assert asked(driver, same)[0]["next"].verdict is Verdict.HOLDS
+        found = asked(driver, other)[0]["next"]
+        assert found.verdict is Verdict.REFUSED
+        assert "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA" in found.why
+    finally:
+        driver.before.close()
+        driver.before = None

@@ -56,3 +56,13 @@ def raising(rows: DataFrame) -> DataFrame:
 @subject(**CLICKS)
 def of_no_frame(rows: DataFrame) -> DataFrame:
     return rows.columns
+
+
+@subject(**CLICKS, output_mode="update")
+def totals(rows: DataFrame) -> DataFrame:
+    return rows.withWatermark("at", "10 seconds").groupBy("user").count()
+
+
+@subject(**CLICKS)
+def first_of_each(rows: DataFrame) -> DataFrame:
+    return rows.withWatermark("at", "10 seconds").dropDuplicates(["user"])
