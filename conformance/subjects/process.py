@@ -15,7 +15,7 @@ from pathlib import Path
 from conformance.execution.environments import python_in
 from conformance.model.release import Release
 from conformance.subjects.asking import Report
-from conformance.subjects.beginning import Place
+from conformance.subjects.elsewhere import Place
 from conformance.subjects.worker import Request
 
 

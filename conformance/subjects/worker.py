@@ -21,8 +21,8 @@ from conformance.model.values import Json
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects.asking import Failing, Finding, Options, Report, ask
-from conformance.subjects.beginning import Beginner, Place
 from conformance.subjects.driver import Driver
+from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import Subject

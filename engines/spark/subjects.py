@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.model.values import Json
 from conformance.subjects import questions
 from conformance.subjects.answers import Answer, Ran, told
-from conformance.subjects.beginning import Began
 from conformance.subjects.driver import Facts
+from conformance.subjects.elsewhere import Began
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS, Given, Setup
@@ -32,7 +32,7 @@ from engines.spark.subject_facts import facts_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from conformance.subjects.beginning import Beginner
+    from conformance.subjects.elsewhere import Beginner
     from conformance.subjects.questions import Asked, Pair
     from conformance.subjects.subject import Subject
 

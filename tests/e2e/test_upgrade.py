@@ -202,7 +202,9 @@ def test_a_way_back_is_asked_for(home):
     violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
     assert violated
     assert all("survives-the-rollback" in cell.guarantee for cell in violated)
-    again = conformance("replay", f"3.0-1.1/rolled-back/witnesses/event-time-timers/{violated[0].witness}.json", home=home)
+    again = conformance(
+        "replay", f"3.0-1.1/rolled-back/witnesses/event-time-timers/{violated[0].witness}.json", home=home
+    )
     assert again.returncode == 1, again.stdout + again.stderr
     assert "released@1.1+3.0: STILL FAILS" in again.stdout
 

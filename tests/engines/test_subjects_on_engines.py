@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.subjects.asking import Options, Verdict, ask
-from conformance.subjects.beginning import Beginner, Place
+from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.subject import next_version
