@@ -101,7 +101,7 @@ class Read:
 
     @property
     def right(self) -> Finding:
-        if canonical(self.gave) == canonical(self.wanted):
+        if same(self.gave, self.wanted):
             return True
         before = f" after {', '.join(self.written.calls)}" if self.written.calls else ", never written"
         found, wanted = canonical(self.gave), canonical(self.wanted)
@@ -202,26 +202,24 @@ class Model:
             if other != name and self.declared.cells[other] is kind and not written.others_since:
                 self.cells[other] = replace(written, others_since=True)
 
-    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json) -> Read:
+    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: bool) -> Read:
         name, shared = call[0], call[0] in self._shared
         kind, written = self.declared.cells[name], self.cells[name]
         number, by_timer = callback.number, callback.by_timer
-        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, shared=shared)
+        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, shared=shared, **more)
 
     def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         name, what = call[:2]
         kind, ttl, cell = self.declared.cells[name], self.declared.ttl.get(name, 0), self.cells[name]
         ages = [callback.now - written for _, _, written in cell.entries]
-        there = [not ttl or age + SLACK <= ttl for age in ages]
-        expired = [bool(ttl) and age >= ttl for age in ages]
-        if not all(alive or gone for alive, gone in zip(there, expired, strict=True)):
+        if any(0 < ttl < age + SLACK and age < ttl for age in ages):
             return  # nobody can say what has expired
-        entries = [entry for entry, alive in zip(cell.entries, there, strict=True) if alive]
+        entries = [entry for entry, age in zip(cell.entries, ages, strict=True) if not ttl or age < ttl]
         given, wanted = seen(gave, kind, what), self._wanted(call, entries)
-        old = any(alive and age > 0 for alive, age in zip(there, ages, strict=True))
-        answer = self._answer(callback, call, given, wanted)
-        yield replace(answer, empty=not entries, renewed=old, expired=any(expired))
-        if canonical(given) != canonical(wanted) and not is_refusal(gave):
+        old = any(age > 0 and (not ttl or age < ttl) for age in ages)
+        expired = len(entries) < len(ages)
+        yield self._answer(callback, call, given, wanted, empty=not entries, renewed=old, expired=expired)
+        if not same(given, wanted) and not is_refusal(gave):
             self._learn(call, gave, callback.now)
 
     def _wanted(self, call: Call, entries: list[Entry]) -> Json:
@@ -258,6 +256,17 @@ class Model:
         elif kind in (Cell.VALUE, Cell.COMBINING):
             entries = [("", gave, now)] if gave != NOTHING else []
         self.cells[name] = replace(cell, entries=tuple(entries))
+
+
+PLAIN = (str, int, bool, type(None))
+"""Types whose values are equal in JSON if they are in Python, and are of one type."""
+
+
+def same(one: Json, other: Json) -> bool:
+    """Whether two values are the same JSON. 1, 1.0 and true are three."""
+    if type(one) is type(other) and type(one) in PLAIN:
+        return bool(one == other)
+    return canonical(one) == canonical(other)
 
 
 def ordered(found: Iterable[Json]) -> list[Json]:
