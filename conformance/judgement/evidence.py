@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from conformance.judgement import completeness
 from conformance.judgement.coverage import counters
+from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.equivalence import alike, first_difference, same_in_each_step
 from conformance.model.perturbation import PERTURBATIONS, RESUME, RETRY, Perturbation, factors_of
@@ -160,6 +161,10 @@ class Unjudgeable(Exception):
     every trace."""
 
 
+_observed: Known[tuple[int, str], tuple[Trace, Observation]] = Known(2_000)
+"""Observations by the trace and the case; the trace is kept, so that no other one gets its place."""
+
+
 def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bool, list[str]]:
     """Whether the trace tested a guarantee that one case decides, and the sentences against the guarantee.
 
@@ -169,7 +174,9 @@ def findings_against(guarantee: Guarantee, case: Case, trace: Trace) -> tuple[bo
     before = trace.known.get(id(guarantee))
     if before and before[0] is guarantee and before[1] == case.digest:
         return before[2], list(before[3])
-    tested, against = _found(guarantee, Observation(case, trace))
+    # The guarantees of a program are asked one after the other; what they have in common is found once.
+    _, seen = _observed.of((id(trace), case.digest), lambda: (trace, Observation(case, trace)))
+    tested, against = _found(guarantee, seen)
     trace.known[id(guarantee)] = guarantee, case.digest, tested, tuple(against)
     return tested, against
 

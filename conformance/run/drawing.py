@@ -10,6 +10,7 @@ from typing import Any
 from conformance.model.case import Case
 from conformance.model.scenario import Scenario
 from conformance.results.store import Digest, Store, read_cases
+from conformance.run import drawn
 from conformance.run.options import Options
 from conformance.run.processes import available, workers
 
@@ -21,16 +22,21 @@ Asked = tuple[str, int, int]
 
 
 def drawing_here(scenarios: Sequence[Scenario]) -> Callable[[Asked], list[Case]]:
-    """A function that draws the cases of a scenario in the process that calls it."""
+    """A function that draws the cases of a scenario, or reads kept ones, in the process that calls it."""
     by_id = {scenario.id: scenario for scenario in scenarios}
 
     def draw(asked: Asked) -> list[Case]:
+        scenario, wanted, seed = asked
+        name = drawn.name_of(by_id[scenario], wanted, seed)
+        if (found := drawn.kept(name)) is not None:
+            return found
         # Imported here, because Hypothesis takes longer to import than a command that draws nothing takes otherwise.
         from conformance.generation.pool import draw_cases
         from conformance.generation.readings import exercised_by_any_reading
 
-        scenario, wanted, seed = asked
-        return draw_cases([by_id[scenario]], wanted, seed, exercised_by_any_reading([by_id[scenario]]))
+        cases = draw_cases([by_id[scenario]], wanted, seed, exercised_by_any_reading([by_id[scenario]]))
+        drawn.keep(name, cases)
+        return cases
 
     return draw
 
@@ -50,8 +56,8 @@ def batches(
         # Most work first, so that no process ends long after the others.
         ordered = sorted(scenarios, key=lambda scenario: -len(scenario.programs))
         asked = [(scenario.id, mine, seed + batch * 1_000_003) for scenario in ordered]
-        drawn = (draw or (lambda parts: map(drawing_here(scenarios), parts)))(asked)
-        there = {name: cases for (name, _, _), cases in zip(asked, drawn, strict=True)}
+        parts = (draw or (lambda each: map(drawing_here(scenarios), each)))(asked)
+        there = {name: cases for (name, _, _), cases in zip(asked, parts, strict=True)}
         cases = [case for scenario in scenarios for case in there[scenario.id] if case.digest not in known]
         known |= {case.digest for case in cases}
         yield cases
@@ -114,11 +120,11 @@ class Drawing:
         if options.cases_from:
             yield from read_cases(options.cases_from, options.scenarios)
             return
-        drawn = batches(options.scenarios, options.wanted, options.seed, self._draw)
+        batched = batches(options.scenarios, options.wanted, options.seed, self._draw)
         while True:
             self._drawing = self._draws_here
             try:
-                cases = next(drawn, None)
+                cases = next(batched, None)
             finally:
                 self._drawing = False
             if self._stop_asked:
