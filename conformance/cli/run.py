@@ -29,7 +29,7 @@ from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
 
-QUICK, QUICK_ROWS = 1, 3
+QUICK, QUICK_ROWS = 1, 2
 
 RUN_CASES = 2
 """Default number of cases of each program on each timeline."""

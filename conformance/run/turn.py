@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
 from conformance.confirmation.confirmer import Confirmer
-from conformance.confirmation.isolation import Isolation, known_of
+from conformance.confirmation.isolation import Isolation, Known, known_of, told_apart
 from conformance.confirmation.owed import Mode, known_here, owed_to_stored
 from conformance.confirmation.replay import FAILS, STILL_FAILS, saying_who_ran_once, with_replays, without_more_runs
 from conformance.confirmation.replays import replay_all
@@ -229,7 +229,10 @@ class Turn:
         by_id = {case.id: case for case in cases}
         isolated = Isolated()
         checked = self._check_batch(batch, [*by_id.values()], runs)
-        for _ in range(ISOLATIONS):
+        looks = self._mode is Mode.SAMPLED and self._options.rows > 0
+        if looks:  # a first look takes nothing apart: what its failures need is what they had
+            isolated = told_apart(checked, by_id.values(), runs.traces, self._options.scenarios, self._known())
+        for _ in range(0 if looks else ISOLATIONS):
             entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
             lost = [
                 by_id[name]
@@ -249,9 +252,13 @@ class Turn:
         isolated.smallest |= {failure for failure in checked.entangled if failure not in isolated.explained}
         judgement.add(checked.settled(isolated), by_id, runs.traces, runs.notes)
 
+    def _known(self) -> Known:
+        """What the stored witnesses show that failed again."""
+        return known_of((r.witness for r in self.outcome.replays if r.answer in FAILS), self._options.scenarios)
+
     def _isolation(self, runs: Runs) -> Isolation:
         can, scenarios = self.info.capabilities, self._options.scenarios
-        known = known_of((r.witness for r in self.outcome.replays if r.answer in FAILS), scenarios)
+        known = self._known()
 
         def go_on() -> bool:
             return not (self._run.spent() or self._run.hosts.interrupted)

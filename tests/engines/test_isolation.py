@@ -71,7 +71,7 @@ def command(process):
 
 
 def finished(process, printed=""):
-    rest = process.communicate(timeout=300)[0]
+    rest = process.communicate(timeout=540)[0]
     return printed + rest
 
 

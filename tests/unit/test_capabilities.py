@@ -1,7 +1,9 @@
 """Capabilities are data: complete, and asked for what a case needs."""
 
 import pytest
+from drawn import cases_of
 
+from conformance.generation.readings import exercised_by_any_reading
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, case_needs
 from conformance.model.feature import NATIVE, Feature, unsupported
@@ -71,21 +73,16 @@ def test_unknown_engines_are_named(name):
         load_engine(name)
 
 
-@pytest.fixture(scope="module")
-def offered(cases):
-    """Each case's id -> what an engine must have to run it."""
-    programs = programs_of(load_scenarios())
-    return {case.id: case_needs(case, programs[program_ref(case.scenario, case.program)]) for case in cases}
-
-
 @pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda s: s.id)
-def test_needs_are_true(scenario, cases, tested, offered):
+def test_needs_are_true(scenario):
     """A guarantee that says it needs several bundles or a driven watermark is not exercised without them, and no twin
     can be run without what its perturbation needs."""
     guarantees = {g.id: g for g in scenario.guarantees}
-    mine = [(case, asked) for case, asked in zip(cases, tested, strict=True) if case.scenario == scenario.id]
-    assert mine
-    for case, asked in mine:
+    cases, programs = cases_of(scenario), programs_of([scenario])
+    assert cases
+    # case -> what an engine must have to run it
+    offered = {case.id: case_needs(case, programs[program_ref(case.scenario, case.program)]) for case in cases}
+    for case, asked in zip(cases, exercised_by_any_reading([scenario])(cases), strict=True):
         by_pair = offered[case.id] | offered[case.base or case.id]
         if case.perturbation:
             for name in factors_of(case.perturbation):
