@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -139,7 +140,9 @@ def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, co
         raise Unfinished("nothing to test: no engine but the reference can run here; the lines above say why")
     mine = engines_of_a_quick_run(there, ports) if quick else there
     if left := [name for name in there if name not in mine]:
-        say(console, f"--quick leaves out {', '.join(left)}")
+        families = Counter(name.partition(":")[0] for name in left)
+        words = (name if number == 1 and name in left else f"{name}:* ({number})" for name, number in families.items())
+        say(console, f"--quick leaves out {', '.join(words)}")
     return tuple(mine)
 
 
