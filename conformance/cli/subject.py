@@ -81,8 +81,8 @@ def subject_(
     """
     path, colons, name = file.partition("::")
     next_path, _, next_name = next_.partition("::")
-    for each in (path, next_path):
-        if (each or each is path) and not Path(each).is_file():
+    for each in (path, *([next_path] if next_ else [])):
+        if not Path(each).is_file():
             raise click.UsageError(f"there is no file {each}")
     if len(releases) > 2:
         raise click.UsageError("--release: give one release, or two to compare")
@@ -101,15 +101,17 @@ def subject_(
         next_file=str(Path(next_path).resolve()) if next_path else "",
         next_subject=next_name,
     )
-    code = ask_subjects(request, [release(text) for text in releases], out, release(begun) if begun else None)
-    scripts = any(Path(out, FOUND).parent.rglob("*.py")) if code == 1 else False
+    code, reports = ask_subjects(request, [release(text) for text in releases], out, release(begun) if begun else None)
+    scripts = any(finding.script for report in reports for finding in report.findings)
     click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if scripts else ""))
     sys.exit(code)
 
 
-def ask_subjects(request: Request, releases: Sequence[Release], out: Path, begun: Release | None = None) -> int:
+def ask_subjects(
+    request: Request, releases: Sequence[Release], out: Path, begun: Release | None = None
+) -> tuple[int, list[Report]]:
     """Asks the subjects of a file, in the installed release, in one, or in two that are compared; versions before a restart run in the
-    release ``begun``. Prints and writes what was found, and returns the exit code."""
+    release ``begun``. Prints and writes what was found, and returns the exit code and the reports."""
     told = []
     each_release: list[Release | None] = [*releases] or [None]
     for one in each_release:
@@ -130,7 +132,7 @@ def ask_subjects(request: Request, releases: Sequence[Release], out: Path, begun
         code = max(code, int(any(report.violated for report in compared)))
     out.mkdir(parents=True, exist_ok=True)
     (out / FOUND).write_text(json.dumps([report.to_json() for report in reports], indent=1) + "\n", encoding="utf-8")
-    return code
+    return code, reports
 
 
 def progress(line: str) -> None:

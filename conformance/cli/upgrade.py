@@ -71,6 +71,10 @@ class Sides:
             raise click.UsageError(
                 "give PACKAGE with --from and --to, or --from-lock, or --from-engine with --to-engine: not two of them"
             )
+        if any(engines) and self.rollback:
+            raise click.UsageError(
+                "--rollback is about two releases of a package: no checkpoint goes from one engine to another"
+            )
         if any(engines) and not all(engines):
             raise click.UsageError("--from-engine and --to-engine go together: name both engines")
         if not (self.locks or all(releases) or all(engines)):
@@ -97,12 +101,12 @@ class Sides:
     metavar="ENGINE[@RELEASE]",
     help="In place of PACKAGE, --from and --to: the engine in use, by its id, in a release or as it is here. With --to-engine.",
 )
+@click.option("--to-engine", "new_engine", metavar="ENGINE[@RELEASE]", help="The engine to go to.")
 @click.option(
     "--rollback",
     is_flag=True,
     help="Try checkpoints of the new release on the old one, too: can you go back?",
 )
-@click.option("--to-engine", "new_engine", metavar="ENGINE[@RELEASE]", help="The engine to go to.")
 @options.asked(
     options.engines(
         "all of the package that both releases have; with ports loaded, these", "An engine, without a version"
@@ -160,7 +164,7 @@ def _of_subjects(file: str, sides: Sides, asked: options.Asked) -> int:
         raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
     releases = [release(f"{sides.package}=={number}") for number in _releases(sides.package, sides.old, sides.new)]
     request, out = Request(file, seed=asked.seed, where=file), asked.out / Path(file).stem
-    codes = [ask_subjects(request, releases, out)]
+    codes = [ask_subjects(request, releases, out)[0]]
     if keeps_checkpoints(sides.package):
         old, new = releases
         behind = replace(request, next_file=file)
@@ -168,7 +172,7 @@ def _of_subjects(file: str, sides: Sides, asked: options.Asked) -> int:
         for begun, resumed in ways:
             click.echo(f"checkpoints of {begun.version} on {resumed.version}")
             place = out / f"{begun.version}-then-{resumed.version}"
-            codes.append(ask_subjects(behind, [resumed], place, begun))
+            codes.append(ask_subjects(behind, [resumed], place, begun)[0])
     return max(codes)
 
 

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TextIO
 
+from conformance.execution.output import private_stdout
 from conformance.model.checker import Batch, Checker
 from conformance.model.engine import CannotRun, Engine, EngineGone, NotDriven, Questioned, Resumable
 from conformance.model.program import Program
@@ -146,19 +147,12 @@ class Worker:
 
 
 def main(folder: Path) -> None:
-    worker = Worker(folder, _private_stdout())
+    worker = Worker(folder, private_stdout())
     try:
         for line in sys.stdin:
             worker.serve(json.loads(line))
     finally:
         worker.close()
-
-
-def _private_stdout() -> TextIO:
-    """Keep standard output for answers. Engines and their child processes get standard error in its place."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return answers
 
 
 def _one_line(error: BaseException) -> str:

@@ -34,7 +34,8 @@ class Ran:
         stored: the rows that its state has at the end; None where it does not tell.
         stateful: an operator keeps state.
         error: what the run failed with, "" if it ran to its end.
-        before: the operators that kept state in the micro-batches whose output is not shown.
+        before: the operators that kept state in the micro-batches whose output is not shown; None if those ran in another release, which
+            may name the same operators otherwise.
         operators: those that kept state in the last query.
     """
 
@@ -43,8 +44,13 @@ class Ran:
     stored: int | None = None
     stateful: bool = False
     error: str = ""
-    before: tuple[str, ...] = ()
+    before: tuple[str, ...] | None = ()
     operators: tuple[str, ...] = ()
+
+    @property
+    def exchanged(self) -> bool:
+        """Whether other operators keep state than before."""
+        return self.before is not None and self.before != self.operators
 
 
 def told(value: Any) -> Json:

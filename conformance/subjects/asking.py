@@ -45,7 +45,7 @@ from conformance.subjects.rows import (
     written,
 )
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import NOBODY, PLAIN, PREVIOUS, Given
+from conformance.subjects.setup import NOBODY, PREVIOUS, Given
 from conformance.subjects.subject import Subject
 
 ALONE = 3
@@ -327,10 +327,10 @@ class Asking:
         return 0, value
 
     def _run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
-        """What a run answers. A plain run is made once, unless ``anew``: each question compares with it."""
-        if anew or run.setup != PLAIN:
+        """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run."""
+        if anew:
             return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
-        known = _spelled(run.delivery, packed)
+        known = _spelled(run, packed)
         if known not in self._kept:
             self._kept[known] = self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
         return self._kept[known]
@@ -485,7 +485,7 @@ class Asking:
         if setup.by != PREVIOUS:
             return ""
         varied = self._run(self._closed(pair.varied), packed=False)
-        if varied.before != varied.operators:
+        if varied.exchanged:
             return ""
         anew = replace(pair.varied, setup=replace(setup, by=NOBODY))
         fresh = self._run(self._closed(anew), packed=False)
@@ -667,9 +667,11 @@ def _together(runs: Sequence[Run]) -> Run:
     return replace(runs[0], delivery=tuple(batches))
 
 
-def _spelled(delivery: Delivery, packed: bool) -> str:
-    """What tells one delivery from another."""
-    return repr(([[(r.nr, r.case, r.at, r.input, r.values) for r in batch] for batch in delivery], packed))
+def _spelled(run: Run, packed: bool) -> str:
+    """What tells one run from another."""
+    return repr(
+        ([[(r.nr, r.case, r.at, r.input, r.values) for r in batch] for batch in run.delivery], run.setup, packed)
+    )
 
 
 def ask(

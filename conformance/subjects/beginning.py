@@ -1,4 +1,4 @@
-"""A version before a restart that runs in a process of its own, in another release: ``python -m conformance.subjects.beginning REQUEST``.
+"""A version before a restart that runs in a process of its own, in another release: ``python -m conformance.subjects.beginning PLACE``.
 
 Each line of its standard input is a run to begin, each line of its standard output how that ended: objects of JSON. The checkpoint and the
 input are files, which both processes name by the same paths.
@@ -7,24 +7,23 @@ input are files, which both processes name by the same paths.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import IO, Any
 
+from conformance.execution.output import private_stdout
 from conformance.plugins import loading
 from conformance.subjects.elsewhere import Began, Place
 from conformance.subjects.found import chosen, drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.worker import in_utc
 
 
 def serve(place: Place, lines: IO[str], out: IO[str]) -> None:
     """Run what is asked for, until there is nothing more."""
-    os.environ["TZ"] = "UTC"
-    time.tzset()
+    in_utc()
     loading.ask_for([place.file])
     found = loading.loaded_modules()
     there = subjects_in(next(iter(found.modules.values())))
@@ -47,6 +46,4 @@ def serve(place: Place, lines: IO[str], out: IO[str]) -> None:
 
 
 if __name__ == "__main__":
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    serve(Place.from_json(json.loads(sys.argv[1])), sys.stdin, answers)
+    serve(Place.from_json(json.loads(sys.argv[1])), sys.stdin, private_stdout())

@@ -263,12 +263,11 @@ def _behind_another(asked: Asked) -> Iterator[Run]:
 def _goes_on(pair: Pair, plain: Seen, varied: Seen) -> str:
     if not any(pair.varied.delivery[: pair.varied.setup.begun]):
         return ""  # a smaller pair whose previous version has no row
-    before, behind = varied.ran.before, varied.ran.operators
-    if before != behind:
-        return (
-            f"it goes on from a checkpoint of other operators without a word: {', '.join(before) or 'none that keeps state'} before, "
-            f"{', '.join(behind) or 'none that keeps state'} behind"
+    if varied.ran.exchanged:
+        before, behind = (
+            ", ".join(names or ()) or "none that keeps state" for names in (varied.ran.before, varied.ran.operators)
         )
+        return f"it goes on from a checkpoint of other operators without a word: {before} before, {behind} behind"
     return same(pair, plain, varied)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conformance.execution.output import private_stdout
 from conformance.model.engine import CannotRun
 from conformance.model.plain import Plain
 from conformance.model.values import Json
@@ -62,9 +63,7 @@ class Request(Plain):
 def work(request: Request, tell: Callable[[Json], None]) -> None:
     """Ask all subjects of a request, and tell their reports. A line that says why nothing can be asked is told as ``unusable``, or as
     ``cannot`` where an engine cannot run."""
-    # Times without a zone are in UTC, wherever the machine is.
-    os.environ["TZ"] = "UTC"
-    time.tzset()
+    in_utc()
     try:
         loading.ask_for([request.file, *([request.next_file] if request.next_file else [])])
         found = loading.loaded_modules()
@@ -108,6 +107,12 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
                 driver.before = None
             driver.close()
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def in_utc() -> None:
+    """Times without a zone are in UTC, wherever the machine is."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
 
 
 def _check_questions(driver: Driver, request: Request) -> None:
@@ -180,8 +185,7 @@ def _with_scripts(
 
 
 def main(arguments: Sequence[str]) -> None:
-    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    events = private_stdout()
 
     def tell(event: Json) -> None:
         events.write(json.dumps(event) + "\n")

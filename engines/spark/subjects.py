@@ -193,7 +193,7 @@ class SparkSubjects:
             sum(operator["numRowsDroppedByWatermark"] for operator in operators),
             sum(operator["numRowsTotal"] for operator in last),
             bool(operators),
-            before=began.operators,
+            before=None if self.before else began.operators,
             operators=_operators(progress),
         )
 

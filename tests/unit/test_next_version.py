@@ -118,6 +118,11 @@ def test_another_operator_is_to_be_refused_whatever_comes_out():
     assert any(pair.varied.delivery[: pair.varied.setup.begun])
 
 
+def test_operators_of_another_release_may_have_other_names():
+    assert Ran(before=("count",), operators=("sum",)).exchanged
+    assert not Ran(before=None, operators=("sum",)).exchanged
+
+
 def test_a_query_whose_answers_do_not_go_by_its_state_says_nothing():
     def query(rows, checkpoint):
         return [{"user": row["user"], "n": 1} for row in rows]
