@@ -444,6 +444,10 @@ signature = {json.dumps(standing.signature)}
         (["--from-engine", "released@x", "--to-engine", "reference"], "'x' is no version of toy-framework"),
         (["--from-engine", "released@1+2", "--to-engine", "reference"], "released@1+2: name an engine in one release"),
         (["toy-framework", "--to-engine", "released@1"], "not two of them"),
+        (
+            ["--from-engine", "released@1", "--to-engine", "released@2", "--rollback"],
+            "no checkpoint goes from one engine",
+        ),
         (["--from-engine", "released@1", "--to-engine", "reference", "--engine", "reference"], "leave out --engine"),
     ],
 )

@@ -56,6 +56,17 @@ def data(pair, side="plain"):
     return [row for batch in getattr(pair, side).delivery for row in batch if not row.closing]
 
 
+def shown(driver, subject, failing, file, folder):
+    """The rows of the violated pair, once its script has shown on its own that the answers differ."""
+    pair, why = failing
+    script = folder / "script.py"
+    script.write_text(driver.script(subject, pair, why, file, script))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "THE ANSWERS DIFFER" in done.stdout
+    return data(pair, "varied")
+
+
 def test_a_windowed_count_holds_on_spark(spark_subjects):
     driver, _ = spark_subjects
     visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
@@ -70,13 +81,8 @@ def test_a_first_that_depends_on_the_order_is_found_and_its_script_shows_it(spar
     entry_pages = loaded(EXAMPLES / "my_query.py")[0]["entry_pages"]
     found, failing, _ = asked(driver, entry_pages, "order")
     assert found["order"].verdict is Verdict.VIOLATED
-    pair, why = failing["order"]
-    assert len(data(pair)) == 2
-    script = tmp_path / "script.py"
-    script.write_text(driver.script(entry_pages, pair, why, EXAMPLES / "my_query.py", script))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "THE ANSWERS DIFFER" in done.stdout
+    assert len(data(failing["order"][0])) == 2
+    shown(driver, entry_pages, failing["order"], EXAMPLES / "my_query.py", tmp_path)
 
 
 def test_a_filter_by_the_clock_is_found_on_spark(spark_subjects):
@@ -177,13 +183,8 @@ def test_a_count_of_rows_is_silently_taken_for_a_count_of_pages(spark_subjects, 
     found, failing, _ = asked(driver, behind)
     assert found["next"].verdict is Verdict.VIOLATED
     assert "silently gone" not in found["next"].why
-    pair, why = failing["next"]
-    assert any(row.values["page"] is None for row in data(pair, "varied"))
-    script = tmp_path / "script.py"
-    script.write_text(driver.script(behind, pair, why, EXAMPLES / "my_query_next.py", script))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "THE ANSWERS DIFFER" in done.stdout
+    rows = shown(driver, behind, failing["next"], EXAMPLES / "my_query_next.py", tmp_path)
+    assert any(row.values["page"] is None for row in rows)
 
 
 def test_a_query_goes_on_from_the_checkpoint_of_another_process_and_not_of_another_operator(spark_subjects):
