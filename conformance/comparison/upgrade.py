@@ -110,25 +110,36 @@ class Upgrade:
         cases = list(restarted(out / "both", options.scenarios, options.seed))
         if names and cases:
             write_cases(out / "restarts.parquet", cases)
-            for begun, resumed, what in ((self.old, self.new, UPGRADE), (self.new, self.old, ROLLBACK))[
-                : 1 + self.rollback
-            ]:
-                say(f"checkpoints of {begun} on {resumed}")
-                scenarios = (surviving(scenario, both.stability, what) for scenario in options.scenarios)
-                to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
-                folder = out / ("carried" if what == UPGRADE else "rolled-back")
-                carried = whole(
-                    replace(
-                        options,
-                        engines=tuple(f"{name}@{begun}+{resumed}" for name in names),
-                        scenarios=to_survive,
-                        out=folder,
-                        cases_from=out / "restarts.parquet",
-                        witnesses=(),
-                    )
-                )
-                new = with_carried(new, self._of_a_restart(carried, to_survive, resumed, folder / "logs"))
+            new = with_carried(new, self._resumed(whole, say, names, both, UPGRADE))
+            if self.rollback:
+                new = with_carried(new, self._resumed(whole, say, names, both, ROLLBACK))
         return Upgraded(old, new, left_out)
+
+    def _resumed(
+        self,
+        whole: Callable[[Options], Results],
+        say: Callable[[str], None],
+        names: list[str],
+        both: Results,
+        what: str,
+    ) -> Results:
+        """The results of engines that begin in one release and are resumed in the other, as an UPGRADE or a ROLLBACK does."""
+        begun, resumed = (self.old, self.new) if what == UPGRADE else (self.new, self.old)
+        say(f"checkpoints of {begun} on {resumed}")
+        scenarios = (surviving(scenario, both.stability, what) for scenario in self.options.scenarios)
+        to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
+        folder = self.options.out / ("carried" if what == UPGRADE else "rolled-back")
+        carried = whole(
+            replace(
+                self.options,
+                engines=tuple(f"{name}@{begun}+{resumed}" for name in names),
+                scenarios=to_survive,
+                out=folder,
+                cases_from=self.options.out / "restarts.parquet",
+                witnesses=(),
+            )
+        )
+        return self._of_a_restart(carried, to_survive, resumed, folder / "logs")
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
