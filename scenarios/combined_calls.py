@@ -145,12 +145,11 @@ class TypedCalls(CombinedCalls):
 
 VALUES: dict[str, Any] = {
     **{name: value for name, (_, value) in SAMPLES.items()},
-    "null": None,
     "an hour": at(2026, 10, 25, 0, 30),
     "the hour again": at(2026, 10, 25, 1, 30),
     "leap day": at(2028, 2, 29, 23, 59, 59),
 }
-"""Name -> a value of its type. Clocks in Central Europe show the two hours alike."""
+"""Name -> a value of its type, which is never a null: a type says nothing of these, and of Beam's coders only some take them. Clocks in Central Europe show the two hours alike."""
 
 
 def samples(of: str, *more: str) -> tuple[str, ...]:
@@ -162,16 +161,16 @@ def pool(values: tuple[str, ...], keys: tuple[str, ...] = ()) -> Pool:
 
 
 POOLS = {
-    "long": pool(samples("long", "null")),
-    "double": pool(samples("double", "null")),
-    "string": pool(samples("string", "null")),
+    "long": pool(samples("long")),
+    "double": pool(samples("double")),
+    "string": pool(samples("string")),
     "timestamp": pool(samples("timestamp", "an hour", "the hour again", "leap day")),
     "pair": pool(samples("pair")),
     "longs": pool(samples("long")),
     "doubles": pool(samples("double")),
     "pairs": pool(samples("pair")),
     "days": pool(samples("decimal"), samples("date")),
-    "numbers": pool(samples("double", "null"), samples("string")),
+    "numbers": pool(samples("double"), samples("string")),
 }
 
 PROGRAMS: dict[str, CombinedCalls] = {

@@ -24,6 +24,7 @@ from conformance.model.perturbation import (
     COALESCE,
     COARSER,
     EMPTY_BUNDLE,
+    FAILURES,
     FINER,
     OF_THE_TIMELINE,
     PERTURBATIONS,
@@ -162,12 +163,21 @@ class _Design:
         self._random = Random(f"{seed}/design/{family.value}/{kind.name}")
         self._changes, self._plans = factors.of(family, kind)
         self._order = [*self._changes, *self._plans]
-        levels = (lambda p: 1) if family is Family.INITIAL else (lambda p: p.levels)
-        self._owed = Counter({(p, level): each for p in self._order for level in range(levels(p))})
+        self._owed = Counter({(p, level): each for p in self._order for level in self._levels(p, family, each)})
         pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
         self._pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
         self._used: Counter[Schedule] = Counter()
         self._scarce = {p: sum(not factors.meet(p, q) for q in self._plans if q is not p) for p in self._plans}
+
+    @staticmethod
+    def _levels(perturbation: Perturbation, family: Family, each: int) -> Iterable[int]:
+        """The levels that rows have. A row has one failure at most, so an engine that is asked everything once gets one level of each: a
+        failed attempt in the first bundle, which every case reaches, and one of the sink in a later bundle."""
+        if family is Family.INITIAL:
+            return (0,)
+        if each == 1 and perturbation in FAILURES:
+            return (0 if perturbation is SINK_FAILS else 1,)
+        return range(perturbation.levels)
 
     def rows(self) -> list[Row]:
         found: list[Row] = []

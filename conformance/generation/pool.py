@@ -19,7 +19,7 @@ from conformance.generation.small import PAIRS, small_schedules
 from conformance.generation.timelines import draw_timelines, families_of
 from conformance.judgement.coverage import coverage
 from conformance.model.case import Case
-from conformance.model.perturbation import MERGE, REORDERINGS, SPLIT, possible
+from conformance.model.perturbation import MERGE, REORDERINGS, SINGLES, SPLIT, possible
 from conformance.model.plan import crowded
 from conformance.model.program import Program
 from conformance.model.scenario import Domain, Scenario
@@ -171,8 +171,11 @@ def _traits(
 ) -> Iterator[Trait]:
     """``each_once``: values of which each is wanted of a case, on whatever timeline."""
     timeline = case.schedule.timeline
+    few = SINGLES.twin(case, 0) is not None
     for guarantee in tested:
         yield "guarantee", guarantee, timeline
+        if few:
+            yield "guarantee by single elements", guarantee
     yield from (("circumstance", name) for name in coverage(program, case))
     # Some queries may be asked of such cases alone.
     if all(arrival.on_time for arrival in case.schedule.arrivals):

@@ -49,7 +49,7 @@ KINDS = (REORDERINGS, (SPLIT, MERGE), (RENAME, REDELIVER))
 TWICE = 2
 """How many cases put a guarantee to the test under each change of a case, if so many can."""
 
-IN_A_ROW = 3
+IN_A_ROW = 6
 """The most cases of a program in one row that changes something."""
 
 Goal = tuple[str, str]

@@ -181,7 +181,8 @@ NO_DATA = _with_own_timeline(
 REORDERINGS = (REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS)
 BUNDLINGS = (SPLIT, MERGE, SINGLES, EMPTY_BUNDLE)
 WATERMARKINGS = (FINER, COARSER, COALESCE)
-RECOVERIES = (RESTART, RETRY, RESUME, SINK_FAILS)
+FAILURES = (RETRY, RESUME, SINK_FAILS)
+RECOVERIES = (RESTART, *FAILURES)
 RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 
 OF_THE_TIMELINE = (
@@ -193,7 +194,7 @@ a coalesced advance and its bundle."""
 
 APART = (
     frozenset({NO_DATA, COALESCE}),
-    *map(frozenset, combinations((RETRY, RESUME, SINK_FAILS), 2)),
+    *map(frozenset, combinations(FAILURES, 2)),
     frozenset({SINGLES, COARSER}),
 )
 """Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to coalesce. Whether a failure
