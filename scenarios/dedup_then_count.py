@@ -20,6 +20,7 @@ from conformance.model.perturbation import (
     RESTART,
     RESUME,
     RETRY,
+    SINGLES,
 )
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
@@ -137,6 +138,7 @@ SCENARIO = Scenario(
             "counts",
             a_duplicate_in_the_same_bundle_is_not_counted,
             source=SPARK_DEDUP,
+            vacuous_under=(SINGLES,),
         ),
         Guarantee(
             "a duplicate in a later bundle is not counted",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
@@ -179,7 +179,13 @@ SCENARIO = Scenario(
             "dedup",
             comes_out_once_where_it_arrives,
         ),
-        Guarantee("a duplicate in the same bundle is dropped", "dedup", dropped_in_the_same_bundle, source=SPARK_DEDUP),
+        Guarantee(
+            "a duplicate in the same bundle is dropped",
+            "dedup",
+            dropped_in_the_same_bundle,
+            source=SPARK_DEDUP,
+            vacuous_under=(SINGLES,),
+        ),
         Guarantee(
             "a duplicate in a later bundle is dropped",
             "dedup",

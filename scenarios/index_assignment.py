@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, SINGLES, WATERMARKINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
@@ -165,7 +165,10 @@ SCENARIO = Scenario(
             needs=frozenset({Feature.FIXED_WINDOWS}),
         ),
         Guarantee(
-            "indices follow arrival order within a bundle", "global", indices_follow_arrival_order_within_a_bundle
+            "indices follow arrival order within a bundle",
+            "global",
+            indices_follow_arrival_order_within_a_bundle,
+            vacuous_under=(SINGLES,),
         ),
         Guarantee(
             "indices follow arrival order across bundles",

@@ -261,7 +261,9 @@ def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mappi
 
 def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:
     """Whether a guarantee is to be put to the test under a perturbation."""
-    return guarantee.is_about(perturbation.id) if guarantee.same_under else not guarantee.accounting
+    if guarantee.same_under:
+        return guarantee.is_about(perturbation.id)
+    return not guarantee.accounting and perturbation not in guarantee.vacuous_under
 
 
 def _asked(scenarios: Sequence[Scenario]) -> dict[str, Asked]:

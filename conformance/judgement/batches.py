@@ -34,7 +34,8 @@ def cells_asked(
     scenarios: Iterable[Scenario], engine: EngineInfo
 ) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None]]:
     """Every cell that an engine is asked for, in a fixed order. A relation is asked under each of its perturbations.
-    Any other guarantee is asked under each perturbation that its program can have twins of."""
+    Any other guarantee is asked under each perturbation that its program can have twins of, if these leave it an occasion."""
+    unread = {plan.perturbation for plan in engine.capabilities.plans if not plan.leaves_state}
     for scenario in scenarios:
         for guarantee in scenario.guarantees:
             if not engine.capabilities.runs(program_ref(scenario.id, guarantee.program)):
@@ -42,6 +43,8 @@ def cells_asked(
             program = scenario.programs[guarantee.program]
             for perturbation in perturbations_of(guarantee, engine.capabilities.plans):
                 if perturbation and not possible(program, perturbation):
+                    continue
+                if perturbation in guarantee.vacuous_under or (program.read_from_outside and perturbation in unread):
                     continue
                 yield scenario, guarantee, perturbation
 

@@ -128,6 +128,7 @@ class Guarantee:
         needs: features without which the claim cannot be put to the test.
         id: what files call the guarantee. By default made of the claim; an id that is given stays when the claim is reworded.
         formerly: ids that the guarantee had. Stored witnesses of these ids are witnesses of it.
+        vacuous_under: perturbations under which no occasion for a predicate is left. It is not asked under them.
         promised: whether it is a promise of ``Scenario.stable_under``. No case is drawn for its sake: the twins of the other
             guarantees' cases put it to the test.
     """
@@ -143,6 +144,7 @@ class Guarantee:
     id: str = ""
     formerly: tuple[str, ...] = ()
     complete: Program | None = field(default=None, compare=False, repr=False)
+    vacuous_under: tuple[Perturbation, ...] = ()
     promised: bool = False
 
     def __post_init__(self) -> None:

@@ -12,17 +12,19 @@ from conformance.comparison.gate import Outcome, gate
 from conformance.confirmation.confirmer import Confirmer
 from conformance.confirmation.targets import Violation
 from conformance.judgement.cell import Verdict
+from conformance.judgement.evidence import puts_to_test
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import fold
 from conformance.model.engine import EngineInfo
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.perturbation import BY_ID, INTERLEAVE, RESTART, REVERSE, SPLIT
 from conformance.model.program import Program
-from conformance.model.scenario import Domain, Guarantee, Scenario, promise
+from conformance.model.scenario import Domain, Guarantee, Scenario, programs_of, promise
 from conformance.plugins.loading import narrowed
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.baseline import Baseline, Standing
 from conformance.results.changes import Kind, changes
+from conformance.run.drawing import batches
 
 SCENARIOS = load_scenarios()
 COUNTING = next(s for s in SCENARIOS if s.id == "per-key-counting")
@@ -55,6 +57,21 @@ def test_a_promise_that_a_guarantee_makes_in_its_own_words_is_not_asked_twice():
         "the-output-is-stable-under-perturbations-identical": (Equivalence.IDENTICAL, (RESTART,)),
         "the-output-is-stable-under-perturbations-same-multiset": (Equivalence.SAME_MULTISET, (SPLIT,)),
     }
+
+
+def test_no_case_is_an_occasion_for_a_guarantee_where_it_says_so():
+    vacuous = [(s, g) for s in SCENARIOS for g in s.guarantees if g.vacuous_under]
+    assert vacuous
+    for scenario, guarantee in vacuous:
+        program = scenario.programs[guarantee.program]
+        asked = [replace(guarantee, vacuous_under=())]
+        reference = reference_traces(programs_of([scenario]))
+        mine = [c for batch in batches([scenario], 4, SEED) for c in batch if c.program == guarantee.program]
+        twins = [(case, twin) for case in mine for p in guarantee.vacuous_under if (twin := p.twin(case, SEED))]
+        tested = {goal for case, twin in twins for goal in puts_to_test(program, asked, case, twin, reference)}
+        assert twins
+        assert not tested, (guarantee.id, tested)
+        assert any(puts_to_test(program, asked, case, case, reference) for case in mine)
 
 
 def test_promises_stay_as_they_are_when_a_scenario_is_narrowed():
