@@ -200,19 +200,20 @@ class _Design:
     def _row(self, timeline: Schedule) -> tuple[Part, ...]:
         """What is owed most and can meet, as far as a row has room."""
         blank, chosen = Case("", "", timeline), list[Part]()
-        while True:
-            fitting = [part for part in self._owing() if self._fits(part, chosen, blank)]
-            if not fitting:
-                break
-            gain = {part: self._gain(part, chosen) for part in fitting}
-            most = max(gain.values())
-            if not most:
-                break
-            chosen.append(self._random.choice([part for part in fitting if gain[part] == most]))
+        while best := self._best(chosen, blank):
+            chosen.append(self._random.choice(best))
         for part in chosen:
             self._owed[part] -= 1
         self._pairs -= {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(chosen, 2)}
         return self._ordered(chosen)
+
+    def _best(self, chosen: list[Part], blank: Case) -> list[Part]:
+        """The parts that fit beside those chosen and bring most, if they bring anything."""
+        gain = {part: self._gain(part, chosen) for part in self._owing()}
+        for most in sorted({*gain.values()} - {0}, reverse=True):  # whether a part fits takes longest to tell
+            if fitting := [part for part in gain if gain[part] == most and self._fits(part, chosen, blank)]:
+                return fitting
+        return []
 
     def _owing(self) -> list[Part]:
         """The parts that a row may have: of each perturbation, the level that is owed most."""
