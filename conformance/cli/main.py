@@ -27,6 +27,7 @@ COMMANDS = {
     "report": ("report",),
     "compare": ("diff", "gate", "baseline", "bisect"),
     "upgrade": ("upgrade",),
+    "history": ("history",),
     "selftest": ("selftest",),
     "site": ("site",),
     "subject": ("subject",),
@@ -82,6 +83,7 @@ def bad_input() -> tuple[type[Exception], ...]:
     from conformance.comparison.expectations import UnusableExpectations
     from conformance.comparison.gate import Refused
     from conformance.comparison.locks import UnusableLock
+    from conformance.comparison.recall import UnusableCatalogue
     from conformance.model.export import CannotExport
     from conformance.model.schedule import InvalidSchedule
     from conformance.plugins.points import InvalidPlugin
@@ -105,6 +107,7 @@ def bad_input() -> tuple[type[Exception], ...]:
         UnreadableSelfTest,
         UnreadableWitness,
         UnusableCases,
+        UnusableCatalogue,
         UnusableExpectations,
         UnusableLock,
         UnusableShards,

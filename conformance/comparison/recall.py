@@ -1,0 +1,153 @@
+"""Known changes between releases, and whether a comparison of the two releases shows each of them.
+
+A catalogue has changes, each with a ticket, and *quiet* pairs of releases between which nothing in reach of an engine changed. A change of a
+guarantee is shown if the guarantee is violated in the bad release and holds in the good one, under the perturbation that the change names,
+if any. A change of a question is shown if the two releases answer it differently. A quiet pair raises a false alarm if a guarantee is
+violated in one release and holds in the other, or if they answer a question differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from conformance.judgement.cell import Verdict
+from conformance.model.reading import tables_of, text_of
+from conformance.results.results import Results
+
+UNASKED = Verdict.UNKNOWN.value
+
+
+class UnusableCatalogue(ValueError):
+    """A catalogue of changes cannot be used. The message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change between two releases, or a quiet pair of releases.
+
+    Attributes:
+        id: that of the ticket, or a name of the quiet pair.
+        engine: the engine, without a release.
+        bad, good: the releases; of a quiet pair, the older and the newer one.
+        says: what changed, in a sentence.
+        guarantee: "scenario/guarantee", or "" where a question shows the change.
+        question: "scenario/question": a query that a release may refuse, and the scenario of the run that asks it.
+        under: the perturbation that shows the change; "" for any.
+        cases: cases of each program on each timeline.
+        scenario: of a quiet pair, the scenario that both releases are asked.
+    """
+
+    id: str
+    engine: str
+    bad: str
+    good: str
+    says: str
+    guarantee: str = ""
+    question: str = ""
+    under: str = ""
+    cases: int = 5
+    scenario: str = ""
+
+    def __post_init__(self) -> None:
+        if [bool(self.guarantee), bool(self.question), bool(self.scenario)].count(True) != 1:
+            raise UnusableCatalogue(f"{self.id}: give one of guarantee, question and scenario")
+
+    @property
+    def quiet(self) -> bool:
+        return bool(self.scenario)
+
+    @property
+    def engines(self) -> tuple[str, str]:
+        return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
+
+    def arguments(self, out: Path) -> list[str]:
+        """Those of the ``conformance run`` that asks both releases."""
+        scenario = self.scenario or (self.guarantee or self.question).split("/")[0]
+        asked = [f"--engine={engine}" for engine in self.engines]
+        size = ["--quick"] if self.question else [f"--cases={self.cases}"]
+        return ["run", *asked, f"--scenario={scenario}", *size, "--seed=1", f"--out={out}"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the two releases gave, and whether that is as the catalogue says: a change is shown, a quiet pair raises no alarm."""
+
+    change: Change
+    bad: str
+    good: str
+    right: bool
+
+    @property
+    def line(self) -> str:
+        change = self.change
+        what = ("quiet" if self.right else "FALSE ALARM") if change.quiet else ("shown" if self.right else "NOT SHOWN")
+        return f"{change.id}: {self.bad} in {change.bad}, {self.good} in {change.good}: {what}"
+
+
+def read_catalogue(path: Path) -> list[Change]:
+    """The changes in a TOML file, tables ``change`` and ``quiet``. Raises UnusableCatalogue."""
+    tables = tables_of(text_of(path, UnusableCatalogue), path, UnusableCatalogue)
+    known = {field.name for field in fields(Change)}
+    found = []
+    for kind in ("change", "quiet"):
+        for number, table in enumerate(tables.get(kind, ()), 1):
+            place = f"{path}: {kind} {number}"
+            if odd := sorted(set(table) - known):
+                raise UnusableCatalogue(f"{place}: there is no field {odd[0]!r}")
+            if lacking := [name for name in ("id", "engine", "bad", "good", "says") if name not in table]:
+                raise UnusableCatalogue(f"{place}: {lacking[0]} is missing")
+            found.append(Change(**table))
+            if found[-1].quiet != (kind == "quiet"):
+                raise UnusableCatalogue(f"{place}: a quiet pair has a scenario, and a change has none")
+    return found
+
+
+def answered(change: Change, results: Results) -> Answer:
+    """What a run on both releases says of a change."""
+    if change.quiet:
+        alarms = sorted(_alarms(change, results))
+        first = alarms[0] if alarms else ("alike", "alike")
+        return Answer(change, *first, not alarms and _answered_at_all(change, results))
+    if change.question:
+        _, question = change.question.split("/")
+        records = (results.environment.get(engine) for engine in change.engines)
+        bad, good = (record.answers.get(question, UNASKED) if record else UNASKED for record in records)
+        return Answer(change, bad, good, bad != good and UNASKED not in (bad, good))
+    bad, good = (_worst(change, engine, results) for engine in change.engines)
+    return Answer(change, bad, good, (bad, good) == (Verdict.VIOLATED.value, Verdict.HOLDS.value))
+
+
+def _worst(change: Change, engine: str, results: Results) -> str:
+    """The worst verdict of the cells of a change's guarantee on an engine."""
+    there = {
+        cell.verdict
+        for cell in results.cells
+        if (cell.engine, "/".join(cell.row)) == (engine, change.guarantee) and change.under in ("", cell.perturbation)
+    }
+    worst = (Verdict.VIOLATED, Verdict.ERROR, Verdict.HOLDS, Verdict.UNKNOWN)
+    return next((verdict for verdict in worst if verdict in there), Verdict.UNKNOWN).value
+
+
+def _answered_at_all(change: Change, results: Results) -> bool:
+    there = {cell.engine for cell in results.cells if cell.verdict in (Verdict.HOLDS, Verdict.VIOLATED)}
+    return there >= set(change.engines)
+
+
+def _alarms(change: Change, results: Results) -> Iterator[tuple[str, str]]:
+    """What the releases of a quiet pair say differently, of each cell that both decided and of each question."""
+    verdicts: list[dict[Any, str]] = [
+        {(*c.row, c.perturbation): c.verdict.value for c in results.cells if c.engine == engine}
+        for engine in change.engines
+    ]
+    decided = {Verdict.HOLDS.value, Verdict.VIOLATED.value}
+    for place in verdicts[0].keys() & verdicts[1].keys():
+        bad, good = (there[place] for there in verdicts)
+        if bad != good and {bad, good} <= decided:
+            yield tuple(f"{'/'.join(filter(None, place))} {verdict}" for verdict in (bad, good))  # type: ignore[misc]
+    answers = [record.answers if (record := results.environment.get(e)) else {} for e in change.engines]
+    for question in answers[0].keys() & answers[1].keys():
+        if answers[0][question] != answers[1][question]:
+            yield answers[0][question], answers[1][question]
