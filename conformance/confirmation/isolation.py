@@ -110,13 +110,16 @@ def explaining(parts: Parts, known: Iterable[frozenset[str]]) -> Parts:
 
 
 def known_of(witnesses: Iterable[Witness], scenarios: Iterable[Scenario]) -> Known:
-    """What stored witnesses that failed on an engine show. One that ends with an error shows it of each guarantee of its program."""
+    """What stored witnesses that failed on an engine show. One that ends with an error, or whose output a plan changes, shows it of each
+    guarantee of its program."""
     guarantees = {s.id: s.guarantees for s in scenarios}
     known = dict[tuple[str, str], list[frozenset[str]]]()
     for witness in witnesses:
         scenario, names = witness.case.scenario, frozenset(factors_of(witness.case.perturbation))
-        ended = {g.id for g in guarantees.get(scenario, ()) if witness.seen.error and g.program == witness.case.program}
-        for guarantee in {witness.guarantee, *ended} if names else ():
+        mine = [g for g in guarantees.get(scenario, ()) if g.program == witness.case.program]
+        changed = any(g.about_plans and g.id == witness.guarantee for g in mine)
+        others = {g.id for g in mine} if witness.seen.error or changed else set[str]()
+        for guarantee in {witness.guarantee, *others} if names else ():
             known.setdefault((scenario, guarantee), []).append(names)
     return known
 
