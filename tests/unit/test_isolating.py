@@ -12,7 +12,6 @@ from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import ENDED_ALIKE
 from conformance.model.case import Case
 from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
-from conformance.model.schedule import Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.witness import Witness
@@ -210,18 +209,17 @@ def test_what_a_stored_witness_shows_hides_no_other_fault(cases):
     assert RESUME.id in violated(judgement)
 
 
-def test_a_plan_that_changes_an_output_explains_what_else_of_its_program_fails_under_it():
+def test_a_plan_that_changes_an_output_explains_what_else_of_its_program_fails_under_it(cases):
     scenario = next(s for s in SCENARIOS if any(g.about_plans for g in s.guarantees))
     about = next(g for g in scenario.guarantees if g.about_plans)
     other = next(g for g in scenario.guarantees if g.program == about.program and g.predicate)
-    schedule = Schedule(())
 
     def shown(guarantee):
-        case = Case(scenario.id, about.program, schedule, "plan:x")
+        case = Case(scenario.id, about.program, cases[0].schedule, "plan:x")
         return known_of([Witness(guarantee.id, "", case, None, "e", {}, "", Trace(()), Trace(()))], [scenario])
 
     mine = {(scenario.id, g.id) for g in scenario.guarantees if g.program == about.program}
-    assert shown(about) == dict.fromkeys(mine, [frozenset({"plan:x"})])
+    assert shown(about) == {place: [frozenset({"plan:x"})] for place in mine}
     assert shown(other) == {(scenario.id, other.id): [frozenset({"plan:x"})]}
 
 
