@@ -16,7 +16,7 @@ from conformance.reports.style import STYLE
 from conformance.reports.words import some
 
 TEMPLATES = Environment(
-    loader=PackageLoader("reports", "templates"),
+    loader=PackageLoader("conformance.reports", "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
