@@ -1,7 +1,7 @@
 """The order of the tests. With several processes, a file at a time each, what takes long begins first.
 
-Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so. Nor do they replay the
-project's own witnesses in a folder that has none.
+Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
+Nor do they replay the project's own witnesses in a folder that has none.
 """
 
 import gc

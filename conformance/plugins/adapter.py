@@ -2,7 +2,8 @@
 
 A confirmation of a witness is valid as long as the adapter does the same. The digest covers the statements of the adapter's
 modules, without comments, blank lines and docstrings. No module is imported for it. Imports, also inside functions, lead from
-module to module within the packages that engines come from. ``conformance.engines`` is one of these, the rest of ``conformance`` is not.
+module to module within the packages that engines come from. ``conformance.engines`` is one of these, the rest of
+``conformance`` is not.
 
 A module that decides how much is run, and not what an engine does, says ``ADAPTER = False`` at its top level. The digest leaves it
 out.

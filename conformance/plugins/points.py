@@ -31,7 +31,7 @@ SCENARIOS = "scenarios"
 """The group of scenarios, and the name of the folder with their files."""
 
 PLUGINS = ("engines", SCENARIOS, "reports")
-"""The packages in this one that hold this project's own plugins. In a checkout they lie beside it, and links in it lead there."""
+"""The packages in this one with the project's own plugins. In a checkout they lie beside it, and links in it lead there."""
 
 
 class InvalidPlugin(ValueError):
@@ -73,8 +73,8 @@ def _installed(group: str, path: tuple[str, ...], but_own: bool) -> tuple[EntryP
 
 
 def package_of(module: str) -> str:
-    """The package of one author that a module belongs to: the top-level one, but ``conformance.engines`` and its like count as packages
-    of their own, apart from the harness."""
+    """The package of one author that a module belongs to: the top-level one. ``conformance.engines`` and its like count as
+    packages of their own, apart from the harness."""
     top, _, rest = module.partition(".")
     within = rest.partition(".")[0]
     return f"{top}.{within}" if top == PACKAGE and within in PLUGINS else top

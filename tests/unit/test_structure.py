@@ -125,7 +125,7 @@ def _lines(path):
 
 
 def under_a_top_level_name(text):
-    """What a text imports, or names as a module, of a plugin's package as if that were a package beside ``conformance``."""
+    """What a text imports, or names as a module, as if the plugins' packages lay beside ``conformance``."""
     names = "|".join(PLUGINS)
     imported = re.findall(rf"^\s*import (?:{names})\b.*|\bfrom (?:{names})(?:\.[\w.]+)? import\b", text, re.MULTILINE)
     named = re.findall(rf"""(?<!from)["'` ]((?:{names})(?:\.\w+)+)(?:["'`: ]|$)""", text, re.MULTILINE)
