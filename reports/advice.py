@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conformance.model.engine import bare
 from conformance.model.reading import tables_of, text_of
+from conformance.plugins.points import HOME
 from conformance.reports.grid import Row
 
 
@@ -48,7 +49,7 @@ def read_advice(path: Path) -> list[Advice]:
 @cache
 def known_advice() -> tuple[Advice, ...]:
     """The project's own advice: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
-    places = (Path(__file__).parent / "advice.toml", Path(__file__).parents[1] / "docs" / "advice.toml")
+    places = (Path(__file__).parent / "advice.toml", HOME / "docs" / "advice.toml")
     return next((tuple(read_advice(place)) for place in places if place.exists()), ())
 
 

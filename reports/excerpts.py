@@ -10,13 +10,14 @@ from functools import partial
 from typing import Any
 
 from conformance.model.scenario import Scenario
+from conformance.plugins.points import PACKAGE, package_of
 
 
 def source_of(scenario: Scenario) -> str:
     """The source of a scenario's programs and predicates; "" where it cannot be read."""
     wanted: dict[str, set[str]] = {}
     for thing in (*map(type, scenario.programs.values()), *(_function(g.predicate) for g in scenario.guarantees)):
-        if getattr(thing, "__module__", "").partition(".")[0] not in ("", "conformance"):
+        if package_of(getattr(thing, "__module__", "")) not in ("", PACKAGE):
             wanted.setdefault(thing.__module__, set()).add(thing.__qualname__.partition(".")[0])
     try:
         found = (excerpt(inspect.getsource(sys.modules[module]), names) for module, names in wanted.items())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.model.reading import tables_of, text_of
+from conformance.plugins.points import HOME
 
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
 NAMED = re.compile(r"findings\.md#finding-(\d+)")
@@ -119,7 +120,7 @@ def _finding(entry: dict[str, Any]) -> Finding:
 @cache
 def known_findings() -> dict[int, Finding]:
     """The project's findings by number: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
-    places = (Path(__file__).parent / "findings.toml", Path(__file__).parents[1] / "docs" / "findings.toml")
+    places = (Path(__file__).parent / "findings.toml", HOME / "docs" / "findings.toml")
     return next((read_findings(place) for place in places if place.exists()), {})
 
 

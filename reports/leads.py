@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.comparison.history import Course, courses_in, sources
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
-from conformance.plugins.points import InvalidPlugin
+from conformance.plugins.points import HOME, InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.reports.advice import Advice, advice_on, known_advice
 from conformance.reports.excerpts import source_of
@@ -113,7 +113,7 @@ def known_courses(rows: Collection[tuple[str, str, str]]) -> Mapping[tuple[str, 
 @cache
 def measured() -> Mapping[Path, Baseline]:
     """The baselines of measured releases: beside this module where it is installed, of the checkout in a checkout; none elsewhere."""
-    places = (Path(__file__).parent / "baselines", Path(__file__).parents[1] / "baselines")
+    places = (Path(__file__).parent / "baselines", HOME / "baselines")
     place = next((place for place in places if any(place.glob("*.jsonl"))), None)
     return sources([place]) if place else {}
 

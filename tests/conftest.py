@@ -1,6 +1,7 @@
 """The order of the tests. With several processes, a file at a time each, what takes long begins first.
 
 Tests ask engines themselves: no trace that an earlier run kept answers in their place, unless a test says so.
+Nor do they replay the project's own witnesses in a folder that has none.
 """
 
 import gc
@@ -21,6 +22,7 @@ os.environ["CONFORMANCE_FRESH"] = "1"
 SHARED = "" if FOLDER in os.environ else tempfile.mkdtemp(prefix="conformance-tests-")
 """The folder of ``drawn``, in the process that makes the others."""
 os.environ.setdefault(FOLDER, SHARED)
+os.environ["CONFORMANCE_WITNESSES"] = "witnesses"
 os.environ["CONFORMANCE_TRACES"] = tempfile.mkdtemp(prefix="conformance-traces-")
 
 HERE = Path(__file__).parent

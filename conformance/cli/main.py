@@ -15,6 +15,7 @@ import click
 
 from conformance.cli.hints import Group, Unfinished, in_one_line
 from conformance.model.writing import NO_ROOM
+from conformance.plugins.points import DISTRIBUTION, InvalidPlugin
 
 COMMANDS = {
     "run": ("run", "merge", "check"),
@@ -86,7 +87,6 @@ def bad_input() -> tuple[type[Exception], ...]:
     from conformance.comparison.recall import UnusableCatalogue
     from conformance.model.export import CannotExport
     from conformance.model.schedule import InvalidSchedule
-    from conformance.plugins.points import InvalidPlugin
     from conformance.plugins.registry import UnknownName
     from conformance.results.baseline import UnfitBaseline, UnreadableBaseline
     from conformance.results.results import UnreadableResults
@@ -119,7 +119,7 @@ def bad_input() -> tuple[type[Exception], ...]:
 
 
 @click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="conformance")
+@click.version_option(package_name=DISTRIBUTION)
 def main() -> None:
     """Shows which guarantees stateful stream processing really gives, engine by engine."""
     gc.set_threshold(*SELDOM)

@@ -92,11 +92,19 @@ verbose = click.option(
     "-v", "--verbose", is_flag=True, help="Print all: each step of a run, each guarantee, each reason."
 )
 
+
+def _witnesses() -> Path:
+    from conformance.results.witness import FOLDER, projects_folder
+
+    return Path(FOLDER) if Path(FOLDER).is_dir() else projects_folder()
+
+
 witnesses = click.option(
     "--witnesses",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("witnesses"),
-    show_default=True,
+    envvar="CONFORMANCE_WITNESSES",
+    default=_witnesses,
+    show_default="witnesses, or the project's own where there is no such folder",
     help="Folder of stored witnesses. They are replayed first; the command writes nothing there.",
 )
 

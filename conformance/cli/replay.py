@@ -21,7 +21,7 @@ from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
 from conformance.model.writing import write_whole
 from conformance.plugins.registry import export_names, load_scenarios
-from conformance.results.witness import UnreadableWitness, Witness, find_witness
+from conformance.results.witness import FOLDER, UnreadableWitness, Witness, find_witness, projects_folder
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Exported:
     "--witnesses",
     multiple=True,
     type=options.PATH,
-    default=("witnesses", "build/conformance/witnesses"),
-    show_default=True,
+    default=lambda: (FOLDER, f"build/conformance/{FOLDER}", projects_folder()),
+    show_default="witnesses, build/conformance/witnesses, and the project's own",
     help="A folder in which WITNESS is looked up by its id (repeat for several).",
 )
 @options.engines("the one it was found on", "An engine to replay on")

@@ -27,7 +27,7 @@ from conformance.model.engine import CannotRun
 from conformance.model.reading import tables_of, text_of
 from conformance.model.release import Release
 from conformance.model.values import digest
-from conformance.plugins.points import PACKAGE, checkout, checkout_points
+from conformance.plugins.points import DISTRIBUTION, PACKAGE, checkout, checkout_points
 
 CACHE = "CONFORMANCE_CACHE"
 """The environment variable with the folder of the environments and of kept traces."""
@@ -57,8 +57,8 @@ class Wanted:
 
 def requirements(release: Release) -> Wanted:
     """The requirements of a worker: the framework in this release with the packages of its extra, and the harness's dependencies."""
-    declared = [Requirement(text) for text in distribution("conformance").requires or []]
-    extras = distribution("conformance").metadata.get_all("Provides-Extra") or []
+    declared = [Requirement(text) for text in distribution(DISTRIBUTION).requires or []]
+    extras = distribution(DISTRIBUTION).metadata.get_all("Provides-Extra") or []
     mine = next((e for e in extras if _of(release.package, declared, e)), "")
     own = [r for r in declared if _asked(r, "")]
     extra = [r for r in declared if mine and _asked(r, mine) and r not in own]
@@ -228,7 +228,7 @@ def _registering() -> Iterator[tuple[Distribution, list[EntryPoint]]]:
     folder = checkout()
     for found in distributions():
         name, points = found.metadata["Name"], list(found.entry_points)
-        if folder and canonicalize_name(name) == PACKAGE:
+        if folder and canonicalize_name(name) == DISTRIBUTION:
             points += checkout_points(folder)
         if name not in names and any(point.group.startswith(f"{PACKAGE}.") for point in points):
             names.add(name)

@@ -2,7 +2,8 @@
 
 A confirmation of a witness is valid as long as the adapter does the same. The digest covers the statements of the adapter's
 modules, without comments, blank lines and docstrings. No module is imported for it. Imports, also inside functions, lead from
-module to module within the packages that engines come from. ``conformance`` is not one of these packages.
+module to module within the packages that engines come from. ``conformance.engines`` is one of these, the rest of
+``conformance`` is not.
 
 A module that decides how much is run, and not what an engine does, says ``ADAPTER = False`` at its top level. The digest leaves it
 out.
@@ -23,7 +24,7 @@ from typing import Any
 
 from conformance.model.engine import Engine, Revised, Sourced
 from conformance.model.values import digest
-from conformance.plugins.points import PACKAGE, registered
+from conformance.plugins.points import PACKAGE, package_of, registered
 
 LEFT_OUT = "ADAPTER"
 """A module that sets this name to False at its top level does not belong to an adapter."""
@@ -43,7 +44,9 @@ def adapter_digest(engine: Engine) -> str:
     points = registered("engines")
     begun = {kind.__module__ for kind in type(engine).__mro__}
     begun |= {point.module for name, point in points.items() if name == re.split("[:@]", engine.id)[0]}
-    packages = frozenset(map(_top, [type(engine).__module__, *(point.module for point in points.values())])) - {PACKAGE}
+    packages = frozenset(map(package_of, [type(engine).__module__, *(point.module for point in points.values())])) - {
+        PACKAGE
+    }
     for module, path in _closure(begun, list(sources.values()), packages).items():
         source = _Source.of(path)
         parts[module] = source.digest
@@ -124,7 +127,7 @@ def _told(node: Any) -> Any:
 def _closure(begun: Iterable[str], sources: Iterable[_Source], packages: frozenset[str]) -> dict[str, Path]:
     """Module -> file, for all modules within the packages that imports lead to from some modules and files."""
     found: dict[str, Path] = {}
-    waiting = {module for module in begun if _top(module) in packages}
+    waiting = {module for module in begun if package_of(module) in packages}
     waiting |= {module for source in sources for module in _named(source, "", False, packages)}
     while waiting:
         module = waiting.pop()
@@ -144,14 +147,9 @@ def _named(source: _Source, module: str, is_package: bool, packages: frozenset[s
             base = ".".join([*above, base] if base else above)
         names |= {base, f"{base}.{name}"} if name else {base}
     for name in names:
-        if _top(name) in packages:
+        if (package := package_of(name)) in packages:
             parts = name.split(".")
-            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
-
-
-def _top(module: str) -> str:
-    """The top-level package of a module."""
-    return module.partition(".")[0]
+            yield from (".".join(parts[:n]) for n in range(package.count(".") + 1, len(parts) + 1))
 
 
 def _file_in(module: str) -> Path | None:

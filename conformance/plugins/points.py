@@ -22,8 +22,16 @@ from packaging.utils import canonicalize_name
 from conformance.model.reading import tables_of, text_of
 
 PACKAGE = "conformance"
+"""The package that is imported. The names of the groups begin with it, too."""
+
+DISTRIBUTION = "stream-conformance"
+"""This project's name among installed packages."""
+
 SCENARIOS = "scenarios"
-"""The group of scenarios, and the name of a checkout's folder with their files."""
+"""The group of scenarios, and the name of the folder with their files."""
+
+PLUGINS = ("engines", SCENARIOS, "reports")
+"""The packages in this one with the project's own plugins. In a checkout they lie beside it, and links in it lead there."""
 
 
 class InvalidPlugin(ValueError):
@@ -31,7 +39,7 @@ class InvalidPlugin(ValueError):
 
 
 HOME = Path(__file__).resolve().parents[2]
-"""Where this package lies, with the folder of scenarios beside it, in a checkout and where it is installed."""
+"""The folder that this package lies in: that of a checkout, or that of installed packages."""
 
 
 def checkout() -> Path | None:
@@ -60,8 +68,16 @@ def _installed(group: str, path: tuple[str, ...], but_own: bool) -> tuple[EntryP
     return tuple(
         point
         for point in entry_points(group=f"{PACKAGE}.{group}")
-        if not but_own or not point.dist or canonicalize_name(point.dist.name) != PACKAGE
+        if not but_own or not point.dist or canonicalize_name(point.dist.name) != DISTRIBUTION
     )
+
+
+def package_of(module: str) -> str:
+    """The package of one author that a module belongs to: the top-level one. ``conformance.engines`` and its like count as
+    packages of their own, apart from the harness."""
+    top, _, rest = module.partition(".")
+    within = rest.partition(".")[0]
+    return f"{top}.{within}" if top == PACKAGE and within in PLUGINS else top
 
 
 def load(point: EntryPoint) -> Any:
@@ -103,8 +119,8 @@ def _declared(file: Path, changed: int) -> tuple[EntryPoint, ...]:
 def _unlisted(folder: Path, listed: set[str]) -> dict[str, EntryPoint]:
     """The scenarios of files that no entry point names, by their ids."""
     found: dict[str, EntryPoint] = {}
-    for file in sorted((folder / SCENARIOS).glob("*.py")):
-        module = f"{SCENARIOS}.{file.stem}"
+    for file in sorted((folder / PACKAGE / SCENARIOS).glob("*.py")):
+        module = f"{PACKAGE}.{SCENARIOS}.{file.stem}"
         if module in listed or not re.search(r"^SCENARIO\b", file.read_text(encoding="utf-8"), re.MULTILINE):
             continue
         point = EntryPoint("", f"{module}:SCENARIO", f"{PACKAGE}.{SCENARIOS}")

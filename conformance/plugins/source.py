@@ -18,7 +18,7 @@ from conformance.model.program import Program
 from conformance.model.values import canonical, digest
 from conformance.plugins.adapter import PARSER, modules_digest, source_digest
 from conformance.plugins.inlined import Inlined
-from conformance.plugins.points import PACKAGE, registered
+from conformance.plugins.points import PACKAGE, package_of, registered
 
 DRIVING = ("model", "plugins", "execution")
 """The packages of the harness that decide what an engine is given, and how its answer is read."""
@@ -47,7 +47,7 @@ def program_digest(program: Program) -> str:
         raise Untold(str(error)) from None
     packages = {line.split()[1].partition(".")[0] for line in found.imports}
     versions = {name: str(getattr(sys.modules.get(name), "__version__", "")) for name in packages}
-    modules = {name: modules_digest([name], frozenset([name.partition(".")[0]])) for name in found.modules}
+    modules = {name: modules_digest([name], frozenset([package_of(name)])) for name in found.modules}
     return digest([found.definitions, sorted(found.imports), found.values, parameters, versions, modules])
 
 
@@ -61,13 +61,16 @@ def harness_digest(packages: tuple[str, ...]) -> str:
 
 def _is_own(module: str) -> bool:
     """Whether a module belongs to the author of scenarios, and not to Python, to the harness or to an installed package."""
-    top = module.partition(".")[0]
-    if top == PACKAGE or top in sys.stdlib_module_names:
+    package = package_of(module)
+    if package == PACKAGE or package in sys.stdlib_module_names:
         return False
-    spec = find_spec(top)
+    with_scenarios = package in _with_scenarios()
+    if with_scenarios or module.startswith(f"{PACKAGE}."):
+        return with_scenarios
+    spec = find_spec(package)
     places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else ["/site-packages/"]
-    return top in _with_scenarios() or not re.search(r"[/\\](site|dist)-packages[/\\]", " ".join(places))
+    return not re.search(r"[/\\](site|dist)-packages[/\\]", " ".join(places))
 
 
 def _with_scenarios() -> frozenset[str]:
-    return frozenset(point.module.partition(".")[0] for point in registered("scenarios").values()) - {PACKAGE}
+    return frozenset(package_of(point.module) for point in registered("scenarios").values()) - {PACKAGE}

@@ -20,8 +20,12 @@ from conformance.model.schedule import InvalidSchedule, Schedule
 from conformance.model.trace import DRAIN, Trace
 from conformance.model.values import Json, canonical, digest
 from conformance.model.writing import write_whole
+from conformance.plugins.points import HOME, PACKAGE, checkout
 
 SCHEMA = "conformance/witness/2"
+
+FOLDER = "witnesses"
+"""The usual name of a folder of witnesses."""
 
 CONFIRMATIONS = "confirmations.jsonl"
 """The name of the file that says where the witnesses of a folder failed alone."""
@@ -197,6 +201,11 @@ def _check_steps(case: Case | None, trace: Trace | None) -> None:
         known = {step.id for step in case.schedule.steps} | {DRAIN}
         if stray := [e.step for e in trace.emissions if e.step not in known]:
             raise InvalidSchedule(f"an emission in step {stray[0]}, which there is not")
+
+
+def projects_folder() -> Path:
+    """The folder of the witnesses that come with this project, in a checkout or in the installed package."""
+    return (checkout() or HOME / PACKAGE) / FOLDER
 
 
 def file_of(folder: Path, witness: Witness) -> Path:

@@ -14,7 +14,7 @@ from conformance.model.case import Case
 from conformance.model.scenario import Scenario
 from conformance.model.values import digest
 from conformance.plugins.adapter import modules_digest
-from conformance.plugins.points import registered
+from conformance.plugins.points import package_of, registered
 from conformance.plugins.source import JUDGING, harness_digest
 
 DRAWN = "drawn"
@@ -31,7 +31,7 @@ def name_of(scenario: Scenario, wanted: int, seed: int) -> str:
         "conformance.engines.reference",
         *(type(program).__module__ for program in scenario.programs.values()),
     }
-    packages = frozenset(module.partition(".")[0] for module in modules)
+    packages = frozenset(map(package_of, modules))
     asked = [scenario.id, [*scenario.programs], [guarantee.id for guarantee in scenario.guarantees], wanted, seed]
     code = [harness_digest(JUDGING), modules_digest(modules, packages), version("hypothesis"), sys.version]
     return f"{DRAWN}/{digest([asked, code])}"

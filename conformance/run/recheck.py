@@ -22,6 +22,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo, bare
 from conformance.model.naming import instead, unknown
 from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.plugins.points import DISTRIBUTION
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
 from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import RESULTS, Results
@@ -87,7 +88,7 @@ class _Check:
             timelines |= {case.schedule.timeline for case in cases}
         run = replace(
             self.before.run,
-            harness=version("conformance"),
+            harness=version(DISTRIBUTION),
             cases=drawn,
             cases_digest=str(digest),
             timelines=len(timelines),

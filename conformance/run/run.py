@@ -15,6 +15,7 @@ from importlib.metadata import version
 from conformance.execution.kept import Kept
 from conformance.judgement.agreement import Agreement
 from conformance.model.values import digest as digest_of
+from conformance.plugins.points import DISTRIBUTION
 from conformance.plugins.registry import load_scenarios
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
@@ -115,7 +116,7 @@ class Run:
         witnesses = {name: w for outcome in outcomes for name, w in sorted(outcome.witnesses.items())}
         return Results(
             run=RunRecord(
-                harness=version("conformance"),
+                harness=version(DISTRIBUTION),
                 seed=None if options.cases_from else options.seed,
                 wanted=options.wanted,
                 cases=drawn.cases,

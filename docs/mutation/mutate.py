@@ -101,7 +101,8 @@ def killed(test: Callable[[], bool], timeout: int) -> bool:
 
 def by_tests(path: Path, tests: list[str], skip: str) -> Callable[[str], bool]:
     """A test of a mutant's source: these unit tests pass."""
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    module = ".".join(parts if parts[0] == "conformance" else ("conformance", *parts))
     chosen = ["-k", f"not {skip}"] if skip else []
 
     def passes(source: str) -> bool:

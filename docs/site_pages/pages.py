@@ -38,7 +38,11 @@ def pages(
 
 def places(scenarios: Iterable[Scenario], measured: Measured) -> dict[str, str]:
     """File of the repository -> the place in the site that shows it, for sources of scenarios and for witnesses."""
-    sources = {f"{name.replace('.', '/')}.py": f"scenarios/{s.id}.md" for s in scenarios for name in modules(s)}
+    sources = {
+        f"{name.removeprefix('conformance.').replace('.', '/')}.py": f"scenarios/{s.id}.md"
+        for s in scenarios
+        for name in modules(s)
+    }
     return sources | {in_repository(witness): place_of(witness) for witness in measured.witnesses.values()}
 
 

@@ -45,7 +45,7 @@ class OfBeam:
 def check() -> None:
     """Raise CannotRun where Beam is missing."""
     if find_spec("apache_beam") is None:
-        raise CannotRun("Apache Beam is not installed: pip install apache-beam")
+        raise CannotRun("Apache Beam is not installed: pip install 'stream-conformance[beam]'")
 
 
 def environment(runner: str) -> dict[str, str]:

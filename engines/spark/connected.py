@@ -2,8 +2,8 @@
 
 The functions of PySpark are those of a classic session or of a remote one in all of a process (Spark 4.3.0).
 
-``python -m conformance.engines.spark.connected ADDRESS FOLDER`` is the client: it runs the job in ``FOLDER / JOB``, and leaves its answer in
-``FOLDER / ANSWER``.
+``python -m conformance.engines.spark.connected ADDRESS FOLDER`` is the client: it runs the job in ``FOLDER / JOB``, and leaves
+its answer in ``FOLDER / ANSWER``.
 """
 
 from __future__ import annotations

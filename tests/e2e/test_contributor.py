@@ -20,7 +20,7 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "venv", 
 def checkout(tmp_path_factory):
     """A checkout with the scenario of the documentation's example."""
     folder = tmp_path_factory.mktemp("contributor") / "checkout"
-    shutil.copytree(REPOSITORY, folder, ignore=LEFT_OUT)
+    shutil.copytree(REPOSITORY, folder, ignore=LEFT_OUT, symlinks=True)
     shutil.copy(folder / "docs" / "examples" / "my_first.py", folder / "scenarios")
     return folder
 

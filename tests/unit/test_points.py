@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from own_scenario import echo
 
+import conformance
 from conformance.model.engine import Configurable, Released, Resumable, Setting
 from conformance.plugins import points, settings
 from conformance.plugins.adapter import adapter_digest
@@ -25,7 +26,8 @@ SCENARIO = echo("my scenario")
 def checkout(tmp_path):
     """A copy of what a checkout consists of, and a function that runs the command line in it."""
     for package in ("conformance", "engines", "scenarios", "reports"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        left_out = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=left_out, symlinks=True)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
 
     def conformance(*arguments):
@@ -66,15 +68,15 @@ def test_a_file_that_is_dropped_into_a_checkout_runs(checkout):
 def here(tmp_path, monkeypatch):
     """A checkout of which this test writes the files; ``scenarios`` lie where Python finds them."""
     package = f"written_{tmp_path.name}".replace("-", "_")
-    (tmp_path / package).mkdir()
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "conformance"\n')
+    (tmp_path / "conformance" / package).mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "stream-conformance"\n')
     monkeypatch.setattr(points, "checkout", lambda: tmp_path)
     monkeypatch.setattr(points, "SCENARIOS", package)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(conformance, "__path__", [*conformance.__path__, str(tmp_path / "conformance")])
     monkeypatch.chdir(tmp_path)
 
     def write(name, text):
-        (tmp_path / package / name).write_text(text)
+        (tmp_path / "conformance" / package / name).write_text(text)
         return points.registered(package)
 
     return write
@@ -107,7 +109,9 @@ def test_two_files_with_one_scenario_are_refused(here):
 
 
 def test_what_a_checkout_declares_counts_rather_than_its_last_installation(tmp_path, monkeypatch):
-    text = '[project]\nname = "conformance"\n[project.entry-points."conformance.engines"]\nmine = "a.module:Mine"\n'
+    text = (
+        '[project]\nname = "stream-conformance"\n[project.entry-points."conformance.engines"]\nmine = "a.module:Mine"\n'
+    )
     (tmp_path / "pyproject.toml").write_text(text)
     monkeypatch.setattr(points, "checkout", lambda: tmp_path)
     assert points.registered("engines")["mine"] == EntryPoint("mine", "a.module:Mine", "conformance.engines")

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("conformance", "engines", "scenarios", "reports")
+CORE = "conformance"
+PLUGINS = ("engines", "scenarios", "reports")
+"""Folders beside the core, which are imported as packages of it."""
+
+PACKAGES = (CORE, *PLUGINS)
 
 
 def modules(root=ROOT):
@@ -17,7 +21,8 @@ def modules(root=ROOT):
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name if package == CORE else f"{CORE}.{name}"] = path
     return found
 
 
@@ -76,17 +81,18 @@ def test_a_circle_within_functions_is_seen(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     graph = imports(modules(tmp_path))
-    assert graph["engines.three"] == {"engines.one", "conformance.apart"}
-    assert circles(graph) == [frozenset({"engines.one", "engines.two", "engines.three"})]
+    one, two, three = (f"conformance.engines.{name}" for name in ("one", "two", "three"))
+    assert graph[three] == {one, "conformance.apart"}
+    assert circles(graph) == [frozenset({one, two, three})]
 
 
 @pytest.mark.parametrize("package", ["engines", "scenarios"])
 def test_engines_and_scenarios_know_nothing_of_each_other_and_of_reports(package, graph):
-    others = tuple(f"{other}." for other in PACKAGES if other not in ("conformance", package))
+    others = tuple(f"{CORE}.{other}." for other in PLUGINS if other != package)
     found = {
         (name, needed)
         for name in graph
-        if name.startswith(package)
+        if name.startswith(f"{CORE}.{package}")
         for needed in graph[name]
         if f"{needed}.".startswith(others)
     }
@@ -95,8 +101,7 @@ def test_engines_and_scenarios_know_nothing_of_each_other_and_of_reports(package
 
 def room_of(module):
     """The room of ARCHITECTURE.md that a module is in."""
-    first, *rest = module.split(".")
-    return (rest[0].replace("__main__", "cli") if rest else "") if first == "conformance" else first
+    return "".join(module.split(".")[1:2]).replace("__main__", "cli")
 
 
 def test_each_room_imports_what_the_table_of_the_architecture_says(graph):
@@ -111,9 +116,47 @@ def test_each_room_imports_what_the_table_of_the_architecture_says(graph):
 
 
 def test_no_module_of_an_adapter_is_longer_than_350_lines():
-    long = {name for name, path in modules().items() if name.startswith("engines") and _lines(path) > 350}
+    long = {name for name, path in modules().items() if name.startswith(f"{CORE}.engines") and _lines(path) > 350}
     assert long == set()
 
 
 def _lines(path):
     return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def under_a_top_level_name(text):
+    """What a text imports, or names as a module, as if the plugins' packages lay beside ``conformance``."""
+    names = "|".join(PLUGINS)
+    imported = re.findall(rf"^\s*import (?:{names})\b.*|\bfrom (?:{names})(?:\.[\w.]+)? import\b", text, re.MULTILINE)
+    named = re.findall(rf"""(?<!from)["'` ]((?:{names})(?:\.\w+)+)(?:["'`: ]|$)""", text, re.MULTILINE)
+    return imported + [name for name in named if f"{CORE}.{name}" in MODULES]
+
+
+MODULES = modules()
+
+
+def test_a_module_has_one_name():
+    """Imported under two names, it would be two modules."""
+    folders = (*PACKAGES, "benchmarks", "ci", "docs", "templates", "tests")
+    files = [
+        path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".java", ".md")
+    ]
+    files += [ROOT / "pyproject.toml", *ROOT.glob("*.md"), *ROOT.glob("*.yml")]
+    found = {path: under_a_top_level_name(path.read_text(encoding="utf-8")) for path in files if path != Path(__file__)}
+    assert {str(path.relative_to(ROOT)): said for path, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("    from engines.spark import tws\n", ["from engines.spark import"]),
+        ("import scenarios\n", ["import scenarios"]),
+        ("code = 'from reports import html; html'\n", ["from reports import"]),
+        ('spark = "engines.spark.tws:FAMILY"\n', ["engines.spark.tws"]),
+        ("python -m engines.spark.class_archive\n", ["engines.spark.class_archive"]),
+        ("from conformance.engines import spark\n", []),
+        ('found = {"reports.of.others"}\n', []),
+    ],
+)
+def test_a_second_name_of_a_module_is_seen(text, said):
+    assert under_a_top_level_name(text) == said

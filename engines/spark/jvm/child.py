@@ -1,4 +1,6 @@
-"""The Python process beside an executor that runs neutral programs for Bridge.java: ``python -m conformance.engines.spark.jvm.child``.
+"""The Python process beside an executor that runs neutral programs for Bridge.java.
+
+``python -m conformance.engines.spark.jvm.child`` starts it.
 
 Frames (length, bytes) come on standard input and go to standard output; all but a job's programs are JSON. Within a call the
 process may ask for calls on Spark's state, and waits for each.
