@@ -65,7 +65,7 @@ def _target(case, guarantee):
 
 
 @pytest.mark.parametrize(("mutant", "scenario", "name", "smallest"), KNOWN, ids=lambda value: str(value)[:40])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_on_mutants_the_witness_has_the_known_minimal_size(mutant, scenario, name, smallest, data):
     """Whatever failing case it begins with; and no single element can then be left out."""
