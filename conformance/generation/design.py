@@ -23,6 +23,7 @@ from conformance.model.perturbation import (
     APART,
     COALESCE,
     COARSER,
+    CRASH,
     EMPTY_BUNDLE,
     FINER,
     OF_THE_TIMELINE,
@@ -122,7 +123,7 @@ class Factors:
 
     def _begins_a_query(self, perturbation: Perturbation) -> bool:
         plan: PlanTwin | None = self.plans.get(perturbation)
-        return perturbation in (RESTART, RESUME, SINK_FAILS) or bool(plan and plan.restarts)
+        return perturbation in (RESTART, RESUME, SINK_FAILS, CRASH) or bool(plan and plan.restarts)
 
 
 def rows(

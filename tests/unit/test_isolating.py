@@ -10,7 +10,7 @@ from isolated import judged
 from conformance.confirmation.isolation import explaining, smallest
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import ENDED_ALIKE
-from conformance.model.perturbation import NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
+from conformance.model.perturbation import CRASH, NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 
@@ -108,7 +108,7 @@ def violated(judgement):
     ("mutant", "causes"),
     [
         ("state-lost-on-restart", {RESTART}),
-        ("retry-loses-its-writes", {RETRY, RESUME, SINK_FAILS}),
+        ("retry-loses-its-writes", {RETRY, RESUME, SINK_FAILS, CRASH}),
         ("state-lost-without-data", {NO_DATA}),
     ],
 )
