@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from conformance.engines.beam.native import TRANSFORMS, applied, capabilities_of
+from conformance.engines.beam.prism import CAPABILITIES, BeamPrism
 from conformance.model.engine import Family
 from conformance.model.runs import Pack
-from engines.beam.native import TRANSFORMS, applied, capabilities_of
-from engines.beam.prism import CAPABILITIES, BeamPrism
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
-    from engines.beam.sink import Collected
+    from conformance.engines.beam.pipeline import Branch
+    from conformance.engines.beam.sink import Collected
 
 
 class PrismNative(BeamPrism):

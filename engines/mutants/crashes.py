@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 
+from conformance.engines.case_run import CaseRun, Scope
+from conformance.engines.mutants.registry import bug, remembers
+from conformance.engines.mutants.schedules import LastBundle
 from conformance.model.schedule import Crash, Deliver, Event
 from conformance.model.values import Json
-from engines.case_run import CaseRun, Scope
-from engines.mutants.registry import bug, remembers
-from engines.mutants.schedules import LastBundle
 
 State = dict[Scope, dict[str, Json]]
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from common import PROGRAMS, specified
 
+from conformance.engines.spark import crashes
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Crash, Deliver, Event, Plan, renumbered
 from conformance.plugins.registry import load_engine
 from conformance.testing import T
-from engines.spark import crashes
 
 pytestmark = pytest.mark.engine
 

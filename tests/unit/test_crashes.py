@@ -5,10 +5,10 @@ import zipfile
 
 import pytest
 
+from conformance.engines.spark import driving
+from conformance.engines.spark.crashes import Killed
 from conformance.model.engine import NotDriven
 from conformance.model.schedule import Advance, Crash, Deliver, Restart, renumbered
-from engines.spark import driving
-from engines.spark.crashes import Killed
 
 PARTS = (0, 1)
 KILLED_IN = 2
