@@ -20,6 +20,7 @@ from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Progr
 from conformance.model.runs import Pack, StepCount
 from conformance.model.schedule import (
     Advance,
+    Crash,
     Deliver,
     Event,
     FailOnce,
@@ -85,6 +86,7 @@ class CaseRun:
         self.timers: dict[TimerId, int] = {}
         self.emissions: list[Emission] = []
         self.counts: list[StepCount] = []
+        self.killed_behind: Crash | None = None  # how the job is killed once the next bundle is done
         self.keys: dict[str, TypedKey] = {}  # what a typed key is kept by -> the first key that is
         self.tied = False  # whether several timers were due at one time, so that their order had to be chosen
 
@@ -113,6 +115,9 @@ class CaseRun:
                 self.start(step.events)
             elif isinstance(step, Deliver):
                 self.deliver(step)
+                if self.killed_behind:
+                    self.go_on(self.killed_behind)
+                    self.killed_behind = None
                 if self.program.counted and step == self.case.schedule.bundles[-1]:
                     self.compare_rows()
             elif isinstance(step, Wait):
@@ -125,6 +130,8 @@ class CaseRun:
                 self.fail_once(self.case.schedule.bundle_after(step), step.resume)
             elif isinstance(step, SinkFails):
                 self.fail_in_sink(self.case.schedule.bundle_after(step))
+            elif isinstance(step, Crash):
+                self.crash(self.case.schedule.bundle_after(step), step)
             elif not isinstance(step, Partitions | Plan):  # one place for all state, and no query around it
                 raise NotDriven(f"the reference has nothing for {step}")
 
@@ -164,6 +171,16 @@ class CaseRun:
     def fail_in_sink(self, bundle: Deliver) -> None:
         """Do ``bundle``, and go back, because the sink failed: another job does the bundle again."""
         self.fail_once(bundle, resume=True)
+
+    def crash(self, bundle: Deliver, step: Crash) -> None:
+        """Kill the job in ``bundle``: another job does the bundle again, or goes on behind it where it is done."""
+        if step.again:
+            self.fail_once(bundle, resume=True)
+        else:
+            self.killed_behind = step
+
+    def go_on(self, step: Crash) -> None:
+        """Go on behind a bundle that was done when the job was killed: nothing is lost, nothing happens twice."""
 
     def go_back(self, before: Checkpoint) -> None:
         """Undo a failed attempt: nothing of it remains."""

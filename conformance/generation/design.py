@@ -23,6 +23,7 @@ from conformance.model.perturbation import (
     APART,
     COALESCE,
     COARSER,
+    CRASH,
     EMPTY_BUNDLE,
     FAILURES,
     FINER,
@@ -123,7 +124,7 @@ class Factors:
 
     def _begins_a_query(self, perturbation: Perturbation) -> bool:
         plan: PlanTwin | None = self.plans.get(perturbation)
-        return perturbation in (RESTART, RESUME, SINK_FAILS) or bool(plan and plan.restarts)
+        return perturbation in (RESTART, RESUME, SINK_FAILS, CRASH) or bool(plan and plan.restarts)
 
 
 def rows(

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.program import Program
-from conformance.model.schedule import Arrival, Schedule
+from conformance.model.schedule import Arrival, Crash, Schedule
+from conformance.model.steps import CRASH_POINTS
 
 LATE = "late"
 AT_WATERMARK = "at the watermark"
@@ -26,6 +27,7 @@ TIMER_PENDING = "restart, timer pending"
 RETRIED = "attempt retried"
 RESUMED = "job resumed"
 SINK_FAILED = "sink failed"
+KILLED = tuple(Crash(0, at).circumstance for at in CRASH_POINTS)
 NO_DATA = "bundle without data"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
@@ -47,6 +49,7 @@ CIRCUMSTANCES = (
     RETRIED,
     RESUMED,
     SINK_FAILED,
+    *KILLED,
     NO_DATA,
     COALESCED,
     REPARTITIONED,

@@ -49,7 +49,8 @@ class NativeOperator:
 
 
 UNNAMED = dict.fromkeys(
-    (Feature.OUTPUT_TIME, Feature.SINK_FAILURE, Feature.CURRENT_TIME), unsupported("the adapter does not name it")
+    (Feature.OUTPUT_TIME, Feature.SINK_FAILURE, Feature.CRASH, Feature.CURRENT_TIME),
+    unsupported("the adapter does not name it"),
 )
 """Features that are younger than adapters may be. Capabilities need not name them."""
 

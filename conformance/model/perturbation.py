@@ -167,6 +167,15 @@ SINK_FAILS = _failing(
     "sink-fails", "the sink fails behind a bundle and the job resumes", SinkFails(0), Feature.SINK_FAILURE
 )
 
+_KILLS = [timeline_changes.crash(groups) for groups in timeline_changes.KILLED]
+CRASH = _with_own_timeline(
+    "crash",
+    "the job is killed in bundles and goes on from what it had written",
+    _KILLS[0],
+    Feature.CRASH,
+    more=_KILLS[1:],
+)
+
 ALONE = Perturbation("alone", "without neighbours of its program", sparse=True)
 UNRELATED_KEY = Perturbation("unrelated-key", "an unrelated key is added", event_changes.unrelated_key, sparse=True)
 
@@ -182,14 +191,14 @@ REORDERINGS = (REORDER_KEY, INTERLEAVE, REVERSE, REORDER_ACROSS)
 BUNDLINGS = (SPLIT, MERGE, SINGLES, EMPTY_BUNDLE)
 WATERMARKINGS = (FINER, COARSER, COALESCE)
 FAILURES = (RETRY, RESUME, SINK_FAILS)
-RECOVERIES = (RESTART, *FAILURES)
+RECOVERIES = (RESTART, *FAILURES, CRASH)
 RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 
 OF_THE_TIMELINE = (
-    SINGLES, COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, SINK_FAILS, REPARTITION,
+    SINGLES, COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, SINK_FAILS, CRASH, REPARTITION,
     COALESCE
 )  # fmt: skip
-"""The changes of a timeline in the order in which several of them are made: nothing comes between a failure and its bundle, nor between
+"""The changes of a timeline in the order in which several of them are made: nothing comes between a failure or a crash and its bundle, nor between
 a coalesced advance and its bundle."""
 
 APART = (
@@ -237,6 +246,7 @@ RARE = frozenset(
         Feature.RETRY,
         Feature.RESUME,
         Feature.SINK_FAILURE,
+        Feature.CRASH,
     }
 )
 """Features that only some of the engines with a driven watermark have."""

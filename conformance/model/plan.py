@@ -15,7 +15,7 @@ from conformance.model import timeline_changes
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, Perturbation, factors_of, parts_of
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import PLUS, FailOnce, Plan, Restart, SinkFails, Step
+from conformance.model.steps import PLUS, Crash, FailOnce, Plan, Restart, SinkFails, Step
 
 QUERY = "query"
 """The place that a plan takes if it is the whole query."""
@@ -41,7 +41,8 @@ class PlanTwin:
             element of a key in a bundle.
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
-        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail.
+        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail. It has no twins of cases whose job is killed
+            when the sink has the output.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether the kit that checks an adapter asks it in any case.
         slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them.
@@ -70,7 +71,9 @@ class PlanTwin:
         """Whether the plan has a twin of a case with this schedule, which may have other plans."""
         late = self.on_time and not all(arrival.on_time for arrival in schedule.arrivals)
         again = self.one_query and any(map(begins_a_query, schedule.steps))
-        failing = self.own_sink and any(isinstance(step, SinkFails) for step in schedule.steps)
+        failing = self.own_sink and any(
+            isinstance(step, SinkFails) or (isinstance(step, Crash) and step.at == "sink") for step in schedule.steps
+        )
         return not (late or again or failing) and not (self.scrambles and crowded(schedule))
 
     def meets(self, other: PlanTwin) -> bool:
@@ -95,7 +98,7 @@ def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | N
 
 def begins_a_query(step: Step) -> bool:
     """Whether another query goes on from the checkpoint."""
-    return isinstance(step, Restart | SinkFails) or (isinstance(step, FailOnce) and step.resume)
+    return isinstance(step, Restart | SinkFails | Crash) or (isinstance(step, FailOnce) and step.resume)
 
 
 def crowded(schedule: Schedule) -> bool:

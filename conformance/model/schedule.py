@@ -14,6 +14,7 @@ from conformance.model.feature import Feature
 from conformance.model.steps import (
     SLACK,
     Advance,
+    Crash,
     Deliver,
     Event,
     FailOnce,
@@ -33,6 +34,7 @@ __all__ = [
     "SLACK",
     "Advance",
     "Arrival",
+    "Crash",
     "Deliver",
     "Event",
     "FailOnce",
@@ -174,8 +176,8 @@ class Schedule:
                 return after.id if step.coalesced and after else step.id
         return None
 
-    def bundle_after(self, step: FailOnce | SinkFails) -> Deliver:
-        """The bundle that a failure is about."""
+    def bundle_after(self, step: FailOnce | SinkFails | Crash) -> Deliver:
+        """The bundle that a failure or a crash is about."""
         return next(bundle for bundle in self.bundles if bundle.id > step.id)
 
     def without_empty_bundles(self) -> Schedule:

@@ -7,12 +7,23 @@ the functions.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, FailOnce, NoData, Partitions, Restart, SinkFails, Step, Wait
+from conformance.model.steps import (
+    Advance,
+    Crash,
+    Deliver,
+    FailOnce,
+    NoData,
+    Partitions,
+    Restart,
+    SinkFails,
+    Step,
+    Wait,
+)
 
 WEEK = 7 * 86_400_000
 
@@ -191,3 +202,36 @@ def failing(step: FailOnce | SinkFails, which: slice = ANY_LATER) -> Callable[[S
         return _inserted(schedule, schedule.steps.index(bundle), step)
 
     return fail_once
+
+
+KILLED = (
+    (("partition",), ("upload",), ("offsets", "sink")),
+    (("state",), ("commit",), ("maintenance",)),
+)
+"""Where the job is killed, by level: each group in a bundle of its own, as far as there are bundles. The points of a group kill one job after
+the other."""
+
+
+def crash(groups: Sequence[Sequence[str]]) -> Callable[[Schedule, Random], Schedule | None]:
+    def crash(schedule: Schedule, random: Random) -> Schedule | None:
+        """Kill the job at these points of some bundles, none of which fails. Where the schedule waits, kill it once, because a new job takes
+        processing time that no wait counts."""
+        kinds = (FailOnce, SinkFails, Crash)
+        failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, kinds)}
+        bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
+        order = [bundle for bundle in random.sample(bundles, len(bundles)) if bundle.id not in failing]
+        if not order:
+            return None
+        points: dict[int, list[str]] = {}
+        for number, group in enumerate(groups[:1] if schedule.waits else groups):
+            points.setdefault(order[number % len(order)].id, []).extend(group)
+        steps: list[Step] = []
+        for step in schedule.steps:
+            crashes = [Crash(0, at) for at in points.get(step.id, ())]
+            again = [crash for crash in crashes if crash.again]
+            # A bundle that is done is not killed in once more.
+            done = [crash for crash in crashes if not crash.again][:1]
+            steps += [*again, *done, step]
+        return renumbered(steps)
+
+    return crash

@@ -53,7 +53,14 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         options._add_argparse_args(parser)
     names = sorted(name for action in parser._actions for name in action.option_strings)
     told = f"the options of its local runners are: {', '.join(names)}"
-    asked = (Feature.PARTITIONS, Feature.RESTART, Feature.RESUME, Feature.SINK_FAILURE, Feature.INITIAL_STATE)
+    asked = (
+        Feature.PARTITIONS,
+        Feature.RESTART,
+        Feature.RESUME,
+        Feature.SINK_FAILURE,
+        Feature.CRASH,
+        Feature.INITIAL_STATE,
+    )
     spec = userstate.ReadModifyWriteStateSpec
     result = ", ".join(name for name in dir(PipelineResult) if not name.startswith("_"))
     params = ", ".join(name for name in dir(beam.DoFn) if name.endswith("Param"))

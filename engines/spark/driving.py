@@ -34,6 +34,7 @@ from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
 from conformance.model.schedule import (
     Advance,
+    Crash,
     Deliver,
     Event,
     FailOnce,
@@ -86,6 +87,7 @@ class MicroBatch:
         query: how many queries ended before the one that it succeeds in.
         fails: how its first attempt fails in the operator, if it does.
         sink_fails: whether the sink fails once it has the output of its first attempt.
+        crashes: where queries are killed in it, one after the other.
         wait: how long (ms) to wait before the next one.
         without_rows: it has no row at all, not even the heartbeat.
     """
@@ -97,13 +99,20 @@ class MicroBatch:
     query: int = 0
     fails: FailOnce | None = None
     sink_fails: bool = False
+    crashes: tuple[Crash, ...] = ()
     wait: int = 0
     without_rows: bool = False
 
     @property
-    def ends_a_query(self) -> bool:
-        """Its failure ends the query before the one that it succeeds in."""
-        return self.sink_fails or (self.fails is not None and self.fails.resume)
+    def begun(self) -> int:
+        """How many queries ended before the one of its first attempt."""
+        failed = self.sink_fails or (self.fails is not None and self.fails.resume)
+        return self.query - failed - sum(crash.again for crash in self.crashes)
+
+    def killed(self, query: int) -> Crash | None:
+        """Where this query is killed in it."""
+        attempt = query - self.begun
+        return self.crashes[attempt] if 0 <= attempt < len(self.crashes) else None
 
 
 def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
@@ -113,6 +122,7 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
     batches: list[MicroBatch] = []
     watermark = settled = query = 0
     fails, sink_fails, begun = None, False, False
+    crashes: tuple[Crash, ...] = ()
     for step, after in itertools.zip_longest(timeline, timeline[1:]):
         begun = begun or isinstance(step, Deliver)
         if isinstance(step, Restart):
@@ -123,9 +133,13 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
         elif isinstance(step, SinkFails):
             query += 1
             sink_fails = True
+        elif isinstance(step, Crash):
+            query += step.again
+            crashes += (step,)
         elif isinstance(step, Deliver) and not step.initial:
-            batches.append(MicroBatch(step.id, True, watermark, settled, query, fails, sink_fails))
-            settled, fails, sink_fails = watermark, None, False
+            batches.append(MicroBatch(step.id, True, watermark, settled, query, fails, sink_fails, crashes))
+            query += any(not crash.again for crash in crashes)
+            settled, fails, sink_fails, crashes = watermark, None, False, ()
         elif isinstance(step, NoData):
             batches.append(MicroBatch(step.id, False, watermark, settled, query, without_rows=True))
             settled = watermark
@@ -147,12 +161,25 @@ def plan(timeline: Sequence[Step], settling: int = 1) -> list[MicroBatch]:
     return batches
 
 
+def crash_in(batches: Sequence[MicroBatch], query: int) -> tuple[int, Crash | None]:
+    """The micro-batch (its number) that a query is killed in, and where; (-1, None) where it is not."""
+    found = ((number, crash) for number, batch in enumerate(batches) if (crash := batch.killed(query)))
+    return next(found, (-1, None))
+
+
 def flush(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
     """Micro-batches behind the last one that move the watermark by two milliseconds: what an operator put out with the millisecond after
     the last watermark comes out of an aggregation behind it. What else fires then stays in the aggregation."""
     last = batches[-1]
     moved = replace(
-        last, bundle=False, moves_to=last.moves_to + 2, fails=None, sink_fails=False, wait=0, without_rows=False
+        last,
+        bundle=False,
+        moves_to=last.moves_to + 2,
+        fails=None,
+        sink_fails=False,
+        crashes=(),
+        wait=0,
+        without_rows=False,
     )
     return [moved, moved]
 

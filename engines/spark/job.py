@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED, untouched
-from conformance.engines.spark import driving, plan_changes, refusals, running, session, stored, typed_keys
+from conformance.engines.spark import crashes, driving, plan_changes, refusals, running, session, stored, typed_keys
 from conformance.engines.spark.around import PLAIN, SparkPlan
 from conformance.engines.spark.driving import MicroBatch, Row
 from conformance.engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
@@ -25,7 +25,8 @@ from conformance.model.engine import NotDriven
 from conformance.model.plan import begins_a_query
 from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.schedule import SLACK, Deliver, Restart
+from conformance.model.schedule import SLACK, Crash, Deliver, Restart
+from conformance.model.steps import DONE_POINTS
 from conformance.model.trace import DRAIN, Emission, Trace
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Job:
         self.checkpoint = folder / "checkpoint"
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
+        self._killed: list[crashes.Killed] = []
 
     def begin(self) -> None:
         """Run the queries before the first restart; none where there is no restart.
@@ -115,6 +117,8 @@ class Job:
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
         layout = self._layout
+        for killed in self._killed:
+            killed.prove()
         driving.prove(
             self.pack,
             self.batches,
@@ -158,16 +162,17 @@ class Job:
 
     def _run_query(self, query: int) -> None:
         """Run the micro-batches of one query, and up to the one whose failure ends it."""
-        last = next((b for b in self.batches if b.query == query + 1 and b.ends_a_query), None)
+        last = next((b for b in self.batches if b.begun <= query < b.query), None)
+        killed, crash = driving.crash_in(self.batches, query)
         numbers = [n for n, batch in enumerate(self._all) if batch.query == query or batch is last]
         for number in numbers[:1] if self._layout.fed else numbers:
             self._write(number)
-        retried = next((b for b in self.batches if b.query == query and b.fails and not b.ends_a_query), None)
+        retried = next((b for b in self.batches if b.query == b.begun == query and b.fails), None)
         failing = last or retried
         in_operator = failing and failing.fails
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing and in_operator else None
         sink_fails = self.batches.index(last) if last and last.sink_fails else -1
-        waits = {number: batch.wait for number, batch in enumerate(self.batches)}
+        waits = {n: batch.wait for n, batch in enumerate(self.batches) if n != killed or not (crash and crash.again)}
 
         def feed(batch: int) -> None:
             if batch + 1 in numbers:
@@ -183,14 +188,27 @@ class Job:
             if self.plan is PLAIN:
                 raise
             raise QueryFailed(session.cause(refused)) from refused
-        if last and (error is None or INJECTED not in str(error)):
+        fails = last and not crash
+        if last and fails and (error is None or INJECTED not in str(error)):
             raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
-        if error and not last:
+        if error and not fails:
             print(error, flush=True)
             raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
         for number, rows in found.items():
             self.rows[number] = [typed_keys.named(row, self.typed, self.programs) for row in rows]
         self.progress += progress
+        if crash:
+            self._kill(killed, crash)
+
+    def _kill(self, number: int, crash: Crash) -> None:
+        """The query was killed in a micro-batch. Rows that the sink had stay until others take their place."""
+        self._killed.append(crashes.Killed(self.checkpoint, number, crash, self.folder / running.FILES / running.LOG))
+        if all(report["batchId"] != number for report in self.progress):
+            raise NotDriven(f"micro-batch {number} was to be killed in, and the query did not run it")
+        told = number - crash.again
+        kept = number if crash.at in ("sink", *DONE_POINTS) else number - 1
+        self.rows = {n: rows for n, rows in self.rows.items() if n <= kept}
+        self.progress = [report for report in self.progress if report["batchId"] <= told]
 
     @property
     def _told(self) -> Mapping[int, list[Any]]:

@@ -76,7 +76,7 @@ class Layout:
                 driving.write_file(folder / "input", number * self.files + part, mine, typed, self.group)
             return
         # A micro-batch that ends a query is begun in it: with a second source it would be read before its turn.
-        second = not self.idle and (not self.later or batch.query - batch.ends_a_query > 0)
+        second = not self.idle and (not self.later or batch.begun > 0)
         mine = [row for row in rows if second and part_of(row, 2)]
         first = [row for row in rows if row not in mine]
         if self.fed and not self.steady and len(first) == 1 and (mine or number % 2):

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FILES = "written"
 """The folder, beside a checkpoint, of what the file sink writes."""
 
+LOG = "_spark_metadata"
+"""Its log: a file for each micro-batch, which names what was written in it."""
+
 PARQUET, MEMORY = "parquet", "memory"
 """Spark's own sinks."""
 
@@ -107,7 +110,7 @@ def written(folder: Path) -> dict[int, list[Any]]:
     batches before them, too."""
     rows: dict[int, list[Any]] = {}
     known = set[str]()
-    logs = (log for log in (folder / "_spark_metadata").glob("*") if log.name.split(".")[0].isdigit())
+    logs = (log for log in (folder / LOG).glob("*") if log.name.split(".")[0].isdigit())
     for log in sorted(logs, key=lambda log: int(log.name.split(".")[0])):
         files = [json.loads(line)["path"] for line in log.read_text(encoding="utf-8").splitlines()[1:]]
         new = [Path(urlsplit(file).path) for file in files if file not in known]

@@ -19,6 +19,7 @@ from conformance.model.perturbation import (
     BY_ID,
     COALESCE,
     COARSER,
+    CRASH,
     EMPTY_BUNDLE,
     FINER,
     INTERLEAVE,
@@ -38,6 +39,7 @@ from conformance.model.perturbation import (
     SEVERAL,
     SHIFT_TIMES,
     SINGLES,
+    SINK_FAILS,
     SPLIT,
     UNRELATED_KEY,
     factors_of,
@@ -49,6 +51,7 @@ from conformance.model.program import FixedWindows
 from conformance.model.scenario import Domain
 from conformance.model.schedule import (
     Advance,
+    Crash,
     Deliver,
     Event,
     FailOnce,
@@ -59,6 +62,7 @@ from conformance.model.schedule import (
     SinkFails,
     renumbered,
 )
+from conformance.model.steps import CRASH_POINTS, DONE_POINTS
 from conformance.model.timeline_changes import IN_A_ROW, PARTITIONS, RESTARTS, SHIFTS
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_scenarios
@@ -456,6 +460,37 @@ def test_a_job_is_restarted_several_times():
     assert {sum(isinstance(step, Restart) for step in twin.schedule.steps) for twin in twins} == {1, 2, 3}
 
 
+def _kills(schedule):
+    """Bundle id -> the points at which jobs are killed in it."""
+    found = {}
+    for step in schedule.steps:
+        if isinstance(step, Crash):
+            found.setdefault(schedule.bundle_after(step).id, []).append(step.at)
+    return found
+
+
+@pytest.mark.parametrize("timeline", draw_timelines(1)[Family.SEVERAL])
+def test_a_job_is_killed_at_every_point_by_one_level_or_another(timeline):
+    """On each timeline, also where a bundle fails. Jobs are killed in one bundle one after the other, too."""
+    blank = Case("s", "p", timeline)
+    for beside in ((), ((RETRY, 0),), ((SINK_FAILS, 1),)):
+        found = [_kills(together(blank, (*beside, (CRASH, level)), 1).schedule) for level in range(CRASH.levels)]
+        at = [points for kills in found for points in kills.values()]
+        assert {*itertools.chain(*at)} == {*CRASH_POINTS}
+        assert max(map(len, at)) > 1
+        assert all(not {*points[:-1]} & {*DONE_POINTS} for points in at)
+
+
+def test_a_job_that_waits_is_killed_once():
+    [timeline] = draw_timelines(1)[Family.WAITING]
+    assert [*_kills(CRASH.twin(Case("s", "p", timeline), 1).schedule).values()] == [["partition"]]
+
+
+def test_no_job_is_killed_in_a_bundle_that_fails():
+    timeline = draw_timelines(1)[Family.ONE][0]
+    assert together(Case("s", "p", timeline), ((RETRY, 0), (CRASH, 0)), 1) is None
+
+
 @given_twins(RENAME)
 def test_renaming_gives_each_key_another_name(perturbation, base, twin):
     """And to no two the same."""
@@ -523,7 +558,7 @@ def test_a_twin_has_all_its_changes_and_no_other(found):
 
 def _changes(base, twin, singles):
     """The changes (ids) of the timeline that tell a twin from its base, but for one element per bundle."""
-    kinds = {Restart: "restart", NoData: "no-data", Partitions: "repartition", SinkFails: "sink-fails"}
+    kinds = {Restart: "restart", NoData: "no-data", Partitions: "repartition", SinkFails: "sink-fails", Crash: "crash"}
     found = {kinds[type(step)] for step in twin.steps if type(step) in kinds}
     found |= {"resume" if step.resume else "retry" for step in twin.steps if isinstance(step, FailOnce)}
     found |= {"coalesce" for advance in twin.advances if advance.coalesced}
@@ -546,6 +581,8 @@ def test_several_changes_keep_each_element_and_make_none_late(found):
     for step, after in itertools.pairwise(twin.schedule.steps):
         if isinstance(step, FailOnce | SinkFails) or (isinstance(step, Advance) and step.coalesced):
             assert isinstance(after, Deliver), "nothing comes between a failure and its bundle"
+        if isinstance(step, Crash):
+            assert isinstance(after, Deliver | Crash), "nor between a crash and its bundle"
 
 
 @quickly

@@ -17,6 +17,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Schedule, renumbered
 from conformance.model.steps import (
     Advance,
+    Crash,
     Deliver,
     Event,
     FailOnce,
@@ -73,6 +74,12 @@ STORED = [
         {"sink_fails": True, "id": 4},
         {Feature.SINK_FAILURE},
         "the sink fails once it has the output of the next bundle; the job resumes from its checkpoint",
+    ),
+    (
+        Crash(4, "state"),
+        {"crash": "state", "id": 4},
+        {Feature.CRASH},
+        "the job is killed in the next bundle when all partitions have stored their state; another one goes on from what is written",
     ),
     (Partitions(4, 3), {"partitions": 3, "id": 4}, {Feature.PARTITIONS}, "the job starts with 3 partitions"),
     (Wait(4, 8_000), {"wait": 8_000, "id": 4}, {Feature.PROCESSING_TIME}, "8000 ms of processing time pass"),

@@ -13,6 +13,7 @@ import pytest
 from conformance.model.case import Case
 from conformance.model.schedule import (
     Advance,
+    Crash,
     Deliver,
     Event,
     FailOnce,
@@ -73,6 +74,9 @@ def every_kind():
         FailOnce(0, resume=True),
         Deliver(0),
         SinkFails(0),
+        Deliver(0),
+        Crash(0, "state"),
+        Crash(0, "commit"),
         Deliver(0),
         Advance(0, 9_000),
     ]

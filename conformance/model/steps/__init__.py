@@ -8,9 +8,12 @@ All times are integers, milliseconds since the epoch, UTC.
 """
 
 from conformance.model.steps.kinds import (
+    CRASH_POINTS,
+    DONE_POINTS,
     PLUS,
     SLACK,
     Advance,
+    Crash,
     Deliver,
     FailOnce,
     NoData,
@@ -23,9 +26,12 @@ from conformance.model.steps.kinds import (
 from conformance.model.steps.step import Event, InvalidSchedule, Place, Step
 
 __all__ = [
+    "CRASH_POINTS",
+    "DONE_POINTS",
     "PLUS",
     "SLACK",
     "Advance",
+    "Crash",
     "Deliver",
     "Event",
     "FailOnce",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -228,6 +229,62 @@ class SinkFails(Step):
     def validate(self, place: Place) -> None:
         if not isinstance(place.after, Deliver):
             raise self.refused("the sink fails behind the bundle right after this step, and there is none")
+
+
+CRASH_POINTS: Mapping[str, str] = {
+    "offsets": "it has noted what the bundle has",
+    "partition": "one partition has stored its state",
+    "upload": "the state of the bundle is half written",
+    "state": "all partitions have stored their state",
+    "sink": "the sink has the output",
+    "commit": "it has noted that the bundle is done",
+    "maintenance": "a snapshot of the state behind the bundle is half written",
+}
+"""The points of a bundle at which a job can be killed -> what is so at that instant, in the order in which a job comes to them."""
+
+DONE_POINTS = ("commit", "maintenance")
+"""The points at which the bundle is done: the next job does not do it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crash(Step):
+    """The job is killed at a point of the next bundle (``at``, one of CRASH_POINTS), and another job goes on from what is written then. If the
+    bundle is not done, that job does it again, and the sink puts the output that it then gets in the place of the first. Several crashes
+    right before a bundle kill one job after the other; where a bundle is done, no other job is killed in it."""
+
+    key: ClassVar[str] = "crash"
+
+    at: str
+
+    @property
+    def again(self) -> bool:
+        """Whether the next job does the bundle again."""
+        return self.at not in DONE_POINTS
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        return frozenset({Feature.CRASH})
+
+    @property
+    def label(self) -> str:
+        return f"killed in the next: {self.at}"
+
+    def told(self, origin: int) -> str:
+        return f"the job is killed in the next bundle when {CRASH_POINTS[self.at]}; another one goes on from what is written"
+
+    @property
+    def circumstance(self) -> str:
+        return f"killed: {self.at}"
+
+    @property
+    def binds_next(self) -> bool:
+        return True
+
+    def validate(self, place: Place) -> None:
+        if self.at not in CRASH_POINTS:
+            raise self.refused(f"a job is killed at one of the points {', '.join(CRASH_POINTS)}, not {self.at!r}")
+        if not isinstance(place.after, Deliver) and not (self.again and isinstance(place.after, Crash)):
+            raise self.refused("a job is killed in the bundle right after this step, and there is none")
 
 
 PLUS = "+"

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, Event, FailOnce, NoData, Partitions, Plan, Restart, SinkFails
+from conformance.model.steps import (
+    CRASH_POINTS,
+    Advance,
+    Crash,
+    Deliver,
+    Event,
+    FailOnce,
+    NoData,
+    Partitions,
+    Plan,
+    Restart,
+    SinkFails,
+)
 from conformance.testing.calls import Calls, T
 from conformance.testing.trials.trial import (
     BUNDLE,
@@ -71,6 +83,10 @@ def recoveries() -> Iterator[Trial]:
         yield _over(timeline_of(fails, BUNDLE, BUNDLE, BUNDLE), f"{about} of the first bundle", UNDONE)
     for steps, about in (((BUNDLE, SinkFails(0), BUNDLE, BUNDLE), ""), ((SinkFails(0), BUNDLE, BUNDLE), ", the first")):
         yield _over(timeline_of(*steps), f"a failure of the sink behind a bundle{about}", UNDONE)
+    for at, words in CRASH_POINTS.items():
+        yield _over(timeline_of(BUNDLE, Crash(0, at), BUNDLE, BUNDLE), f"a kill when {words}", RESUMED)
+    twice = timeline_of(BUNDLE, Crash(0, "partition"), Crash(0, "commit"), BUNDLE, BUNDLE)
+    yield _over(twice, "two kills in one bundle", RESUMED)
 
 
 def partitions(count: int, words: str) -> Trial:

@@ -34,6 +34,7 @@ CAPABILITIES = Capabilities(
         Feature.NO_DATA: unsupported("toy 0.1 has no bundle without elements"),
         Feature.OUTPUT_TIME: unsupported("toy 0.1 gives an output no time"),
         Feature.SINK_FAILURE: unsupported("toy 0.1 has no sink"),
+        Feature.CRASH: unsupported("toy 0.1 writes its state once a bundle is done"),
         Feature.CURRENT_TIME: unsupported("toy 0.1 has no clock"),
         Feature.PARTITIONS: unsupported("toy 0.1 keeps its state in one place"),
         Feature.PROCESSING_TIME: unsupported("toy 0.1 has no clock"),
