@@ -45,7 +45,8 @@ class PlanTwin:
             when the sink has the output.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether the kit that checks an adapter asks it in any case.
-        slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them.
+        slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them; it has no twins of cases whose
+            job is killed.
     """
 
     id: str
@@ -74,7 +75,9 @@ class PlanTwin:
         failing = self.own_sink and any(
             isinstance(step, SinkFails) or (isinstance(step, Crash) and step.at == "sink") for step in schedule.steps
         )
-        return not (late or again or failing) and not (self.scrambles and crowded(schedule))
+        # What is written of a query that runs elsewhere as a whole is not known to be at hand.
+        killed = QUERY in self.slots and any(isinstance(step, Crash) for step in schedule.steps)
+        return not (late or again or failing or killed) and not (self.scrambles and crowded(schedule))
 
     def meets(self, other: PlanTwin) -> bool:
         """Whether the two plans can stand in one query."""
