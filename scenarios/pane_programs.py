@@ -11,8 +11,9 @@ REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
 COUNT = 2
 """How many elements an early pane waits for."""
 
-BATCH = 3
-"""How many elements make a batch full."""
+BATCH = 10
+"""How many elements make a batch full: more than a case has. One full batch in a pipeline lets the bundle-based runner end well (Beam
+2.77.0)."""
 
 PAUSE = 14_000
 """How long (ms of processing time) a pane waits: longer than one wait of a schedule, and shorter than two."""
@@ -46,7 +47,7 @@ class Never(Panes):
 
 
 class GroupedBatches(Panes):
-    """Batches of BATCH elements, and one that is not full, are grouped again."""
+    """Batches of BATCH elements, none of which gets full before its window ends, are grouped again."""
 
     parameters = {"batch": BATCH}
 
