@@ -145,23 +145,13 @@ def batches(elements: Any, program: Program) -> Any:
     return elements | into | beam.GroupIntoBatches(program.parameters["batch"]) | beam.ParDo(outputs.Batches())
 
 
-def panes(*programs: str) -> NativeOperator:
+def panes(words: str, *programs: str) -> NativeOperator:
     """What stands in the place of some of the programs of ``panes``."""
     first, *others = (f"panes/{program}" for program in programs)
-    return NativeOperator(first, "; ".join(WORDS[program] for program in programs), also=tuple(others))
+    return NativeOperator(first, words, also=tuple(others))
 
 
-WORDS = {
-    "early": "GroupByKey() with early panes, discarding",
-    "either": "AfterAny()",
-    "accumulated": "early and late panes, accumulating",
-    "paused": "AfterProcessingTime()",
-    "two outputs": "a DoFn with two outputs",
-    "grouped batches": "GroupIntoBatches() and GroupByKey()",
-    "never": "GroupByKey() with a trigger that never fires",
-    "beside counts": "a side input of the stream itself",
-}
-"""By the name of the program."""
+PARTS = "triggers and other parts of pipelines"
 
 
 @dataclass(frozen=True)
@@ -239,9 +229,15 @@ TRANSFORMS = {
         NativeOperator("typed-keys-of-operators/dedup", "DeduplicatePerKey(event_time_duration) of typed keys"),
         deduplicate,
     ),
-    "panes": Transform(panes("early", "either", "accumulated", "paused", "two outputs"), None, Lateness.WINDOW_EXPIRED),
-    "grouped-batches": Transform(panes("grouped batches"), None, Lateness.WINDOW_EXPIRED),
-    "never-firing": Transform(panes("never"), None, Lateness.WINDOW_EXPIRED),
+    "panes": Transform(
+        panes(PARTS, "early", "either", "accumulated", "paused", "two outputs"), None, Lateness.WINDOW_EXPIRED
+    ),
+    "grouped-batches": Transform(
+        panes("GroupIntoBatches() and GroupByKey()", "grouped batches"), None, Lateness.WINDOW_EXPIRED
+    ),
+    "never-firing": Transform(
+        panes("GroupByKey() with a trigger that never fires", "never"), None, Lateness.WINDOW_EXPIRED
+    ),
 }
 """By variant. What ends the pipelines of a runner has pipelines for itself."""
 

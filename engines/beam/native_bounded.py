@@ -14,12 +14,16 @@ from conformance.model.lateness import Lateness
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from engines.beam import auto, fnapi
-from engines.beam.native import WORDS, Transform, applied, capabilities_of, panes
+from engines.beam.native import PARTS, Transform, applied, capabilities_of, panes
 
 if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
 
-PANES = Transform(panes(*(program for program in WORDS if program != "paused")), None, Lateness.WINDOW_EXPIRED)
+PANES = Transform(
+    panes(PARTS, "early", "either", "accumulated", "never", "beside counts", "two outputs", "grouped batches"),
+    None,
+    Lateness.WINDOW_EXPIRED,
+)
 
 
 def _capabilities(runner: Capabilities, host: str) -> Capabilities:

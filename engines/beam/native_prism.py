@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from engines.beam.pipeline import Branch
     from engines.beam.sink import Collected
 
-TRANSFORMS = SHARED | {"side-input": Transform(panes("beside counts"), None, Lateness.WINDOW_EXPIRED)}
+TRANSFORMS = SHARED | {
+    "side-input": Transform(panes("a side input of the stream itself", "beside counts"), None, Lateness.WINDOW_EXPIRED)
+}
 """A side input of the stream itself, in windows, makes the bundle-based runner hang under a TestStream (Beam 2.77.0)."""
 
 
