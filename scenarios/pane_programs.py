@@ -20,24 +20,26 @@ PAUSE = 14_000
 
 
 class Panes(Program):
-    """Puts out what is left of a window when the window ends."""
+    """Puts out what is left of a window when the window ends. How many elements are left is counted apart from them."""
 
-    cells = {"pane": Cell.BAG}
+    cells = {"pane": Cell.BAG, "left": Cell.COMBINING}
     timers = ("end",)
     times = ("window",)
     windowing = WINDOW
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         state.pane.add(event.id)
+        state.left.add(1)
         timers.set("end", WINDOW.expiry(event.event_time))
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
-        if state.pane.get():
+        if state.left.get():
             self.fire(timer.time - WINDOW.size, state, emit)
 
     def fire(self, start: int, state: State, emit: Emit) -> None:
         emit({"pane": sorted(state.pane.get()), "window": start})
         state.pane.clear()
+        state.left.clear()
 
 
 class Never(Panes):
@@ -59,7 +61,7 @@ class Early(Panes):
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         super().on_event(event, state, timers, emit)
-        if len(state.pane.get()) >= COUNT:
+        if state.left.get() >= COUNT:
             self.fire(WINDOW.start(event.event_time), state, emit)
 
 
@@ -122,8 +124,9 @@ class BesideCounts(Panes):
 
     def fire(self, start: int, state: State, emit: Emit) -> None:
         for event in sorted(state.pane.get()):
-            emit({"pane": [event], "count": len(state.pane.get()), "window": start})
+            emit({"pane": [event], "count": state.left.get(), "window": start})
         state.pane.clear()
+        state.left.clear()
 
 
 class TwoOutputs(Panes):
