@@ -18,6 +18,7 @@ from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.coverage import CIRCUMSTANCES
 from conformance.judgement.verdict import held
 from conformance.model.perturbation import PERTURBATIONS
+from conformance.reports import html
 from conformance.results.record import (
     EngineRecord,
     GuaranteeRecord,
@@ -28,7 +29,6 @@ from conformance.results.record import (
 )
 from conformance.results.results import Results
 from conformance.results.witness import Witness, read_witnesses
-from reports import html
 
 SCENARIOS, GUARANTEES, ENGINES, VERSIONS = 14, 9, 12, 5
 

@@ -17,9 +17,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from conformance.engines.beam import prism_binary
 from conformance.model.engine import CannotRun
 from conformance.model.values import digest
-from engines.beam import prism_binary
 
 HERE = Path(__file__).parent
 SAID = HERE / "findings" / "said.json"

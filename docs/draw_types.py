@@ -6,9 +6,9 @@ RESULTS is a results.json.gz of a run of the scenarios about typed state and typ
 import sys
 from pathlib import Path
 
+from conformance.reports.grid import Grid
+from conformance.reports.types import WORDS, tables
 from conformance.results.results import Results
-from reports.grid import Grid
-from reports.types import WORDS, tables
 
 HEAD = """\
 # Types

@@ -14,9 +14,9 @@ from site_pages.pages import pages, places
 from site_pages.rendering import titled
 
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.advice import read_advice
+from conformance.reports.findings import known_findings
 from conformance.results.results import Results
-from reports.advice import read_advice
-from reports.findings import known_findings
 
 LINK = re.compile(r"\]\(([^)\s#:]+)\)")
 """A link to a file of the repository."""

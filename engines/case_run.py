@@ -1,7 +1,7 @@
 """One case on the reference: the executable specification, one element at a time.
 
 Between steps it fires every due timer in order of time. It is written for reading; its methods are also the seams at
-which ``engines.mutants`` seeds one bug each.
+which ``conformance.engines.mutants`` seeds one bug each.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conformance.engines.reference_cells import CELLS, EXPIRING, TYPED
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.keys import TypedKey, seen
@@ -32,7 +33,6 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission
 from conformance.model.values import Json, copied
-from engines.reference_cells import CELLS, EXPIRING, TYPED
 
 MOST_TIMERS = 10_000
 """More timers than this in one step are taken for a loop without an end."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from conformance.engines.beam import export as beam
+from conformance.engines.beam import export_native
+from conformance.engines.spark import export as spark
 from conformance.model.export import CannotExport, Exportable
-from engines.beam import export as beam
-from engines.beam import export_native
-from engines.spark import export as spark
 
 OF_ENGINE = {
     **dict.fromkeys(beam.STREAMED, beam.teststream),

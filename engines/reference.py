@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from conformance.engines.case_run import CaseRun, TimersOfAnInstantReversed
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
 from conformance.model.feature import NATIVE, Feature
@@ -16,7 +17,6 @@ from conformance.model.plan import PlanTwin
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun, added, of_program
 from conformance.model.trace import Trace
-from engines.case_run import CaseRun, TimersOfAnInstantReversed
 
 SPECIFIED = LatenessProfile(global_window=Lateness.BEHIND, fixed_windows=Lateness.WINDOW_EXPIRED)
 """Late is what lies strictly behind the watermark; in fixed windows, what belongs to an expired window (the readings

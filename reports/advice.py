@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.model.engine import bare
 from conformance.model.reading import tables_of, text_of
-from reports.grid import Row
+from conformance.reports.grid import Row
 
 
 class UnusableAdvice(ValueError):

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from conformance.judgement.cell import Verdict
+from conformance.reports.words import not_run, standings
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.words import not_run, standings
 
 WIDTH = 6.6
 """The width of a character in px."""

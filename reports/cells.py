@@ -12,17 +12,17 @@ from conformance.judgement.cell import IN_PART, Folded, MatrixCell, Verdict
 from conformance.judgement.coverage import in_order
 from conformance.judgement.stability import Stability
 from conformance.model.values import digest
+from conformance.reports import picture
+from conformance.reports.grades import Shown, behind, grade_of
+from conformance.reports.grid import Grid, Row
+from conformance.reports.leads import Leads
+from conformance.reports.panels import panels
+from conformance.reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
+from conformance.reports.witnesses import alone_lines, witness_lines
+from conformance.reports.words import STANDINGS, amount, reason_of, replay_command, some, standing
 from conformance.results.record import GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
-from reports import picture
-from reports.grades import Shown, behind, grade_of
-from reports.grid import Grid, Row
-from reports.leads import Leads
-from reports.panels import panels
-from reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
-from reports.witnesses import alone_lines, witness_lines
-from reports.words import STANDINGS, amount, reason_of, replay_command, some, standing
 
 LETTERS = {
     Verdict.HOLDS: "h",

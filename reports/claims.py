@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.judgement.cell import Verdict
+from conformance.reports.words import replay_command
 from conformance.results.claims import Answer, Decision, OnEngine
-from reports.words import replay_command
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,10 @@ from conformance.comparison.gate import GateReport, Outcome, Ruled
 from conformance.judgement.agreement import Agreement
 from conformance.model.engine import bare
 from conformance.model.values import canonical
-from conformance.results.changes import Changes
-from conformance.results.results import Results
-from reports.junit import document
-from reports.likeness import compared, difference_lines
-from reports.markdown import changed, plain
-from reports.words import (
+from conformance.reports.junit import document
+from conformance.reports.likeness import compared, difference_lines
+from conformance.reports.markdown import changed, plain
+from conformance.reports.words import (
     OTHER_CASES,
     amount,
     change_in_words,
@@ -25,6 +23,8 @@ from reports.words import (
     replay_command,
     some,
 )
+from conformance.results.changes import Changes
+from conformance.results.results import Results
 
 ENGINES = "Engines that did not run alike on both sides"
 HEADINGS = {Outcome.BLOCKS: "Blocked", Outcome.TOLD: "To look at, not blocked"}

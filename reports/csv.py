@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.feature import Feature
 from conformance.model.plan import is_plan
+from conformance.reports.perturbations import UNDECIDED, in_short, lack, not_exercised, told
+from conformance.reports.words import claim, labels, reason_of
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import UNDECIDED, in_short, lack, not_exercised, told
-from reports.words import claim, labels, reason_of
 
 COLUMNS = [
     "run",

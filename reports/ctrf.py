@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.model.values import Json
+from conformance.reports.perturbations import lacks, told
+from conformance.reports.times import per_case
+from conformance.reports.words import claim, not_run, reason_of, replay_command, standing
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import lacks, told
-from reports.times import per_case
-from reports.words import claim, not_run, reason_of, replay_command, standing
 
 VERSION = "0.1.0"
 """The version of the format."""

@@ -7,12 +7,12 @@ from rich.markup import escape
 
 from conformance.confirmation.replay import NOT_REPLAYED
 from conformance.judgement.cell import Verdict
+from conformance.reports.likeness import compared_ports
+from conformance.reports.violations import by_cause, counted, engines_of, failures, named, names_of_mended, violations
+from conformance.reports.words import amount, replay_command, shortened
 from conformance.results.baseline import Baseline
 from conformance.results.changes import Kind, changes
 from conformance.results.results import Results
-from reports.likeness import compared_ports
-from reports.violations import by_cause, counted, engines_of, failures, named, names_of_mended, violations
-from reports.words import amount, replay_command, shortened
 
 NEW, CAUSES, FAILED = 5, 5, 6
 """How many of each are told; the files have all."""

@@ -11,8 +11,8 @@ from conformance.model.export import CannotExport
 from conformance.model.scenario import Scenario
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.reports.pages import Parts, raw
 from conformance.results.witness import Witness
-from reports.pages import Parts, raw
 
 FORMAT = "pytest"
 

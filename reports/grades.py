@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conformance.judgement.cell import Folded, Grade, Strength, Verdict
-from reports.words import BARS, amount
+from conformance.reports.words import BARS, amount
 
 
 @dataclass(frozen=True)

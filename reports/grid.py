@@ -12,11 +12,11 @@ from conformance.judgement.agreement import REFERENCE
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.model.scenario import slug
 from conformance.model.values import digest
+from conformance.reports.words import change_in_words, labels
 from conformance.results.baseline import Baseline
 from conformance.results.changes import Changes, successive
 from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import Results
-from reports.words import change_in_words, labels
 
 Row = tuple[str, str]
 """(scenario, guarantee), by their ids."""

@@ -13,21 +13,21 @@ from functools import partial
 from markupsafe import Markup
 
 from conformance.model.perturbation import BY_ID
+from conformance.reports import overview, picture, plans, sections, types
+from conformance.reports.advice import known_advice
+from conformance.reports.cells import Cells
+from conformance.reports.exports import exports
+from conformance.reports.grades import WEAKEST_FIRST
+from conformance.reports.grid import Grid
+from conformance.reports.kills import arranged
+from conformance.reports.leads import Leads
+from conformance.reports.moves import Moves, known_as
+from conformance.reports.pages import Parts, framed
+from conformance.reports.words import OTHER_CASES, STANDINGS
 from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.selftest.power import Power
 from conformance.selftest.selftest import SelfTest
-from reports import overview, picture, plans, sections, types
-from reports.advice import known_advice
-from reports.cells import Cells
-from reports.exports import exports
-from reports.grades import WEAKEST_FIRST
-from reports.grid import Grid
-from reports.kills import arranged
-from reports.leads import Leads
-from reports.moves import Moves, known_as
-from reports.pages import Parts, framed
-from reports.words import OTHER_CASES, STANDINGS
 
 SCRIPTS = ("query.js", "moves.js", "page.js")
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
 
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
+from conformance.reports.perturbations import AS_USUAL, lack, lacks, told
+from conformance.reports.times import seconds_of
+from conformance.reports.words import claim, legal, not_run, reason_of, replay_command, shortened
 from conformance.results.report import Report
 from conformance.results.results import Results
-from reports.perturbations import AS_USUAL, lack, lacks, told
-from reports.times import seconds_of
-from reports.words import claim, legal, not_run, reason_of, replay_command, shortened
 
 TAGS = {
     Verdict.VIOLATED: "failure",

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from conformance.reports.pages import framed
 from conformance.selftest.power import Power
 from conformance.selftest.selftest import SelfTest
-from reports.pages import framed
 
 
 def _scenarios(found: SelfTest) -> list[str]:

@@ -13,13 +13,13 @@ from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.reports.advice import Advice, advice_on, known_advice
+from conformance.reports.excerpts import source_of
+from conformance.reports.findings import NAMED, known_findings, plain
+from conformance.reports.grid import Grid, Row
+from conformance.reports.site.places import since
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import catalogue
-from reports.advice import Advice, advice_on, known_advice
-from reports.excerpts import source_of
-from reports.findings import NAMED, known_findings, plain
-from reports.grid import Grid, Row
-from reports.site.places import since
 
 
 @dataclass(frozen=True)

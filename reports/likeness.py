@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from conformance.judgement.agreement import Agreement
 from conformance.judgement.stability import Pair, Stability
 from conformance.model.equivalence import IMPLIES, Equivalence, maximal
+from conformance.reports.words import amount, step_by_step, timeline
 from conformance.results.results import Results
-from reports.words import amount, step_by_step, timeline
 
 
 def stable_up_to(stability: Stability) -> str:

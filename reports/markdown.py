@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from conformance.judgement.cell import Folded
-from conformance.results.baseline import Baseline
-from conformance.results.changes import Changes, successive
-from conformance.results.report import Report
-from conformance.results.results import Results
-from reports.violations import by_cause, counted, engines_of, failures, named, names_of_mended, violations
-from reports.words import (
+from conformance.reports.violations import by_cause, counted, engines_of, failures, named, names_of_mended, violations
+from conformance.reports.words import (
     BARS,
     OTHER_CASES,
     STANDINGS,
@@ -26,6 +22,10 @@ from reports.words import (
     strengths,
     witness_of,
 )
+from conformance.results.baseline import Baseline
+from conformance.results.changes import Changes, successive
+from conformance.results.report import Report
+from conformance.results.results import Results
 
 LIMIT = 60_000
 """Characters: a comment on GitHub takes 65,536."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.comparison.moves import Difference, Kind, Move
+from conformance.reports.advice import advice_on
+from conformance.reports.markdown import plain
+from conformance.reports.violations import UNKNOWN_CAUSE, named
+from conformance.reports.words import amount, replay_command, shortened, some
 from conformance.results.results import Results
-from reports.advice import advice_on
-from reports.markdown import plain
-from reports.violations import UNKNOWN_CAUSE, named
-from reports.words import amount, replay_command, shortened, some
 
 FEW = 3
 """How many guarantees of a cause the terminal tells; the summary has all."""

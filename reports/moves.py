@@ -1,7 +1,7 @@
 """What changes for whoever moves from one API in one release to another: what the chooser of the page knows.
 
 A side is an engine in a release, of a run of the page or of a baseline. The script compares two sides under the perturbations that both
-decided. Baselines are those that ``reports.leads`` finds.
+decided. Baselines are those that ``conformance.reports.leads`` finds.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from conformance.judgement.agreement import REFERENCE
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, Engine, bare
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios
+from conformance.reports.advice import Advice
+from conformance.reports.grid import FRAMEWORKS, Grid, Row
+from conformance.reports.leads import measured, paragraphs
+from conformance.reports.pages import in_base_85
 from conformance.results.baseline import Baseline, Standing
-from reports.advice import Advice
-from reports.grid import FRAMEWORKS, Grid, Row
-from reports.leads import measured, paragraphs
-from reports.pages import in_base_85
 
 LETTERS = {
     Verdict.HOLDS: "h",

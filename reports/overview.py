@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from conformance.judgement.agreement import REFERENCE
 from conformance.judgement.cell import Folded, Verdict
 from conformance.model.engine import bare
+from conformance.reports.advice import Advice
+from conformance.reports.grid import FRAMEWORKS, Column, Grid, Row
+from conformance.reports.words import amount, change_in_words, changed_claim
 from conformance.results.record import EngineRecord
-from reports.advice import Advice
-from reports.grid import FRAMEWORKS, Column, Grid, Row
-from reports.words import amount, change_in_words, changed_claim
 
 SHOWN = 10
 """How many differences the overview tells."""

@@ -12,11 +12,11 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports.style import STYLE
-from reports.words import some
+from conformance.reports.style import STYLE
+from conformance.reports.words import some
 
 TEMPLATES = Environment(
-    loader=PackageLoader("reports", "templates"),
+    loader=PackageLoader("conformance.reports", "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -76,7 +76,7 @@ def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:
 
 
 def _text(name: str) -> str:
-    return (files("reports") / "templates" / name).read_text(encoding="utf-8")
+    return (files("conformance.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.plan import is_plan
-from reports.words import SYMBOLS, amount
+from conformance.reports.words import SYMBOLS, amount
 
 UNDECIDED = (Verdict.UNKNOWN, Verdict.ERROR)
 

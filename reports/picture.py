@@ -14,9 +14,9 @@ from xml.etree.ElementTree import Element, SubElement
 from conformance.model.schedule import Advance, Deliver, Schedule, Step
 from conformance.model.trace import DRAIN, Emission
 from conformance.model.values import Json, canonical, spelled
-from reports.panels import Panel
-from reports.style import LIGHT, STYLE
-from reports.words import legal, met, relative, shortened
+from conformance.reports.panels import Panel
+from conformance.reports.style import LIGHT, STYLE
+from conformance.reports.words import legal, met, relative, shortened
 
 LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
 """Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""

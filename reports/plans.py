@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.plan import PREFIX, is_plan
-from reports.grid import Column, Grid
+from conformance.reports.grid import Column, Grid
 
 
 @dataclass(frozen=True)

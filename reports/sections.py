@@ -10,18 +10,26 @@ from conformance.judgement.stability import Stability
 from conformance.model.engine import bare
 from conformance.model.feature import NATIVE
 from conformance.model.values import canonical
+from conformance.reports.claims import CLAIM_STYLES, Style, cases_in, probed_on, shown_by
+from conformance.reports.grid import Column, Grid
+from conformance.reports.kills import caught_of
+from conformance.reports.likeness import agreed, difference_lines, inapplicable, partly, stable_up_to
+from conformance.reports.power import known_powers, powers_of_run
+from conformance.reports.words import (
+    BARS,
+    change_in_words,
+    changed_claim,
+    not_run,
+    number_changed,
+    standings,
+    strengths,
+)
 from conformance.results.catalogue import Claim
 from conformance.results.changes import Change, Changes
 from conformance.results.claims import Answer, Decision, OnEngine, all_decisions
 from conformance.results.record import EngineRecord, FeatureRecord, RunRecord
 from conformance.results.results import Results
 from conformance.selftest.power import Power
-from reports.claims import CLAIM_STYLES, Style, cases_in, probed_on, shown_by
-from reports.grid import Column, Grid
-from reports.kills import caught_of
-from reports.likeness import agreed, difference_lines, inapplicable, partly, stable_up_to
-from reports.power import known_powers, powers_of_run
-from reports.words import BARS, change_in_words, changed_claim, not_run, number_changed, standings, strengths
 
 
 @dataclass(frozen=True)

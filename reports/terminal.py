@@ -23,20 +23,8 @@ from rich.table import Table
 from conformance.confirmation.replay import STILL_FAILS
 from conformance.judgement.cell import Folded, Verdict
 from conformance.model.engine import bare
-from conformance.results.results import Results
-from conformance.run.events import (
-    BatchBegun,
-    CellDone,
-    Confirming,
-    EngineDone,
-    Event,
-    PackDone,
-    RunStarted,
-    Unusable,
-    WitnessUnknown,
-)
-from reports.likeness import compared_ports, difference_lines
-from reports.words import (
+from conformance.reports.likeness import compared_ports, difference_lines
+from conformance.reports.words import (
     BARS,
     STRENGTH_LEGEND,
     SYMBOLS,
@@ -48,6 +36,18 @@ from reports.words import (
     shown,
     standings,
     strengths,
+)
+from conformance.results.results import Results
+from conformance.run.events import (
+    BatchBegun,
+    CellDone,
+    Confirming,
+    EngineDone,
+    Event,
+    PackDone,
+    RunStarted,
+    Unusable,
+    WitnessUnknown,
 )
 
 COLOURS = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from conformance.judgement.cell import Folded, Verdict
 from conformance.plugins.registry import load_scenarios
-from reports.grid import NATIVE, Column, Grid
+from conformance.reports.grid import NATIVE, Column, Grid
 
 WORDS = {
     "✓": "every value came back equal and of its type, or every key was kept apart and shared as it should be; what does not fit was "

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from conformance.confirmation.replay import FIXED
 from conformance.judgement.cell import Folded, Verdict
+from conformance.reports.advice import advice_on
+from conformance.reports.words import amount, claim, shortened, standings
 from conformance.results.record import ReplayRecord
 from conformance.results.results import Results
-from reports.advice import advice_on
-from reports.words import amount, claim, shortened, standings
 
 UNKNOWN_CAUSE = "no cause is known"
 

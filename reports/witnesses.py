@@ -8,8 +8,8 @@ from dataclasses import replace
 from conformance.model.case import Case
 from conformance.model.engine import bare
 from conformance.model.trace import Trace
+from conformance.reports.words import amount, step_by_step, timeline
 from conformance.results.witness import Confirmation, Witness
-from reports.words import amount, step_by_step, timeline
 
 
 def shown(title: str, case: Case, trace: Trace | None) -> list[str]:

@@ -25,7 +25,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
-from scenarios.documents import BEAM_BLOG
+from conformance.scenarios.documents import BEAM_BLOG
 
 FAR = 10
 """A reading is an anomaly if it is further than this from the mean of the readings before it."""

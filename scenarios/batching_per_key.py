@@ -14,7 +14,7 @@ from conformance.model.program import Cell, Emit, FixedWindows, Program, State, 
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
-from scenarios.documents import DROPPED_AS_LATE
+from conformance.scenarios.documents import DROPPED_AS_LATE
 
 WINDOW = FixedWindows(size=10_000)
 

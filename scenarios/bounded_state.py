@@ -19,10 +19,10 @@ from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source
 from conformance.model.schedule import Event
-from scenarios.dedup_within_watermark import HORIZON, Deduplicate
-from scenarios.session_timeout import GAP, SessionTimeout
-from scenarios.stream_join import BOUND, LEFT, RIGHT, InnerJoin
-from scenarios.windowed_counting import WINDOW
+from conformance.scenarios.dedup_within_watermark import HORIZON, Deduplicate
+from conformance.scenarios.session_timeout import GAP, SessionTimeout
+from conformance.scenarios.stream_join import BOUND, LEFT, RIGHT, InnerJoin
+from conformance.scenarios.windowed_counting import WINDOW
 
 GUIDE = "https://spark.apache.org/docs/4.3.0/streaming/apis-on-dataframes-and-datasets.html"
 AGGREGATES = Source(

@@ -14,7 +14,7 @@ from conformance.model.scenario import Finding, Observation
 from conformance.model.schedule import SLACK
 from conformance.model.trace import Emission
 from conformance.model.values import Json, canonical
-from scenarios.call_language import Call, parsed, spelled
+from conformance.scenarios.call_language import Call, parsed, spelled
 
 NOTHING = "(nothing)"
 """What a read of an empty value, or of an entry that a map does not have, is emitted as."""

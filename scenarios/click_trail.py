@@ -17,8 +17,8 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
-from scenarios.documents import SCOPED
-from scenarios.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
+from conformance.scenarios.documents import SCOPED
+from conformance.scenarios.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
 
 class ClickTrail(Program):

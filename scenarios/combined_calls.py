@@ -20,10 +20,10 @@ from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observa
 from conformance.model.schedule import Event
 from conformance.model.types import Date, Decimal, Double, Int, Long, Map, Refused, String, Struct, Timestamp, shown
 from conformance.model.values import Json
-from scenarios.call_language import Call, Language, Pool, parsed, spelled
-from scenarios.call_model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot
-from scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
-from scenarios.typed_samples import SAMPLES, at
+from conformance.scenarios.call_language import Call, Language, Pool, parsed, spelled
+from conformance.scenarios.call_model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot
+from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
+from conformance.scenarios.typed_samples import SAMPLES, at
 
 LONG = 100
 """A text of more characters is emitted as their number and a digest."""

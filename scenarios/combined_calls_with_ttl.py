@@ -11,8 +11,8 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell
 from conformance.model.scenario import Scenario, promise
-from scenarios.combined_calls import OF_CELLS, CombinedCalls, domain, guarantees, reads
-from scenarios.state_ttl import EACH, EVICTED, TTL
+from conformance.scenarios.combined_calls import OF_CELLS, CombinedCalls, domain, guarantees, reads
+from conformance.scenarios.state_ttl import EACH, EVICTED, TTL
 
 
 class CallsWithTtl(CombinedCalls):

@@ -25,8 +25,8 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
-from scenarios.documents import SPARK_GUIDE
-from scenarios.windowed_counting import (
+from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.windowed_counting import (
     BEAM_AT_THE_END,
     BEAM_ONCE,
     WINDOW,

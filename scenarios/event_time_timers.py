@@ -23,7 +23,7 @@ from conformance.model.perturbation import (
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
-from scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
+from conformance.scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
 
 PAUSE = 10_000
 SOON = 1_000

@@ -14,7 +14,7 @@ from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REO
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
-from scenarios.documents import BEAM_BLOG, SCOPED
+from conformance.scenarios.documents import BEAM_BLOG, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 

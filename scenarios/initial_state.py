@@ -14,7 +14,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
-from scenarios.documents import DATABRICKS
+from conformance.scenarios.documents import DATABRICKS
 
 FIRST_BATCH = DATABRICKS.says("with the first micro-batch")
 

@@ -15,7 +15,7 @@ from conformance.model.program import Cell, Emit, FixedWindows, Program, State, 
 from conformance.model.runs import PackRun, ProgramCount, StepCount
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
-from scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
+from conformance.scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
 
 WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
 

@@ -27,7 +27,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json
-from scenarios.documents import SCOPED
+from conformance.scenarios.documents import SCOPED
 
 KEPT = 3
 """How many logins of a user the program keeps."""

@@ -16,7 +16,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
-from scenarios.documents import REGISTER_IN_CALLBACKS
+from conformance.scenarios.documents import REGISTER_IN_CALLBACKS
 
 PERIOD = 3_000
 TICKS = 2

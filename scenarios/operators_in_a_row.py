@@ -18,9 +18,9 @@ from conformance.model.perturbation import REORDERINGS, RESTART, RESUME, RETRY
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
-from scenarios.documents import SPARK_GUIDE
-from scenarios.stream_join import BOUND, LEFT, RIGHT, ROWS, SAME, InnerJoin, matching
-from scenarios.windowed_counting import WINDOW, Of, counts, not_before_its_end
+from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.stream_join import BOUND, LEFT, RIGHT, ROWS, SAME, InnerJoin, matching
+from conformance.scenarios.windowed_counting import WINDOW, Of, counts, not_before_its_end
 
 SPARK_WINDOWS_JOINED = SPARK_GUIDE.says(
     "time window aggregation in both streams followed by stream-stream join with event time window",

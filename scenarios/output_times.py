@@ -21,9 +21,9 @@ from conformance.model.perturbation import (
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
-from scenarios.documents import BEAM_GUIDE, JAVADOC
-from scenarios.event_time_timers import PAUSE, Debounce
-from scenarios.timer_firing import LONG_AGO
+from conformance.scenarios.documents import BEAM_GUIDE, JAVADOC
+from conformance.scenarios.event_time_timers import PAUSE, Debounce
+from conformance.scenarios.timer_firing import LONG_AGO
 
 NEXT = 2_000
 WINDOW = 10_000

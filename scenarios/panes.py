@@ -17,9 +17,9 @@ from conformance.model.program import Program
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival
 from conformance.model.trace import Emission
-from scenarios.batching_per_key import BEAM_FULL
-from scenarios.documents import BEAM_GUIDE
-from scenarios.pane_programs import (
+from conformance.scenarios.batching_per_key import BEAM_FULL
+from conformance.scenarios.documents import BEAM_GUIDE
+from conformance.scenarios.pane_programs import (
     COUNT,
     PAUSE,
     REVISED,
@@ -33,8 +33,8 @@ from scenarios.pane_programs import (
     Paused,
     TwoOutputs,
 )
-from scenarios.processing_time_timers import WALL_CLOCK
-from scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED
+from conformance.scenarios.processing_time_timers import WALL_CLOCK
+from conformance.scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED
 
 AT_LEAST = BEAM_GUIDE.says(
     "fires after the current pane has collected at least N elements", "Data-driven triggers", "data-driven-triggers"

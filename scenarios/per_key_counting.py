@@ -19,7 +19,7 @@ from conformance.model.perturbation import (
 from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
-from scenarios.documents import ARBITRARY_ORDER
+from conformance.scenarios.documents import ARBITRARY_ORDER
 
 
 class CountPerKey(Program):

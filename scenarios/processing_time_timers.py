@@ -15,7 +15,7 @@ from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Arrival, Event
-from scenarios.documents import BEAM_GUIDE, WITHOUT_RECORDS
+from conformance.scenarios.documents import BEAM_GUIDE, WITHOUT_RECORDS
 
 PAUSE = 14_000
 """One wait (8 s) + SLACK, which is shorter than two waits: the timer is due after two waits, and not after one."""

@@ -20,7 +20,7 @@ from conformance.model.perturbation import (
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
-from scenarios.documents import ARBITRARY_ORDER, SCOPED
+from conformance.scenarios.documents import ARBITRARY_ORDER, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 

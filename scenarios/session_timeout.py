@@ -17,7 +17,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
-from scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
+from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
 
 GAP = 10_000
 

@@ -18,7 +18,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.values import canonical
-from scenarios.documents import REMOVE
+from conformance.scenarios.documents import REMOVE
 
 ALIKE = (("1", "1.0"), ("a", "A"), ("\u00e9", "e\u0301"), ("", " "))
 """Names that an engine might confuse: as numbers, in lower case, in one form of Unicode, without blanks."""

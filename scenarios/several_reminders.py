@@ -13,7 +13,7 @@ from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Arrival, Event
-from scenarios.processing_time_timers import PAUSE, between, due
+from conformance.scenarios.processing_time_timers import PAUSE, between, due
 
 
 class Reminders(Program):

@@ -15,8 +15,8 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
-from scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
-from scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
+from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
+from conformance.scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
 
 SIZE = 10_000
 SLIDE = 5_000

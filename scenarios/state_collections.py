@@ -17,7 +17,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.values import Json
-from scenarios.documents import BEAM_MAP, REMOVE
+from conformance.scenarios.documents import BEAM_MAP, REMOVE
 
 BEAM_BAG = Source(
     "Beam Java API, BagState",

@@ -16,7 +16,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.values import spelled
-from scenarios.documents import DATABRICKS, SCOPED
+from conformance.scenarios.documents import DATABRICKS, SCOPED
 
 WINDOW = FixedWindows(size=10_000)
 PAUSE = 5_000

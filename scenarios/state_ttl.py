@@ -17,7 +17,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import SLACK, Event
 from conformance.model.trace import Emission
 from conformance.model.values import Json
-from scenarios.documents import DATABRICKS
+from conformance.scenarios.documents import DATABRICKS
 
 TTL = 14_000
 """One wait (8 s) + SLACK, which is shorter than two waits: a write is alive after one wait and expired after two."""

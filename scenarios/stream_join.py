@@ -18,7 +18,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
-from scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.documents import SPARK_GUIDE
 
 LEFT, RIGHT = "left", "right"
 

@@ -15,7 +15,7 @@ from conformance.model.program import Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json
-from scenarios.documents import BEAM_TIMER
+from conformance.scenarios.documents import BEAM_TIMER
 
 SOON, LATE = 3_000, 9_000
 

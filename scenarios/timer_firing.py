@@ -15,7 +15,7 @@ from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMI
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
-from scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
+from conformance.scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
 
 PAUSE = 4_000
 LONG_AGO = 100_000

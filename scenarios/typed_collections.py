@@ -20,7 +20,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Event
 from conformance.model.types import Array, Date, Decimal, Double, Int, Long, Map, Refused, String, Struct, shown
 from conformance.model.values import Json, canonical, digest
-from scenarios.typed_state import STABLE, every_event_is_answered
+from conformance.scenarios.typed_state import STABLE, every_event_is_answered
 
 SHORT = 24
 """A collection of more elements is shown by its size and its digest."""

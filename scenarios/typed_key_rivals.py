@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator
 from conformance.model.keys import TypedKey
 from conformance.model.scenario import Finding, Observation
 from conformance.model.types import Int, Long, String
-from scenarios.typed_key_samples import BESIDE_NULLS, FORMS, KEYS, KINDS, NULLS, OF_OTHER_TYPES, Families, Keys
+from conformance.scenarios.typed_key_samples import (
+    BESIDE_NULLS,
+    FORMS,
+    KEYS,
+    KINDS,
+    NULLS,
+    OF_OTHER_TYPES,
+    Families,
+    Keys,
+)
 
 BY_HASH: Keys = {
     "int -2": TypedKey(Int(), -2),

@@ -30,7 +30,7 @@ from conformance.model.types import (
     shown,
 )
 from conformance.model.values import canonical
-from scenarios.typed_key_samples import (
+from conformance.scenarios.typed_key_samples import (
     BESIDE_NULLS,
     FORMS,
     KEYS,

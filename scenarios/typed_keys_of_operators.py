@@ -14,8 +14,8 @@ from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
-from scenarios import typed_key_rivals as rivals
-from scenarios.stream_join import (
+from conformance.scenarios import typed_key_rivals as rivals
+from conformance.scenarios.stream_join import (
     LEFT,
     RIGHT,
     InnerJoin,
@@ -24,7 +24,7 @@ from scenarios.stream_join import (
     no_pair_outside_of_the_bounds,
     pairs,
 )
-from scenarios.typed_key_rivals import (
+from conformance.scenarios.typed_key_rivals import (
     APART,
     NULL_KEYS,
     TWO_FORMS,
@@ -35,8 +35,8 @@ from scenarios.typed_key_rivals import (
     of_rivals,
     of_several,
 )
-from scenarios.typed_key_samples import BESIDE_NULLS, Families
-from scenarios.typed_keys import mixed
+from conformance.scenarios.typed_key_samples import BESIDE_NULLS, Families
+from conformance.scenarios.typed_keys import mixed
 
 HORIZON = 100 * 86_400_000
 """How long (ms) an operator that forgets keys knows a key: longer than any case lasts, whose watermark may move by 30 days at once."""

@@ -18,7 +18,18 @@ from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.types import Refused, shown
 from conformance.model.values import Json, canonical
-from scenarios.typed_samples import CONTAINERS, KINDS, MISFITS, PLAIN, SAMPLES, TYPES, WRONG, cell_of, sample, wanted
+from conformance.scenarios.typed_samples import (
+    CONTAINERS,
+    KINDS,
+    MISFITS,
+    PLAIN,
+    SAMPLES,
+    TYPES,
+    WRONG,
+    cell_of,
+    sample,
+    wanted,
+)
 
 NOTHING: Json = {"nothing": ""}
 """What an empty cell is shown as."""

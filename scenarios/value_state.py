@@ -18,7 +18,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.values import Json, canonical
-from scenarios.documents import BEAM_BLOG
+from conformance.scenarios.documents import BEAM_BLOG
 
 NOTHING = "(nothing)"
 """The default that every read of the cell passes."""

@@ -38,7 +38,7 @@ from conformance.results.witness import Witness, find_witness, stored_witnesses
 @options.file("--html", "Write the matrix with the engines of both runs here.")
 def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path | None) -> None:
     """Say what changed between two runs, cell by cell and in both directions. OLD and NEW are results or baselines."""
-    from reports import comparison
+    from conformance.reports import comparison
 
     sides = _side(old), _side(new)
     between = changes(sides[0][0], sides[1][0])
@@ -79,7 +79,7 @@ def gate_(
 
     Exit code 1 if anything blocks, 2 if the two sides cannot be compared.
     """
-    from reports import comparison
+    from conformance.reports import comparison
 
     report = judged(Baseline.read(results), Baseline.read(baseline), divergences(expectations))
     if markdown:
@@ -144,7 +144,7 @@ def baseline_update(file: Path, results: Path) -> None:
 
     Results of a partial or brief run, of an engine that failed, or of only some of the scenarios are refused.
     """
-    from reports import comparison
+    from conformance.reports import comparison
 
     _no_results(file, f"conformance baseline update {results} {file}")
     old, (new, whole) = Baseline.read(file), _side(results)
@@ -168,7 +168,7 @@ def _no_results(file: Path, otherwise: str) -> None:
 @click.argument("file", type=options.PATH)
 def baseline_show(file: Path) -> None:
     """Say what is in a baseline: engines, versions, how many cells of each verdict."""
-    from reports.witnesses import versions_in
+    from conformance.reports.witnesses import versions_in
 
     found = Baseline.read(file)
     click.echo(f"harness {found.harness}, cases {found.cases_digest[:12]}")

@@ -103,7 +103,7 @@ def _claims() -> list[dict[str, Any]]:
 @click.argument("results", type=options.PATH)
 def claims_(results: Path) -> None:
     """Say what results show of the claims that documents and tutorials make of stateful processing."""
-    from reports.claims import claim_lines
+    from conformance.reports.claims import claim_lines
 
     decisions = all_decisions(Results.read(results))
     for answer in Answer:
@@ -136,9 +136,9 @@ def doctor_() -> None:
 @options.verbose
 def explain_(cell: str, results: Path, verbose: bool) -> None:
     """Say why a cell has its verdict, with -v under each perturbation. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
-    from reports.likeness import stability_lines
-    from reports.witnesses import alone_lines, witness_lines
-    from reports.words import coverage_line, replay_command, shortened, some
+    from conformance.reports.likeness import stability_lines
+    from conformance.reports.witnesses import alone_lines, witness_lines
+    from conformance.reports.words import coverage_line, replay_command, shortened, some
 
     found = Results.read(results)
     engine, _, row = cell.partition("/")

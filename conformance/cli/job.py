@@ -65,7 +65,7 @@ def last_run(out: Path) -> str:
 
 def since_the_last(before: str, results: Results) -> str:
     """What changed since the run whose results have this text, "" if that cannot be compared."""
-    from reports.ending import since_the_last
+    from conformance.reports.ending import since_the_last
 
     try:
         return since_the_last(Baseline.of_text(before, RESULTS), Baseline.of(results))
@@ -81,8 +81,8 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
         UnusableCases, UnknownName: the job cannot run.
         Unfinished: the disk has no room for what the job writes.
     """
+    from conformance.reports.terminal import Live
     from conformance.run.run import Run
-    from reports.terminal import Live
 
     for name in options.engines:
         load_engine(name)
@@ -160,9 +160,9 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     Raises:
         Unfinished: the results could not be written.
     """
+    from conformance.reports.ending import ending
+    from conformance.reports.terminal import summary
     from conformance.run.processes import answers, available
-    from reports.ending import ending
-    from reports.terminal import summary
 
     reports = run_reports()
 

@@ -181,8 +181,8 @@ class CellItem(pytest.Item):
 
     def _violated(self, results: Results, cell: MatrixCell) -> None:
         """Raises NotKept unless the cell is accepted."""
+        from conformance.reports.witnesses import alone_lines, witness_lines
         from conformance.results.witness import file_of
-        from reports.witnesses import alone_lines, witness_lines
 
         _, baseline = self.parent.ran()
         place = (cell.engine, cell.scenario, cell.guarantee, cell.perturbation)

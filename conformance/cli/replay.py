@@ -99,8 +99,8 @@ def replay_(
         codes.append(code)
         seen[name] = traces
     if plot:
-        from reports import picture
-        from reports.panels import replayed
+        from conformance.reports import picture
+        from conformance.reports.panels import replayed
 
         write_whole(plot, picture.document(replayed(found, seen)))
     sys.exit(max(codes))
@@ -110,7 +110,7 @@ def _replay_on(
     name: str, found: Witness, scenario: Scenario, guarantee: Guarantee, timeout: float
 ) -> tuple[str, list[str], int, Mapping[str, Trace]]:
     """(the answer, the run as lines, the exit code, the traces by case id) of a replay on one engine."""
-    from reports.witnesses import about, failed_alone, shown, versions_in
+    from conformance.reports.witnesses import about, failed_alone, shown, versions_in
 
     try:
         answered = asked_alone(name, found, [scenario], Path("build/conformance/logs/replay"), timeout)

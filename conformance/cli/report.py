@@ -82,7 +82,7 @@ def report_(
         raise click.UsageError(f"--{'kills' if kills else 'power'} says what the page shows: give --html too")
     for name, path in files:
         if (kills or powers) and name == MATRIX:
-            from reports import html
+            from conformance.reports import html
 
             of_runs = [power for path in powers for power in read_powers(path)]
             text = html.render(found, SelfTest.read(kills) if kills else None, of_runs)
@@ -90,8 +90,8 @@ def report_(
             text = load_report(name).render(found)
         write_whole(path, text)
     if not files:
-        from reports.ending import ending
-        from reports.terminal import summary
+        from conformance.reports.ending import ending
+        from conformance.reports.terminal import summary
 
         (summary if verbose else ending)(found[-1], open_console())
 

@@ -105,7 +105,7 @@ def selftest_(
     With --as, no mutant makes the exit code 1: the command says the power of a run. Other engines in the file of --json stay, if
     they were asked alike, unless --scenario or --load is given.
     """
-    from reports import kills
+    from conformance.reports import kills
 
     on.check(html)
     console = open_console()

@@ -30,9 +30,9 @@ def site_(places: tuple[Path, ...], url: str, out: Path) -> None:
 
     The site has a timeline of the releases, scores of each engine, an Atom feed, and a JSON document for each guarantee and engine.
     """
-    from reports.site import documents
-    from reports.site.pages import feed, pages
-    from reports.site.places import Texts, of_engine, of_guarantee
+    from conformance.reports.site import documents
+    from conformance.reports.site.pages import feed, pages
+    from conformance.reports.site.places import Texts, of_engine, of_guarantee
 
     found = sources(places)
     seen = history(found, {path: _measured(path, baseline) for path, baseline in found.items()})

@@ -189,7 +189,7 @@ def _move(old: str, new: str) -> Move:
 
 def _moved(move: Move, both: Options, accepted: list[Divergence], verbose: bool) -> int:
     """Runs both engines of a move, writes its reports and prints its end. Returns the exit code."""
-    from reports import move_text as moves
+    from conformance.reports import move_text as moves
 
     out, console = both.out, open_console()
     engines = dict.fromkeys(("reference", move.old, move.new))
@@ -266,7 +266,7 @@ def _of_locks(sides: Sides, engines: tuple[str, ...], both: Options) -> list[tup
 
 def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
     """Makes an upgrade, writes its reports and prints its end. Returns the exit code."""
-    from reports import comparison
+    from conformance.reports import comparison
 
     both, old, new, out = asked.options, asked.old, asked.new, asked.options.out
     console = open_console()

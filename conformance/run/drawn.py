@@ -26,7 +26,11 @@ def name_of(scenario: Scenario, wanted: int, seed: int) -> str:
     point = registered("scenarios").get(scenario.id)
     if point is None or any(type(program).__module__ in ("__main__", "") for program in scenario.programs.values()):
         return ""
-    modules = {point.module, "engines.reference", *(type(program).__module__ for program in scenario.programs.values())}
+    modules = {
+        point.module,
+        "conformance.engines.reference",
+        *(type(program).__module__ for program in scenario.programs.values()),
+    }
     packages = frozenset(module.partition(".")[0] for module in modules)
     asked = [scenario.id, [*scenario.programs], [guarantee.id for guarantee in scenario.guarantees], wanted, seed]
     code = [harness_digest(JUDGING), modules_digest(modules, packages), version("hypothesis"), sys.version]

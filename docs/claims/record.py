@@ -11,9 +11,9 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from conformance.engines.beam import prism_binary
 from conformance.model.values import digest
 from conformance.results.catalogue import catalogue
-from engines.beam import prism_binary
 
 HERE = Path(__file__).parent
 RECORD = HERE.parents[1] / "conformance" / "results" / "claims_probed.json"

@@ -140,7 +140,7 @@ def by_selftest(path: Path) -> Callable[[str], bool]:
     from conformance.model.scenario import Observation, programs_of
     from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine, mutant_ids
 
-    module = importlib.import_module(f"scenarios.{path.stem}")
+    module = importlib.import_module(f"conformance.scenarios.{path.stem}")
     (scenario,) = [s for s in load_scenarios() if s.id == module.SCENARIO.id]
     exercised = exercised_by_any_reading([scenario])
     specified, programs = reference_traces(programs_of([scenario])), programs_of([scenario])

@@ -9,11 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from conformance.reports.advice import Advice
+from conformance.reports.findings import NAMED, Finding, excerpt
+from conformance.reports.leads import claimed
 from conformance.results import claims
 from conformance.results.catalogue import catalogue
-from reports.advice import Advice
-from reports.findings import NAMED, Finding, excerpt
-from reports.leads import claimed
 from site_pages.measured import FRAMEWORKS, Measured, Row
 from site_pages.rendering import rendered
 

@@ -11,9 +11,9 @@ import click
 
 from conformance.cli.main import main
 from conformance.plugins.registry import engine_ids, load_engine
+from conformance.reports.findings import known_findings
+from conformance.reports.words import some
 from conformance.selftest.power import read_powers
-from reports.findings import known_findings
-from reports.words import some
 from site_pages.finding_page import index
 
 MARK = re.compile(r"<!-- made here: (\w+) -->")

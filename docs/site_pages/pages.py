@@ -9,11 +9,11 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import PERTURBATIONS
 from conformance.model.scenario import Scenario
 from conformance.plugins.registry import engine_ids, load_engine
+from conformance.reports import picture
+from conformance.reports.advice import Advice
+from conformance.reports.panels import panels
+from conformance.reports.words import MEANINGS
 from conformance.results.baseline import Baseline
-from reports import picture
-from reports.advice import Advice
-from reports.panels import panels
-from reports.words import MEANINGS
 from site_pages.measured import Measured, in_repository
 from site_pages.rendering import order, place_of, rendered
 from site_pages.scenario_page import scenario_page, tally

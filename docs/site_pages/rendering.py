@@ -8,9 +8,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from conformance.reports.markdown import plain
+from conformance.reports.words import SYMBOLS, replay_command
 from conformance.results.witness import Witness
-from reports.markdown import plain
-from reports.words import SYMBOLS, replay_command
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

@@ -15,10 +15,10 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, PERTURBATIONS
 from conformance.model.program import FixedWindows, Program
 from conformance.model.scenario import Domain, Guarantee, Scenario, opposite_of
+from conformance.reports.advice import Advice
+from conformance.reports.witnesses import witness_lines
+from conformance.reports.words import counted
 from conformance.results.witness import Witness
-from reports.advice import Advice
-from reports.witnesses import witness_lines
-from reports.words import counted
 from site_pages.measured import Breach, Measured, in_repository
 from site_pages.rendering import order, rendered
 from site_pages.source import documented, sources

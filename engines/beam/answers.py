@@ -17,9 +17,9 @@ from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
+from conformance.engines.beam import environment
+from conformance.engines.beam.checkpointing import SelfCheckpointing
 from conformance.model.feature import Feature
-from engines.beam import environment
-from engines.beam.checkpointing import SelfCheckpointing
 
 Runner = dict[str, Any]
 """Keyword arguments of a pipeline."""

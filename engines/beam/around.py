@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from conformance.engines.planned import Change, chained, named, prove_meeting, same
 from conformance.model.case import Case
 from conformance.model.plan import PlanTwin
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Plan, Step
 from conformance.model.trace import Emission, Trace
-from engines.planned import Change, chained, named, prove_meeting, same
 
 
 @dataclass(frozen=True)

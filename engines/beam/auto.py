@@ -14,17 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam import around, environment, plans, prism_binary, prism_server, refusals
+from conformance.engines.beam.direct import STATE
+from conformance.engines.planned import twins
 from conformance.model.engine import CannotRun, Capabilities
 from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import around, environment, plans, prism_binary, prism_server, refusals
-from engines.beam.direct import STATE
-from engines.planned import twins
 
 if TYPE_CHECKING:
-    from engines.beam.refusals import Build
+    from conformance.engines.beam.refusals import Build
 
 CAPABILITIES = Capabilities(
     features={
@@ -76,15 +76,15 @@ class BeamAuto(environment.OfBeam):
         )
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam import answers
+        from conformance.engines.beam import answers
 
         options = self._options()
         evidence: dict[Feature, str] = self._within(lambda: answers.of_direct_runner(options))
         return evidence
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        from engines.beam import bounded
-        from engines.beam import pipeline as shared
+        from conformance.engines.beam import bounded
+        from conformance.engines.beam import pipeline as shared
 
         mine = shared.programs_of(pack, programs)
         groups = [{name: program} for name, program in mine.items()]

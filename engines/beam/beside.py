@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engines.beam.refusals import Build
+    from conformance.engines.beam.refusals import Build
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def _counting(pipeline: Any) -> None:
     import apache_beam as beam
     from apache_beam.testing.util import assert_that, equal_to
 
-    from engines.beam.plan_dofns import Counting
+    from conformance.engines.beam.plan_dofns import Counting
 
     created = pipeline | "elements" >> beam.Create([("a", n) for n in range(3)], reshuffle=False)
     pairs = created | "typed" >> beam.Map(lambda pair: pair).with_output_types(tuple[str, int])

@@ -16,18 +16,18 @@ from typing import Any, Protocol
 import apache_beam as beam
 from apache_beam.transforms.window import TimestampedValue
 
+from conformance.engines.beam import around, beside, sink
+from conformance.engines.beam import pipeline as shared
+from conformance.engines.beam.around import BeamPlan
+from conformance.engines.beam.collecting import collected, emission
+from conformance.engines.beam.sink import Kind
+from conformance.engines.beam.typed_keys import Typed
+from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission
-from engines.beam import around, beside, sink
-from engines.beam import pipeline as shared
-from engines.beam.around import BeamPlan
-from engines.beam.collecting import collected, emission
-from engines.beam.sink import Kind
-from engines.beam.typed_keys import Typed
-from engines.typed_keys import types_in_use
 
 
 class Finish(Protocol):

@@ -13,14 +13,14 @@ from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.window import TimestampedValue
 from apache_beam.utils.timestamp import Timestamp
 
+from conformance.engines.beam import around, sink
+from conformance.engines.beam import pipeline as shared
+from conformance.engines.beam.checkpointing import SelfCheckpointing
+from conformance.engines.beam.sink import Kind
+from conformance.engines.typed_keys import types_in_use
 from conformance.model.program import Program
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance
-from engines.beam import around, sink
-from engines.beam import pipeline as shared
-from engines.beam.checkpointing import SelfCheckpointing
-from engines.beam.sink import Kind
-from engines.typed_keys import types_in_use
 
 START = -1
 """The step of the first element; it sets the timers that show the watermark."""

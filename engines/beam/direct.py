@@ -15,6 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam import around, beside, environment, plans
+from conformance.engines.beam.collecting import collected, emission
+from conformance.engines.failing import SENTINEL, untouched
+from conformance.engines.planned import twins
+from conformance.engines.typed_keys import types_in_use
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
@@ -22,15 +27,10 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Deliver, FailOnce, NoData, Wait
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import around, beside, environment, plans
-from engines.beam.collecting import collected, emission
-from engines.failing import SENTINEL, untouched
-from engines.planned import twins
-from engines.typed_keys import types_in_use
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
-    from engines.beam.refusals import Build
+    from conformance.engines.beam.pipeline import Branch
+    from conformance.engines.beam.refusals import Build
 
 STATE = {
     Feature.VALUE: NATIVE,
@@ -119,7 +119,7 @@ class BeamDirect(environment.OfBeam):
         return environment.environment("BundleBasedDirectRunner")
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam import answers
+        from conformance.engines.beam import answers
 
         return {
             **answers.of_local_runners(answers.bundle_based()),
@@ -130,7 +130,7 @@ class BeamDirect(environment.OfBeam):
     def finish(self, build: Build) -> None:
         import apache_beam as beam
 
-        from engines.beam import answers
+        from conformance.engines.beam import answers
 
         pipeline = beam.Pipeline(**answers.bundle_based())
         build(pipeline)
@@ -142,8 +142,8 @@ class BeamDirect(environment.OfBeam):
         from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
         from apache_beam.testing.test_stream import PairWithTiming
 
-        from engines.beam import dofn, sink
-        from engines.beam import pipeline as shared
+        from conformance.engines.beam import dofn, sink
+        from conformance.engines.beam import pipeline as shared
 
         plan = around.of(pack, self.plans)
         dofn.attempts.failed.clear()
@@ -181,7 +181,7 @@ def _stream(pack: Pack) -> Any:
     from apache_beam.transforms.window import TimestampedValue
     from apache_beam.utils.timestamp import Timestamp
 
-    from engines.beam.pipeline import element, sentinel
+    from conformance.engines.beam.pipeline import element, sentinel
 
     stream = TestStream(coder=FastPrimitivesCoder())
     watermark, now, fails = 0, 0, False

@@ -19,6 +19,11 @@ from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.utils.timestamp import Timestamp
 
+from conformance.engines.beam import sink, typed_cells
+from conformance.engines.beam.inspected import inspected
+from conformance.engines.beam.typed_keys import Typed
+from conformance.engines.failing import INJECTED, SENTINEL
+from conformance.engines.map_in_a_value import MapInAValue
 from conformance.model.keys import TypedKey, seen
 from conformance.model.program import (
     NO_TIME,
@@ -34,11 +39,6 @@ from conformance.model.program import (
 )
 from conformance.model.schedule import Event
 from conformance.model.values import Json, digest
-from engines.beam import sink, typed_cells
-from engines.beam.inspected import inspected
-from engines.beam.typed_keys import Typed
-from engines.failing import INJECTED, SENTINEL
-from engines.map_in_a_value import MapInAValue
 
 Key = tuple[str, str, Any]
 """(program, case, key): what state is kept by. The key is a text, or the value of a typed key."""

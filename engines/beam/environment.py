@@ -9,8 +9,8 @@ from typing import Any
 
 from packaging.version import Version
 
+from conformance.engines.beam import refusals
 from conformance.model.engine import CannotRun
-from engines.beam import refusals
 
 
 class OfBeam:

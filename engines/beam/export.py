@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from conformance.engines import exporting
+from conformance.engines.beam import export_native, export_types, plans
+from conformance.engines.beam.export_plans import SOURCES, Around, composed
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
-from engines import exporting
-from engines.beam import export_native, export_types, plans
-from engines.beam.export_plans import SOURCES, Around, composed
 
 
 class Runner(NamedTuple):
@@ -243,7 +243,7 @@ def bounded(asked: Exportable) -> str:
 
 
 def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
-    from engines.beam import export_cells as cells
+    from conformance.engines.beam import export_cells as cells
 
     native = export_native.runner_of(asked.engine)
     if (native or asked.engine) not in engines:

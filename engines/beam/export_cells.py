@@ -7,8 +7,8 @@ from typing import Any
 
 from apache_beam.utils.timestamp import Timestamp
 
+from conformance.engines.map_in_a_value import MapInAValue
 from conformance.model.types import Refused
-from engines.map_in_a_value import MapInAValue
 
 Json = Any
 

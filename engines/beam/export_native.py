@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from conformance.engines import exporting
 from conformance.model.export import CannotExport, Exportable
-from engines import exporting
 
 NATIVE = {"beam-native:": "beam-direct", "beam-prism-native:": "beam-prism"}
 """How the ids of such engines begin -> the engine whose runner they run on."""

@@ -39,7 +39,7 @@ def handed(key):
 
 def coder(kind: types.Type) -> str:
     """The source of Beam's coder of a type, as the adapter has it."""
-    from engines.beam.typed_cells import SCALARS
+    from conformance.engines.beam.typed_cells import SCALARS
 
     if isinstance(kind, types.Array):
         return f"coders.ListCoder(coders.NullableCoder({coder(kind.element)}))"
@@ -52,7 +52,7 @@ def coder(kind: types.Type) -> str:
 
 def hint(asked: Exportable) -> str:
     """The source of the hint of the keys' type."""
-    from engines.beam.typed_keys import SCALARS
+    from conformance.engines.beam.typed_keys import SCALARS
 
     if not (typed := asked.typed_keys):
         return "str"
@@ -61,7 +61,7 @@ def hint(asked: Exportable) -> str:
 
 def keys(asked: Exportable) -> str:
     """The source of typed keys, as the adapter has them: put into elements, and taken from what a DoFn is handed."""
-    from engines.beam.typed_keys import FIELDS, SCALARS
+    from conformance.engines.beam.typed_keys import FIELDS, SCALARS
 
     if not (typed := asked.typed_keys):
         return ""

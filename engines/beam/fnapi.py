@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam import around, environment, plans
+from conformance.engines.beam.direct import STATE
+from conformance.engines.planned import twins
 from conformance.model.engine import Capabilities
 from conformance.model.feature import Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import around, environment, plans
-from engines.beam.direct import STATE
-from engines.planned import twins
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
-    from engines.beam.refusals import Build
+    from conformance.engines.beam.pipeline import Branch
+    from conformance.engines.beam.refusals import Build
 
 CAPABILITIES = Capabilities(
     features={
@@ -64,7 +64,7 @@ class BeamFnApi(environment.OfBeam):
     def evidence(self) -> dict[Feature, str]:
         from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 
-        from engines.beam import answers
+        from conformance.engines.beam import answers
 
         refused = answers.test_stream_on_fn_api_runner()
         return {
@@ -82,8 +82,8 @@ class BeamFnApi(environment.OfBeam):
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         """One pipeline per windowing: FnApiRunner 2.77.0 fails on two stateful DoFns with timers that read one
         collection in different windows (docs/findings.md)."""
-        from engines.beam import bounded
-        from engines.beam import pipeline as shared
+        from conformance.engines.beam import bounded
+        from conformance.engines.beam import pipeline as shared
 
         groups = shared.by_windowing(shared.programs_of(pack, programs)).values()
         return bounded.run(pack, groups, self.finish, self.apply, around.of(pack, plans.OF_FNAPI))

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam.direct import CAPABILITIES, BeamDirect
+from conformance.engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 from conformance.model.engine import Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Cell, Program
-from engines.beam.direct import CAPABILITIES, BeamDirect
-from engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
+    from conformance.engines.beam.pipeline import Branch
 
 NO_PROGRAM = unsupported("a transform of Beam's own (2.77.0) runs no program")
 
@@ -53,7 +53,7 @@ def count(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     every_element = beam.WindowInto(
         window.GlobalWindows(),
@@ -67,7 +67,7 @@ def deduplicate(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms.deduplicate import DeduplicatePerKey
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     horizon = program.parameters["horizon"]
     return elements | DeduplicatePerKey(event_time_duration=horizon / 1000) | beam.ParDo(outputs.Accepted())
@@ -77,7 +77,7 @@ def sessions(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import window
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     into = beam.WindowInto(window.Sessions(program.parameters["gap"] / 1000))
     return elements | into | beam.GroupByKey() | beam.ParDo(outputs.Sessions())
@@ -99,7 +99,7 @@ def sliding_windows(elements: Any, program: Program) -> Any:
 def _counts(elements: Any, windows: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     return elements | beam.WindowInto(windows) | beam.combiners.Count.PerKey() | beam.ParDo(outputs.WindowCounts())
 
@@ -108,7 +108,7 @@ def windows_joined(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import window
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     in_windows = elements | beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
     counted = {
@@ -124,7 +124,7 @@ def revised(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     late_too = beam.WindowInto(
         window.FixedWindows(windows_of(program).size / 1000),
@@ -139,7 +139,7 @@ def batches(elements: Any, program: Program) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import window
 
-    from engines.beam import native_outputs as outputs
+    from conformance.engines.beam import native_outputs as outputs
 
     into = beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
     return elements | into | beam.GroupIntoBatches(program.parameters["batch"]) | beam.ParDo(outputs.Batches())
@@ -261,13 +261,13 @@ def capabilities_of(transform: Transform, runner: Capabilities, host: str) -> Ca
 def applied(transform: Transform, branch: Branch) -> Any:
     """What comes out of a branch with a transform in the place of its programs."""
     if transform.apply is None:
-        from engines.beam.native_panes import Applied
+        from conformance.engines.beam.native_panes import Applied
 
         return branch.own | f"on {branch.name}" >> Applied(branch.programs)
     program = branch.programs[transform.native_operator.program]
     if branch.typed is None:
         return transform.apply(branch.own, program)
-    from engines.beam.native_outputs import ByTypedKey
+    from conformance.engines.beam.native_outputs import ByTypedKey
 
     return branch.own | f"on {branch.name}" >> ByTypedKey(transform.apply, program, branch.typed)
 

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam import auto, fnapi
+from conformance.engines.beam.native import PARTS, Transform, applied, capabilities_of, panes
 from conformance.model.engine import Capabilities, Family
 from conformance.model.lateness import Lateness
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.beam import auto, fnapi
-from engines.beam.native import PARTS, Transform, applied, capabilities_of, panes
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
+    from conformance.engines.beam.pipeline import Branch
 
 PANES = Transform(
     panes(PARTS, "early", "either", "accumulated", "never", "beside counts", "two outputs", "grouped batches"),
@@ -37,8 +37,8 @@ class OfPanes:
         return applied(PANES, branch)
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        from engines.beam import bounded
-        from engines.beam import pipeline as shared
+        from conformance.engines.beam import bounded
+        from conformance.engines.beam import pipeline as shared
 
         each = [{name: program} for name, program in shared.programs_of(pack, programs).items()]
         return bounded.run(pack, each, self.finish, self.apply, native=True)  # type: ignore[attr-defined]

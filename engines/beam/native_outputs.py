@@ -8,10 +8,10 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.transforms.window import IntervalWindow
 
+from conformance.engines.beam.dofn import Emitted, Key
+from conformance.engines.beam.typed_keys import Typed
 from conformance.model.program import Output, Program
 from conformance.model.values import Json
-from engines.beam.dofn import Emitted, Key
-from engines.beam.typed_keys import Typed
 
 
 def _emitted(key: Key, value: Json, step: int | None = None) -> Emitted:

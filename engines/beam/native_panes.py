@@ -13,9 +13,9 @@ from apache_beam.transforms import trigger, userstate, window
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.trigger import AccumulationMode
 
+from conformance.engines.beam.native_outputs import Beside, Panes, Unbatched, all_of, event_of, now
+from conformance.engines.native import windows_of
 from conformance.model.program import Program
-from engines.beam.native_outputs import Beside, Panes, Unbatched, all_of, event_of, now
-from engines.native import windows_of
 
 
 def _into(program: Program, fires: Any, mode: int = AccumulationMode.DISCARDING, lateness: float = 0) -> Any:

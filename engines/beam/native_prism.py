@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from conformance.engines.beam.native import TRANSFORMS as SHARED
+from conformance.engines.beam.native import Transform, applied, capabilities_of, panes
+from conformance.engines.beam.prism import CAPABILITIES, BeamPrism
 from conformance.model.engine import Family
 from conformance.model.lateness import Lateness
 from conformance.model.runs import Pack
-from engines.beam.native import TRANSFORMS as SHARED
-from engines.beam.native import Transform, applied, capabilities_of, panes
-from engines.beam.prism import CAPABILITIES, BeamPrism
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
-    from engines.beam.sink import Collected
+    from conformance.engines.beam.pipeline import Branch
+    from conformance.engines.beam.sink import Collected
 
 TRANSFORMS = SHARED | {
     "side-input": Transform(panes("a side input of the stream itself", "beside counts"), None, Lateness.WINDOW_EXPIRED)

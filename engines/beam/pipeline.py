@@ -11,15 +11,15 @@ import apache_beam as beam
 from apache_beam.transforms import trigger, window
 from apache_beam.utils.timestamp import Duration, Timestamp
 
+from conformance.engines.beam import dofn
+from conformance.engines.beam.inspected import Each, Only
+from conformance.engines.beam.typed_keys import Typed, kinds_of
+from conformance.engines.failing import SENTINEL
 from conformance.model.case import Case, program_ref
 from conformance.model.program import FixedWindows, Program, Windowing
 from conformance.model.runs import Pack
 from conformance.model.schedule import Event
 from conformance.model.types import Type
-from engines.beam import dofn
-from engines.beam.inspected import Each, Only
-from engines.beam.typed_keys import Typed, kinds_of
-from engines.failing import SENTINEL
 
 ELEMENT = tuple[tuple[str, str, str], typing.Any]
 

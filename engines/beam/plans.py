@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
-from engines.beam.around import BeamPlan
+from conformance.engines.beam.around import BeamPlan
 
 
 def _half(element: Any, parts: int = 2) -> int:
@@ -41,7 +41,7 @@ def _pair(element: Any) -> tuple[str, int]:
 def _reshuffled(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import typed
+    from conformance.engines.beam.pipeline import typed
 
     return elements | "reshuffled" >> beam.Reshuffle() | "reshuffled, typed" >> typed()
 
@@ -49,7 +49,7 @@ def _reshuffled(elements: Any) -> Any:
 def _with_empty(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import ELEMENT
+    from conformance.engines.beam.pipeline import ELEMENT
 
     nothing = elements.pipeline | "nothing" >> beam.Create([], reshuffle=False).with_output_types(ELEMENT)
     return (elements, nothing) | "with nothing" >> beam.Flatten()
@@ -58,7 +58,7 @@ def _with_empty(elements: Any) -> Any:
 def _with_false(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import ELEMENT
+    from conformance.engines.beam.pipeline import ELEMENT
 
     nothing = elements | "none of them" >> beam.Filter(_none).with_output_types(ELEMENT)
     return (elements, nothing) | "with none of them" >> beam.Flatten()
@@ -67,7 +67,7 @@ def _with_false(elements: Any) -> Any:
 def _halves(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import ELEMENT
+    from conformance.engines.beam.pipeline import ELEMENT
 
     def half(number: int) -> Any:
         mine = beam.Filter(lambda element: _half(element) == number).with_output_types(ELEMENT)
@@ -86,7 +86,7 @@ def _parted(elements: Any) -> Any:
 def _beside_side_input(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import typed
+    from conformance.engines.beam.pipeline import typed
 
     side = elements.pipeline | "one" >> beam.Create([1], reshuffle=False)
     beside = elements | "beside one" >> beam.Map(_with_side, beam.pvalue.AsSingleton(side))
@@ -96,7 +96,7 @@ def _beside_side_input(elements: Any) -> Any:
 def _exploded(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import typed
+    from conformance.engines.beam.pipeline import typed
 
     return elements | "each" >> beam.FlatMap(_one) | "each, typed" >> typed()
 
@@ -122,7 +122,7 @@ def _mapped(outputs: Any) -> Any:
 def _reshuffled_behind(outputs: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.metadata import Compared, Noted
+    from conformance.engines.beam.metadata import Compared, Noted
 
     of = outputs.producer.full_label
     noted = outputs | f"noted {of}" >> beam.ParDo(Noted()) | f"reshuffled {of}" >> beam.Reshuffle()
@@ -143,7 +143,7 @@ def _stateful_behind(outputs: Any) -> Any:
     import apache_beam as beam
     from apache_beam.transforms import window
 
-    from engines.beam.plan_dofns import Passing
+    from conformance.engines.beam.plan_dofns import Passing
 
     of = outputs.producer.full_label
     # Nothing is late in the global window.
@@ -155,8 +155,8 @@ def _stateful_behind(outputs: Any) -> Any:
 def _splittable(elements: Any) -> Any:
     import apache_beam as beam
 
-    from engines.beam.pipeline import typed
-    from engines.beam.plan_dofns import Splittable
+    from conformance.engines.beam.pipeline import typed
+    from conformance.engines.beam.plan_dofns import Splittable
 
     return elements | "splittable" >> beam.ParDo(Splittable()) | "splittable, typed" >> typed()
 

@@ -10,20 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam.direct import BeamDirect
+from conformance.engines.beam.environment import OfBeam
+from conformance.engines.beam.fnapi import BeamFnApi
+from conformance.engines.beam.port_side import BeamPort
+from conformance.engines.beam.prism import BeamPrism
 from conformance.model.engine import CannotRun, Capabilities, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature
 from conformance.plugins.registry import PortNames, users
-from engines.beam.direct import BeamDirect
-from engines.beam.environment import OfBeam
-from engines.beam.fnapi import BeamFnApi
-from engines.beam.port_side import BeamPort
-from engines.beam.prism import BeamPrism
 
 SIDE = "beam"
 """The side of a port that runs here."""
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
+    from conformance.engines.beam.pipeline import Branch
 
 OWN = dict.fromkeys((Feature.MAP, Feature.SET, Feature.BAG, Feature.VALUE, Feature.UNTYPED, Feature.COMBINING), NATIVE)
 """What a DoFn does without the adapter's help."""
@@ -58,7 +58,7 @@ class OfPort(OfBeam):
         self.sources = loaded.sources
 
     def open(self, folder: Path) -> None:
-        from engines.beam import port_dofn
+        from conformance.engines.beam import port_dofn
 
         try:
             port_dofn.build(self._port.ref, self._side)
@@ -67,7 +67,7 @@ class OfPort(OfBeam):
         super().open(folder)  # type: ignore[misc]
 
     def apply(self, branch: Branch) -> Any:
-        from engines.beam import port_dofn
+        from conformance.engines.beam import port_dofn
 
         (ref,) = branch.programs
         return branch.run(port_dofn.build(ref, self._side))

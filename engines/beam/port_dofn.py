@@ -20,12 +20,12 @@ import apache_beam as beam
 from apache_beam.transforms import userstate
 from apache_beam.transforms.timeutil import TimeDomain
 
+from conformance.engines.beam import sink
+from conformance.engines.beam.dofn import Emitted, Key, attempts, with_defaults
+from conformance.engines.beam.port_side import BeamPort
+from conformance.engines.failing import SENTINEL
 from conformance.model.program import Output
 from conformance.model.schedule import Event
-from engines.beam import sink
-from engines.beam.dofn import Emitted, Key, attempts, with_defaults
-from engines.beam.port_side import BeamPort
-from engines.failing import SENTINEL
 
 PARAM = type(beam.DoFn.KeyParam)
 HANDED = (

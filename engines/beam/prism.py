@@ -21,6 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from conformance.engines.beam import around, beside, environment, plans, prism_binary, prism_server, refusals
+from conformance.engines.beam.collecting import collected, emission
+from conformance.engines.beam.direct import STATE
+from conformance.engines.planned import twins
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
@@ -28,15 +32,11 @@ from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Advance, Step
 from conformance.model.trace import DRAIN, Emission
-from engines.beam import around, beside, environment, plans, prism_binary, prism_server, refusals
-from engines.beam.collecting import collected, emission
-from engines.beam.direct import STATE
-from engines.planned import twins
 
 if TYPE_CHECKING:
-    from engines.beam.pipeline import Branch
-    from engines.beam.refusals import Build
-    from engines.beam.sink import Collected, Kind
+    from conformance.engines.beam.pipeline import Branch
+    from conformance.engines.beam.refusals import Build
+    from conformance.engines.beam.sink import Collected, Kind
 
 CAPABILITIES = Capabilities(
     features={
@@ -93,7 +93,7 @@ class BeamPrism(environment.OfBeam):
         return environment.environment("PrismRunner") | prism_server.environment(self._server)
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.beam import answers
+        from conformance.engines.beam import answers
 
         assert self._server
         options = ["--streaming", *self._server.options()]
@@ -105,8 +105,8 @@ class BeamPrism(environment.OfBeam):
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.portability.prism_runner import PrismRunner
 
-        from engines.beam import carried, sink
-        from engines.beam import pipeline as shared
+        from conformance.engines.beam import carried, sink
+        from conformance.engines.beam import pipeline as shared
 
         assert self._server
         seen, plan = sink.Collected(), around.of(pack, plans.OF_PRISM)
@@ -148,7 +148,7 @@ def _proved(pack: Pack, programs: Mapping[str, Program], seen: Collected) -> Pac
     Raises:
         NotDriven: a step had other elements, another watermark, or no heartbeat in its turn.
     """
-    from engines.beam.sink import Kind
+    from conformance.engines.beam.sink import Kind
 
     if (beats := seen.of(Kind.HEARTBEAT)) != [step.id for step in around.driven(pack)]:
         raise NotDriven(f"the schedule has {len(around.driven(pack))} steps, the heartbeats were {beats}")
@@ -168,7 +168,7 @@ def _proved(pack: Pack, programs: Mapping[str, Program], seen: Collected) -> Pac
 
 def _between_heartbeats(seen: Collected) -> Iterator[dict[Kind, list[Any]]]:
     """What was seen up to each heartbeat, by kind; then what was seen after the last."""
-    from engines.beam.sink import Kind
+    from conformance.engines.beam.sink import Kind
 
     found: dict[Kind, list[Any]] = {kind: [] for kind in Kind}
     for kind, what in seen.seen:
@@ -182,8 +182,8 @@ def _between_heartbeats(seen: Collected) -> Iterator[dict[Kind, list[Any]]]:
 
 def _prove(pack: Pack, step: Step, before: int, watermark: int, kinds: Mapping[Kind, list[Any]]) -> None:
     """Compare what was seen of one step with the schedule; the watermark (ms) went from ``before`` to ``watermark``."""
-    from engines.beam import carried
-    from engines.beam.sink import Kind
+    from conformance.engines.beam import carried
+    from conformance.engines.beam.sink import Kind
 
     wanted = [(case.id, event.id) for case, event in pack.bundle(step.id)]
     rows = [(element[0][1], element[1][1]) for element in kinds[Kind.INPUT]]
@@ -197,7 +197,7 @@ def _prove(pack: Pack, step: Step, before: int, watermark: int, kinds: Mapping[K
 def _prove_handed(pack: Pack, seen: Collected) -> None:
     """Check that every element reached its program in its step; one that reached it twice did so by Prism. An element may come later where its key has set a timer: Prism
     holds a key's elements behind the timers that are before them in event time (docs/findings.md)."""
-    from engines.beam.sink import Kind
+    from conformance.engines.beam.sink import Kind
 
     wanted = Counter((case.id, event.id) for step in pack.timeline for case, event in pack.bundle(step.id))
     handed = Counter((element.key[1], element.event) for element in seen.of(Kind.HANDED))

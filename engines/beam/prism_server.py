@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engines.beam import prism_binary
+from conformance.engines.beam import prism_binary
 
 START_SECONDS = 30
 JOB_SECONDS = 300

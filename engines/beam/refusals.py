@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engines import answering
+from conformance.engines import answering
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -54,7 +54,7 @@ OF_PRISM = tuple(name for name in REFUSALS if name != "ordered-list-state")
 
 def answers(names: Iterable[str], finish: Callable[[Build], Any]) -> dict[str, str]:
     """What Beam says to these pipelines. ``finish`` runs a pipeline to its end on the engine's runner."""
-    from engines.beam import refused_pipelines
+    from conformance.engines.beam import refused_pipelines
 
     def ask(name: str) -> None:
         finish(getattr(refused_pipelines, REFUSALS[name].build))

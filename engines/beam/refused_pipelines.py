@@ -15,7 +15,7 @@ from apache_beam.transforms.window import FixedWindows, Sessions
 from apache_beam.typehints import Tuple
 from apache_beam.utils.timestamp import Timestamp
 
-from engines.beam.plan_dofns import Splittable
+from conformance.engines.beam.plan_dofns import Splittable
 
 PAIR = ("a", 1)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 
-from engines.beam.inspected import inspected
+from conformance.engines.beam.inspected import inspected
 
 
 class Kind(Enum):

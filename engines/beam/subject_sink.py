@@ -37,7 +37,7 @@ class Take(beam.DoFn):
         self.name, self.key, self.read = name, key, read
 
     def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> None:
-        from engines.beam import subject_sink  # the module that this process has, not a copy of it
+        from conformance.engines.beam import subject_sink  # the module that this process has, not a copy of it
 
         row: dict[str, Json] = {"output": self.name} if self.name else {}
         if isinstance(window, IntervalWindow):

@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam import environment, prism_binary
+from conformance.engines.beam.subject_script import FNAPI, PRISM, script
 from conformance.model.engine import CannotRun
 from conformance.model.types import Timestamp, changed
 from conformance.model.values import Json
@@ -30,8 +32,6 @@ from conformance.subjects.driver import Facts
 from conformance.subjects.questions import Asked, NotAsked, Question, Run
 from conformance.subjects.schema import InvalidSubject, millis
 from conformance.subjects.setup import Given, Setup
-from engines.beam import environment, prism_binary
-from engines.beam.subject_script import FNAPI, PRISM, script
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -115,7 +115,7 @@ class BeamSubjects:
         from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
         from apache_beam.runners.portability.prism_runner import PrismRunner
 
-        from engines.beam import subject_sink
+        from conformance.engines.beam import subject_sink
 
         taken: list[dict[str, Json]] = []
         wait: Callable[[Callable[[], Any]], Any] = lambda call: call()  # noqa: E731
@@ -145,7 +145,7 @@ class BeamSubjects:
         return script(subject, pair, title, file, out, self.version)
 
     def _server(self) -> Any:
-        from engines.beam import prism_server
+        from conformance.engines.beam import prism_server
 
         if self._prism is None:
             self._prism = prism_server.PrismServer(prism_binary.obtain())

@@ -15,9 +15,9 @@ from apache_beam.coders.coders import DecimalCoder, ListCoder, SinglePrecisionFl
 from apache_beam.transforms import userstate
 from apache_beam.utils.timestamp import Timestamp as Moment
 
+from conformance.engines.map_in_a_value import MapInAValue
 from conformance.model import types
 from conformance.model.program import Cell, EngineFault
-from engines.map_in_a_value import MapInAValue
 
 SCALARS: Mapping[type[types.Type], Callable[[], Any]] = {
     types.Boolean: coders.BooleanCoder,

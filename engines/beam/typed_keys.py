@@ -16,12 +16,12 @@ from typing import Any
 from apache_beam import coders
 from apache_beam.utils.timestamp import Timestamp as Moment
 
+from conformance.engines.beam.typed_cells import found, given
+from conformance.engines.failing import SENTINEL
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
 from conformance.model.values import digest
-from engines.beam.typed_cells import found, given
-from engines.failing import SENTINEL
 
 SCALARS: Mapping[type[types.Type], type] = {
     types.Boolean: bool,

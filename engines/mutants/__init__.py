@@ -6,13 +6,8 @@ Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id l
 
 from __future__ import annotations
 
-from conformance.model.case import Case
-from conformance.model.engine import Family
-from conformance.model.naming import unknown
-from conformance.model.program import Program
-from conformance.plugins.registry import UnknownName
-from engines.case_run import CaseRun
-from engines.mutants import (
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants import (
     beginnings,
     callbacks,
     capacity,
@@ -49,8 +44,13 @@ from engines.mutants import (
     types,
     waiting,
 )
-from engines.mutants.registry import Mutant, mutants_of, replaced
-from engines.reference import Reference
+from conformance.engines.mutants.registry import Mutant, mutants_of, replaced
+from conformance.engines.reference import Reference
+from conformance.model.case import Case
+from conformance.model.engine import Family
+from conformance.model.naming import unknown
+from conformance.model.program import Program
+from conformance.plugins.registry import UnknownName
 
 MUTANTS = mutants_of(
     (

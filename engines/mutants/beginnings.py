@@ -3,12 +3,12 @@ or an empty bundle."""
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun, Checkpoint, Scope
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.restarts import Restarts
+from conformance.engines.mutants.schedules import LastBundle
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 from conformance.model.values import Json, copied
-from engines.case_run import CaseRun, Checkpoint, Scope
-from engines.mutants.registry import bug
-from engines.mutants.restarts import Restarts
-from engines.mutants.schedules import LastBundle
 
 DAY = 86_400_000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import Deliver, Event
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
 
 
 class Calls(CaseRun):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.reference_cells import Bag, Combining, Map, Set, Value
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver, Event
 from conformance.model.values import Json
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug, cell_bug
-from engines.reference_cells import Bag, Combining, Map, Set, Value
 
 
 @bug("a bundle's elements beyond the fourth are dropped")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
+from conformance.engines.mutants.keys import as_number
+from conformance.engines.mutants.registry import cell_bug
+from conformance.engines.reference_cells import Bag, Map, Set
 from conformance.model.program import Cell
 from conformance.model.values import Json, canonical
-from engines.mutants.keys import as_number
-from engines.mutants.registry import cell_bug
-from engines.reference_cells import Bag, Map, Set
 
 
 @cell_bug("a bag is read in reverse", Cell.BAG)

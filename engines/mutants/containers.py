@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from conformance.engines.mutants.registry import typed_bug
+from conformance.engines.mutants.types import Changed
+from conformance.engines.reference_cells import TypedValue, Value
 from conformance.model import types
 from conformance.model.types import Type
-from engines.mutants.registry import typed_bug
-from engines.mutants.types import Changed
-from engines.reference_cells import TypedValue, Value
 
 
 @typed_bug("an empty array is stored as null")

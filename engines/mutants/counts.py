@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
 from conformance.model.case import program_ref
 from conformance.model.runs import StepCount
 from conformance.model.schedule import Deliver, Event
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
 
 
 @bug(

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby, pairwise
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import Advance, Deliver, Event, Step
 from conformance.model.values import canonical
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
 
 
 @bug("the elements of a bundle are processed in reverse")

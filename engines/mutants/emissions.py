@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.program import Output
 from conformance.model.schedule import Advance, Deliver
 from conformance.model.trace import DRAIN, Emission
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
 
 
 def _spoiled(value: Any) -> Any:

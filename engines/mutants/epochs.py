@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import Event
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
 
 MOST_MS, MOST_SECONDS = 2**32, 2**31 * 1000
 

@@ -6,10 +6,10 @@ import copy
 from collections.abc import Iterable
 from dataclasses import replace
 
+from conformance.engines.case_run import CaseRun, Checkpoint
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.schedules import LastBundle, bundle_of
 from conformance.model.schedule import Deliver, Event
-from engines.case_run import CaseRun, Checkpoint
-from engines.mutants.registry import bug
-from engines.mutants.schedules import LastBundle, bundle_of
 
 
 @bug("a failed attempt counts, and so does the next one")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta, timezone
 from typing import Any, ClassVar
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
 from conformance.model.types import EPOCH, micros
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
 
 
 class _Handed(CaseRun):

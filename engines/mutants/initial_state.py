@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from conformance.engines.case_run import CaseRun, Scope
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import Advance, Event
 from conformance.model.values import Json
-from engines.case_run import CaseRun, Scope
-from engines.mutants.registry import bug
 
 
 @bug("a job starts empty, whatever it is given to start with")

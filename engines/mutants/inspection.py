@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
 from conformance.model.values import Json, copied
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.registry import bug
 
 
 @bug("a reader of state is shown what was stored before the last bundle")

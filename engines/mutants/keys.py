@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.program import Output
 from conformance.model.schedule import Event
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.registry import bug
 
 
 @bug("all keys share one state")

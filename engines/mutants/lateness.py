@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.schedules import watermark_after, watermark_before
 from conformance.model.program import FixedWindows
 from conformance.model.runs import StepCount
 from conformance.model.schedule import Advance, Deliver, Event
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
-from engines.mutants.schedules import watermark_after, watermark_before
 
 
 @bug("the late filter drops what is exactly at the watermark")

@@ -6,10 +6,10 @@ from datetime import datetime
 from decimal import Decimal as Number
 from typing import Any
 
+from conformance.engines.mutants.registry import typed_bug
+from conformance.engines.reference_cells import TypedValue, Value
 from conformance.model import types
 from conformance.model.types import Refused, Type
-from engines.mutants.registry import typed_bug
-from engines.reference_cells import TypedValue, Value
 
 
 class Mended(TypedValue):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
+from conformance.engines.mutants.registry import typed_bug
+from conformance.engines.mutants.types import Changed
 from conformance.model import types
 from conformance.model.types import EPOCH
-from engines.mutants.registry import typed_bug
-from engines.mutants.types import Changed
 
 UTC = timezone.utc
 

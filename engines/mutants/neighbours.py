@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.schedules import bundle_of
 from conformance.model.schedule import Event
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
-from engines.mutants.schedules import bundle_of
 
 
 def _crowded(run: CaseRun) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import NoData
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
 
 
 @bug("a bundle without any element loses the state")

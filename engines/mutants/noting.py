@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from conformance.engines.case_run import CaseRun
 from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
-from engines.case_run import CaseRun
 
 SEAMS = frozenset(name for name, it in vars(CaseRun).items() if inspect.isfunction(it) and not name.startswith("__"))
 """The methods of a run that a mutant may have its own of, and whose calls are noted."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.typed_keys import _Grouped
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.schedule import Event
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
-from engines.mutants.typed_keys import _Grouped
 
 
 @bug("keys that are texts are grouped by the 32 bits of their hash in Java")

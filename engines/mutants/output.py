@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.schedules import bundle_of
 from conformance.model.program import Output
 from conformance.model.schedule import Event
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
-from engines.mutants.schedules import bundle_of
 
 
 @bug("the last element of a bundle gives no output")

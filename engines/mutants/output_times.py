@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.schedules import bundle_of
 from conformance.model.program import FixedWindows, Output, Timer
 from conformance.model.schedule import Deliver, Event
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
-from engines.mutants.schedules import bundle_of
 
 
 @bug("an element's output has the watermark as its time")

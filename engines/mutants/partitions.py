@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from zlib import crc32
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import Deliver, Partitions
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.registry import bug
 
 
 def _misplaced(run: CaseRun, key: str) -> bool:

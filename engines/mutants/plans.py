@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.program import Output
 from conformance.model.schedule import Deliver, Event
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
 
 
 @bug("under another plan, the last output of each call is dropped")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.schedule import Wait
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
 
 
 @bug("a key has one processing-time timer of a name, whatever their tags")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.program import Output
 from conformance.model.schedule import Event
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import bug
 
 
 class _Rare(CaseRun):

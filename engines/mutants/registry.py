@@ -9,13 +9,13 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.noting import SEAMS, called
+from conformance.engines.reference_cells import TYPED, ExpiringValue, Value
 from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
-from engines.case_run import CaseRun
-from engines.mutants.noting import SEAMS, called
-from engines.reference_cells import TYPED, ExpiringValue, Value
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

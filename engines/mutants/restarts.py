@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 
+from conformance.engines.case_run import CaseRun, Scope
+from conformance.engines.mutants.registry import bug, remembers
+from conformance.engines.mutants.schedules import Firings, LastBundle
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
 from conformance.model.values import Json
-from engines.case_run import CaseRun, Scope
-from engines.mutants.registry import bug, remembers
-from engines.mutants.schedules import Firings, LastBundle
 
 
 @bug("a restart begins with empty state")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, TimerId
+from conformance.engines.mutants.registry import remembers
 from conformance.model.schedule import Advance, Deliver
-from engines.case_run import CaseRun, TimerId
-from engines.mutants.registry import remembers
 
 
 def watermark_after(run: CaseRun, watermark: int) -> int:

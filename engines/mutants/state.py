@@ -6,13 +6,13 @@ import copy
 from typing import Any
 from unicodedata import normalize
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.mutants.schedules import bundle_of
+from conformance.engines.reference_cells import Combining, Value
 from conformance.model.program import Cell
 from conformance.model.schedule import Advance, Deliver, Event
 from conformance.model.values import Json
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug, cell_bug
-from engines.mutants.schedules import bundle_of
-from engines.reference_cells import Combining, Value
 
 
 @bug("state is lost between bundles")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
+from conformance.engines.case_run import CaseRun, Checkpoint, TimerId
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.schedules import Firings, bundle_of, watermark_after, watermark_before
 from conformance.model.schedule import Advance, Event
-from engines.case_run import CaseRun, Checkpoint, TimerId
-from engines.mutants.registry import bug
-from engines.mutants.schedules import Firings, bundle_of, watermark_after, watermark_before
 
 
 @bug("timers never fire")

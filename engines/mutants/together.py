@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import Checkpoint
+from conformance.engines.mutants.epochs import MOST_SECONDS
+from conformance.engines.mutants.registry import bug, remembers
+from conformance.engines.mutants.schedules import LastBundle
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
-from engines.case_run import Checkpoint
-from engines.mutants.epochs import MOST_SECONDS
-from engines.mutants.registry import bug, remembers
-from engines.mutants.schedules import LastBundle
 
 
 class _History(LastBundle):

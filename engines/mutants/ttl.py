@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug, ttl_bug
+from conformance.engines.reference_cells import CELLS, EXPIRING, ExpiringBag, ExpiringMap, ExpiringValue, Value
 from conformance.model.program import Cell, Output
 from conformance.model.schedule import Wait
 from conformance.model.values import Json, canonical
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug, ttl_bug
-from engines.reference_cells import CELLS, EXPIRING, ExpiringBag, ExpiringMap, ExpiringValue, Value
 
 
 @bug("what has a TTL is kept for ever")

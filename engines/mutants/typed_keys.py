@@ -8,14 +8,14 @@ from struct import pack, unpack
 from typing import Any, ClassVar
 from unicodedata import normalize
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants.registry import bug
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
 from conformance.model.schedule import Deliver, Event
 from conformance.model.types import EPOCH, changed, micros, shown
 from conformance.model.values import canonical
-from engines.case_run import CaseRun
-from engines.mutants.registry import bug
 
 
 class _Grouped(CaseRun):

@@ -8,10 +8,10 @@ from decimal import Decimal as Number
 from typing import Any, ClassVar
 from unicodedata import normalize
 
+from conformance.engines.mutants.registry import typed_bug
+from conformance.engines.reference_cells import TypedValue
 from conformance.model import types
 from conformance.model.types import Type
-from engines.mutants.registry import typed_bug
-from engines.reference_cells import TypedValue
 
 
 class Changed(TypedValue):

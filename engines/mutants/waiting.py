@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug
 from conformance.model.program import Output, State
 from conformance.model.schedule import Deliver, Event
 from conformance.model.values import copied
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.registry import bug
 
 
 @bug("a key that a bundle does not have loses its state with that bundle")

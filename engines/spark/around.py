@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
+from conformance.engines.planned import chained, prove_meeting, same
+from conformance.engines.spark.layouts import PLAIN as PLAIN_LAYOUT
+from conformance.engines.spark.layouts import Layout
 from conformance.model.plan import QUERY, PlanTwin
-from engines.planned import chained, prove_meeting, same
-from engines.spark.layouts import PLAIN as PLAIN_LAYOUT
-from engines.spark.layouts import Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from conformance.engines.planned import named, twins
+from conformance.engines.spark import plans, refusals, releases, session
+from conformance.engines.spark.around import SparkPlan, composed
 from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
-from engines.planned import named, twins
-from engines.spark import plans, refusals, releases, session
-from engines.spark.around import SparkPlan, composed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.job import Job
-    from engines.spark.operator import OperatorInput
-    from engines.spark.stored import StoredRow
+    from conformance.engines.spark.job import Job
+    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.stored import StoredRow
 
 DRIVEN: Mapping[Feature, Support] = {
     Feature.SEVERAL_BUNDLES: NATIVE,
@@ -204,7 +204,7 @@ class SparkEngine:
 
     def _through_connect(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
         """The run of a pack by a client of a server in this session's JVM. Raises EngineGone."""
-        from engines.spark import connected
+        from conformance.engines.spark import connected
 
         closed = copy.copy(self)
         closed._spark = None
@@ -225,8 +225,8 @@ class SparkEngine:
 
     def _rest(self, job: Job) -> PackRun:
         """The run of a job that was begun. A plan that Spark refuses, or fails in, has answered."""
-        from engines.spark import batch_plan
-        from engines.spark.job import QueryFailed
+        from conformance.engines.spark import batch_plan
+        from conformance.engines.spark.job import QueryFailed
 
         try:
             return batch_plan.run(job, self.ends(job.programs)) if job.plan.batch else job.rest()
@@ -238,8 +238,8 @@ class SparkEngine:
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
-        from engines.spark import driving
-        from engines.spark.job import Job
+        from conformance.engines.spark import driving
+        from conformance.engines.spark.job import Job
 
         spark = None
         try:
@@ -277,7 +277,7 @@ class SparkEngine:
 
     def delay(self, programs: Mapping[str, Program]) -> int:
         """The watermark's delay (ms). It is the harness's own where the operator does not read it."""
-        from engines.spark import driving
+        from conformance.engines.spark import driving
 
         return driving.DELAY
 

@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.native import windows_of
+from conformance.engines.spark import driving, session, typed_keys
+from conformance.engines.spark.job import QueryFailed, event_rows, told, traces_of
+from conformance.engines.spark.operator import OperatorInput
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
-from engines.native import windows_of
-from engines.spark import driving, session, typed_keys
-from engines.spark.job import QueryFailed, event_rows, told, traces_of
-from engines.spark.operator import OperatorInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.job import Job
+    from conformance.engines.spark.job import Job
 
 Rows = list[Mapping[str, Any]]
 """Output rows."""

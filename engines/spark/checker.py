@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark import session
 from conformance.model.checker import Batch
 from conformance.model.engine import Setting
-from engines.spark import session
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,6 +1,6 @@
 """Spark's classes in an archive (class data sharing of Java 13 and later), which a JVM maps instead of reading hundreds of jars.
 
-``python -m engines.spark.class_archive`` makes the archive of the installed PySpark and Java, once; sessions use it where it is there.
+``python -m conformance.engines.spark.class_archive`` makes the archive of the installed PySpark and Java, once; sessions use it where it is there.
 Java itself ignores an archive that does not fit. Beside the archive stands the SPARK_HOME that it was made with: Java asks for the same
 paths again.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from engines.spark import installation
+from conformance.engines.spark import installation
 
 ARCHIVE = "classes.jsa"
 

@@ -2,7 +2,7 @@
 
 The functions of PySpark are those of a classic session or of a remote one in all of a process (Spark 4.3.0).
 
-``python -m engines.spark.connected ADDRESS FOLDER`` is the client: it runs the job in ``FOLDER / JOB``, and leaves its answer in
+``python -m conformance.engines.spark.connected ADDRESS FOLDER`` is the client: it runs the job in ``FOLDER / JOB``, and leaves its answer in
 ``FOLDER / ANSWER``.
 """
 
@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark import session
+from conformance.engines.spark.around import PLAIN_TEXT, SparkPlan
 from conformance.model.engine import CannotRun, Engine, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.spark import session
-from engines.spark.around import PLAIN_TEXT, SparkPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +46,9 @@ def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, 
     address = _address(spark)
     (folder / JOB).write_bytes(cloudpickle.dumps((engine, pack, dict(programs))))
     done = subprocess.run(
-        [sys.executable, "-m", "engines.spark.connected", address, str(folder)], stdin=subprocess.DEVNULL, check=False
+        [sys.executable, "-m", "conformance.engines.spark.connected", address, str(folder)],
+        stdin=subprocess.DEVNULL,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"the client of Spark Connect ended with code {done.returncode}")

@@ -12,8 +12,8 @@ ALL = (
     "pyarrow",
     "pyspark.testing.utils",
     "pyspark.sql.streaming.stateful_processor_api_client",
-    "engines.spark.groups_operator",
-    "engines.spark.tws_operator",
+    "conformance.engines.spark.groups_operator",
+    "conformance.engines.spark.tws_operator",
 )
 """The modules that take longest to import. A release that lacks one of them does without it."""
 

@@ -25,6 +25,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conformance.engines.failing import SENTINEL
+from conformance.engines.spark import session
+from conformance.engines.spark.operator import HEARTBEAT
+from conformance.engines.spark.typed_keys import NONE, Columns, arrow, filler
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
@@ -40,10 +44,6 @@ from conformance.model.schedule import (
     Step,
     Wait,
 )
-from engines.failing import SENTINEL
-from engines.spark import session
-from engines.spark.operator import HEARTBEAT
-from engines.spark.typed_keys import NONE, Columns, arrow, filler
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from conformance.engines import exporting
+from conformance.engines.spark import export_cells, export_groups, export_native, export_query, typed_cells
 from conformance.model.export import CannotExport, Difference, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
 from conformance.model.types import Struct
-from engines import exporting
-from engines.spark import export_cells, export_groups, export_native, export_query, typed_cells
 
 TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
 NATIVE = export_native.NATIVE

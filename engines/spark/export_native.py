@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from conformance.engines import exporting
+from conformance.engines.spark import export_query
 from conformance.model.export import CannotExport, Difference, Exportable
 from conformance.model.schedule import Restart
-from engines import exporting
-from engines.spark import export_query
 
 NATIVE = "spark-native:"
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
+from conformance.engines.spark.base import capabilities
+from conformance.engines.spark.connected import CONNECTED
+from conformance.engines.spark.groups import STATE, VARIANTS, GroupsEngine
+from conformance.engines.spark.plans import APPENDED, PLANS
+from conformance.engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
 from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
-from engines.spark.base import capabilities
-from engines.spark.connected import CONNECTED
-from engines.spark.groups import STATE, VARIANTS, GroupsEngine
-from engines.spark.plans import APPENDED, PLANS
-from engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operator import OperatorInput
 
 
 NO_INITIAL_STATE = unsupported("applyInPandasWithState takes no initial state (Spark 4.3.0)")
@@ -64,9 +64,9 @@ class SparkFmgwsPandas(GroupsEngine):
         return replace(can, features={**can.features, Feature.CONTAINERS: containers})
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.frames import state_function
-        from engines.spark.operator import OUTPUT
-        from engines.spark.typed_groups import schema
+        from conformance.engines.spark.frames import state_function
+        from conformance.engines.spark.operator import OUTPUT
+        from conformance.engines.spark.typed_groups import schema
 
         function = state_function(given.programs, given.failure, given.typed)
         timeout = self.timeout_of(given.programs)

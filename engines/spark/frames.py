@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.engines.spark.groups_operator import GroupsOperator
+from conformance.engines.spark.operator import Failure, In, Key, Out, task_attempt
+from conformance.engines.spark.typed_keys import NONE, Columns, taken
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
 from conformance.model.types import Struct
-from engines.spark.groups_operator import GroupsOperator
-from engines.spark.operator import Failure, In, Key, Out, task_attempt
-from engines.spark.typed_keys import NONE, Columns, taken
 
 
 def plain(key: Any, typed: Columns = NONE) -> Key:

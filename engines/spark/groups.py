@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark import releases
+from conformance.engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
+from conformance.engines.spark.tws import KEYS
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program, by_processing_time
-from engines.spark import releases
-from engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
-from engines.spark.tws import KEYS
 
 if TYPE_CHECKING:
-    from engines.spark.job import Job
-    from engines.spark.stored import StoredRow
+    from conformance.engines.spark.job import Job
+    from conformance.engines.spark.stored import StoredRow
 
 ONE_STATE = emulated("all cells in the one state of a key: as JSON, and each typed cell as a column")
 
@@ -68,7 +68,7 @@ class GroupsEngine(SparkEngine):
         return "ProcessingTimeTimeout" if by_processing_time(programs.values()) else self.timeout
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
-        from engines.spark import groups_state
+        from conformance.engines.spark import groups_state
 
         return groups_state.read(job.spark, job.checkpoint, job.programs, batch)
 

@@ -14,12 +14,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.engines.spark.cells import CELLS, Guarded
+from conformance.engines.spark.operator import Failure, In, Key, Operator, Out, faults_of, millis
+from conformance.engines.spark.typed_groups import TYPED, Columns, columns_of, width
 from conformance.model.keys import seen
 from conformance.model.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
 from conformance.model.schedule import Event
-from engines.spark.cells import CELLS, Guarded
-from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of, millis
-from engines.spark.typed_groups import TYPED, Columns, columns_of, width
 
 
 class GroupsOperator:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark.stored import LATEST, StoredRow
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
-from engines.spark.stored import LATEST, StoredRow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,6 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.failing import INJECTED, untouched
+from conformance.engines.spark import driving, plan_changes, refusals, running, session, stored, typed_keys
+from conformance.engines.spark.around import PLAIN, SparkPlan
+from conformance.engines.spark.driving import MicroBatch, Row
+from conformance.engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
+from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.plan import begins_a_query
@@ -21,12 +27,6 @@ from conformance.model.program import FixedWindows, Program
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import SLACK, Deliver, Restart
 from conformance.model.trace import DRAIN, Emission, Trace
-from engines.failing import INJECTED, untouched
-from engines.spark import driving, plan_changes, refusals, running, session, stored, typed_keys
-from engines.spark.around import PLAIN, SparkPlan
-from engines.spark.driving import MicroBatch, Row
-from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
-from engines.typed_keys import types_in_use
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from engines.spark import driving
-from engines.spark.driving import MicroBatch, Row
-from engines.spark.operator import HEARTBEAT
-from engines.spark.typed_keys import NONE, Columns, schema
+from conformance.engines.spark import driving
+from conformance.engines.spark.driving import MicroBatch, Row
+from conformance.engines.spark.operator import HEARTBEAT
+from conformance.engines.spark.typed_keys import NONE, Columns, schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from conformance.engines.planned import twins
+from conformance.engines.spark import native_state, releases
+from conformance.engines.spark.base import DRIVEN, SparkEngine
+from conformance.engines.spark.connected import CONNECTED
+from conformance.engines.spark.native_queries import QUERIES
+from conformance.engines.spark.plans import APPENDED, PLANS
 from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
-from engines.planned import twins
-from engines.spark import native_state, releases
-from engines.spark.base import DRIVEN, SparkEngine
-from engines.spark.connected import CONNECTED
-from engines.spark.native_queries import QUERIES
-from engines.spark.plans import APPENDED, PLANS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.job import Job
-    from engines.spark.operator import OperatorInput
-    from engines.spark.stored import StoredRow
+    from conformance.engines.spark.job import Job
+    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.stored import StoredRow
 
 NOTHING_OF_OURS = unsupported(
     "the operator is Spark's own (4.3.0): nothing in it can be made to fail after it wrote state"

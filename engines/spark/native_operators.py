@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.native import windows_of
+from conformance.engines.spark.operator import HEARTBEAT
+from conformance.engines.spark.typed_keys import PREFIX
 from conformance.model.program import Program
-from engines.native import windows_of
-from engines.spark.operator import HEARTBEAT
-from engines.spark.typed_keys import PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engines.spark.around import PLAIN_TEXT, SparkPlan
-from engines.spark.layouts import TAG_OF_A_KEY, Layout
-from engines.spark.operator import HEARTBEAT
-from engines.spark.plans import AS_BATCH
+from conformance.engines.spark.around import PLAIN_TEXT, SparkPlan
+from conformance.engines.spark.layouts import TAG_OF_A_KEY, Layout
+from conformance.engines.spark.operator import HEARTBEAT
+from conformance.engines.spark.plans import AS_BATCH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,15 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from conformance.model.engine import NativeOperator
-from conformance.model.feature import NATIVE, Feature, Support
-from conformance.model.lateness import Lateness
-from conformance.model.program import Program
-from engines.native import FORGETS_SILENTLY, NO_TIMERS
-from engines.spark.around import SparkPlan
-from engines.spark.batch_plan import end_of_session, end_of_window
-from engines.spark.native_complete import COUNTED_WHOLE, WINDOWS_WHOLE
-from engines.spark.native_operators import (
+from conformance.engines.native import FORGETS_SILENTLY, NO_TIMERS
+from conformance.engines.spark.around import SparkPlan
+from conformance.engines.spark.batch_plan import end_of_session, end_of_window
+from conformance.engines.spark.native_complete import COUNTED_WHOLE, WINDOWS_WHOLE
+from conformance.engines.spark.native_operators import (
     count,
     drop_duplicates,
     drop_duplicates_for_good,
@@ -29,9 +25,13 @@ from engines.spark.native_operators import (
     window,
     windows_joined,
 )
-from engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
-from engines.spark.plans import not_restarted
-from engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
+from conformance.engines.spark.native_plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
+from conformance.engines.spark.plans import not_restarted
+from conformance.engines.spark.setting_plans import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
+from conformance.model.engine import NativeOperator
+from conformance.model.feature import NATIVE, Feature, Support
+from conformance.model.lateness import Lateness
+from conformance.model.program import Program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engines.spark.stored import LATEST, StoredRow
+from conformance.engines.spark.stored import LATEST, StoredRow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

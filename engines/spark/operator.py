@@ -11,12 +11,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from conformance.engines.failing import INJECTED, SENTINEL
+from conformance.engines.spark.typed_keys import Columns
 from conformance.model.keys import seen
 from conformance.model.program import EngineFault, Output, Program, State, Timer, Timers, call
 from conformance.model.schedule import Event
 from conformance.model.values import Json
-from engines.failing import INJECTED, SENTINEL
-from engines.spark.typed_keys import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

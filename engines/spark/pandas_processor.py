@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engines.spark.frames import frames, inputs, plain
-from engines.spark.row_processor import RowProcessor, now
+from conformance.engines.spark.frames import frames, inputs, plain
+from conformance.engines.spark.row_processor import RowProcessor, now
 
 
 class PandasProcessor(RowProcessor):

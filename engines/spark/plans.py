@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from engines.spark import plan_changes as changes
-from engines.spark.around import PLAIN_TEXT, Change, SparkPlan
-from engines.spark.layouts import Layout
-from engines.spark.running import MEMORY, PARQUET
+from conformance.engines.spark import plan_changes as changes
+from conformance.engines.spark.around import PLAIN_TEXT, Change, SparkPlan
+from conformance.engines.spark.layouts import Layout
+from conformance.engines.spark.running import MEMORY, PARQUET
 
 RESTARTED = " # restarted"
 

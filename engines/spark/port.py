@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.base import SparkEngine, capabilities
+from conformance.engines.spark.port_side import OPERATORS, TIME_MODES, SparkPort
 from conformance.model.engine import CannotRun, Family, NativeOperator
 from conformance.model.feature import NATIVE, Feature, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import GlobalWindow, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.plugins.registry import PortNames, users
-from engines.spark.base import SparkEngine, capabilities
-from engines.spark.port_side import OPERATORS, TIME_MODES, SparkPort
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import OperatorInput
-    from engines.spark.port_operator import Shape
+    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.port_operator import Shape
 
 SIDE = "spark"
 """The side of a port that runs here."""
@@ -80,25 +80,25 @@ class SparkPortEngine(SparkEngine):
         return super().run(pack, plain)
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.operator import GROUP, OUTPUT
+        from conformance.engines.spark.operator import GROUP, OUTPUT
 
         if given.initial is not None:
             raise NotImplementedError("a port is given no initial state")
         groups = given.stream.groupBy(*GROUP)
         mode = self._port.mode.capitalize()
         if self._port.function is not None:
-            from engines.spark.port_frames import state_function
+            from conformance.engines.spark.port_frames import state_function
 
             timeout = TIME_MODES[self._port.time]
             call = state_function(self._port, self._shape, given.failure)
             return groups.applyInPandasWithState(call, OUTPUT, self._port.state, self._port.mode, timeout)
         if self._port.pandas_processor is not None:
-            from engines.spark.port_frames import PandasPortProcessor
+            from conformance.engines.spark.port_frames import PandasPortProcessor
 
             return groups.transformWithStateInPandas(
                 PandasPortProcessor(self._port, self._shape, given.failure), OUTPUT, mode, self._port.time
             )
-        from engines.spark.port_processor import PortProcessor
+        from conformance.engines.spark.port_processor import PortProcessor
 
         return groups.transformWithState(
             PortProcessor(self._port, self._shape, given.failure), OUTPUT, mode, self._port.time
@@ -108,7 +108,7 @@ class SparkPortEngine(SparkEngine):
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
-        from engines.spark.port_operator import Shape
+        from conformance.engines.spark.port_operator import Shape
 
         found = {}
         for name in ("input", "output"):

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from engines.spark.frames import frames, inputs, plain
-from engines.spark.operator import Failure, In, Key, Out, task_attempt
-from engines.spark.port_operator import PortOperator, Shape
-from engines.spark.port_processor import PortProcessor
-from engines.spark.port_side import SparkPort
+from conformance.engines.spark.frames import frames, inputs, plain
+from conformance.engines.spark.operator import Failure, In, Key, Out, task_attempt
+from conformance.engines.spark.port_operator import PortOperator, Shape
+from conformance.engines.spark.port_processor import PortProcessor
+from conformance.engines.spark.port_side import SparkPort
 
 
 def state_function(port: SparkPort, shape: Shape, failure: Failure | None) -> Any:

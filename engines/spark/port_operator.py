@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from conformance.engines.failing import SENTINEL
+from conformance.engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, In, Key, Operator, Out, nonce
+from conformance.engines.spark.port_side import SparkPort
 from conformance.model.schedule import Event
-from engines.failing import SENTINEL
-from engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, In, Key, Operator, Out, nonce
-from engines.spark.port_side import SparkPort
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from engines.spark.operator import Failure, In, Key, Out, task_attempt
-from engines.spark.port_operator import PortOperator, Shape
-from engines.spark.port_side import SparkPort
-from engines.spark.row_processor import OUT, as_input
+from conformance.engines.spark.operator import Failure, In, Key, Out, task_attempt
+from conformance.engines.spark.port_operator import PortOperator, Shape
+from conformance.engines.spark.port_side import SparkPort
+from conformance.engines.spark.row_processor import OUT, as_input
 
 
 class PortProcessor(StatefulProcessor):

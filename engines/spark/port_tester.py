@@ -11,13 +11,13 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
+from conformance.engines.spark.port import OWN, SIDE
+from conformance.engines.spark.port_side import SparkPort
+from conformance.engines.spark.tws_tester import CAPABILITIES, SparkTwsTester
 from conformance.model.engine import Family, NativeOperator
 from conformance.model.program import GlobalWindow, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.plugins.registry import PortNames, users
-from engines.spark.port import OWN, SIDE
-from engines.spark.port_side import SparkPort
-from engines.spark.tws_tester import CAPABILITIES, SparkTwsTester
 
 
 class SparkTesterPort(SparkTwsTester):
@@ -39,8 +39,8 @@ class SparkTesterPort(SparkTwsTester):
         self.sources = loaded.sources
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        from engines.spark import tester_job
-        from engines.spark.port_processor import PortProcessor
+        from conformance.engines.spark import tester_job
+        from conformance.engines.spark.port_processor import PortProcessor
 
         class Processor(tester_job.Tested, PortProcessor):
             """The user's processor."""

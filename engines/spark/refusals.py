@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines import answering
+from conformance.engines.spark import driving, running
+from conformance.engines.spark import refused_queries as ask
 from conformance.model.engine import SQLSTATE
-from engines import answering
-from engines.spark import driving, running
-from engines.spark import refused_queries as ask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -79,7 +79,7 @@ def summed(stream: DataFrame) -> DataFrame:
 
 
 def groups(stream: DataFrame) -> DataFrame:
-    from engines.spark.frames import keeps_nothing
+    from conformance.engines.spark.frames import keeps_nothing
 
     return stream.groupBy("key").applyInPandasWithState(
         keeps_nothing, "key string", "v long", "append", "EventTimeTimeout"
@@ -87,7 +87,7 @@ def groups(stream: DataFrame) -> DataFrame:
 
 
 def shuffled_behind_groups(stream: DataFrame) -> DataFrame:
-    from engines.spark.frames import puts_out_its_key
+    from conformance.engines.spark.frames import puts_out_its_key
 
     keys = stream.groupBy("key").applyInPandasWithState(puts_out_its_key, "key string", "v long", "append", "NoTimeout")
     return keys.repartition(2, "key")
@@ -101,7 +101,7 @@ def stored(*variables: tuple[str, str], time_mode: str = "None", ttl: int = 0) -
     """transformWithStateInPandas that writes into value states with these names and schemas."""
 
     def query(stream: DataFrame) -> DataFrame:
-        from engines.spark.refused_processor import KeepsValues
+        from conformance.engines.spark.refused_processor import KeepsValues
 
         grouped = late(stream).groupBy("key")
         return grouped.transformWithStateInPandas(KeepsValues(variables, ttl), "key string", "Append", time_mode)
@@ -115,7 +115,7 @@ def unread(frame: DataFrame, batch: int) -> None:
 
 def processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], DataFrame]:
     def query(stream: DataFrame) -> DataFrame:
-        from engines.spark.refused_processor import SetsATimer
+        from conformance.engines.spark.refused_processor import SetsATimer
 
         return stream.groupBy("key").transformWithState(SetsATimer(times), "key string", "Append", time_mode)
 
@@ -123,7 +123,7 @@ def processed(time_mode: str, times: bool = False) -> Callable[[DataFrame], Data
 
 
 def array_in_state(stream: DataFrame) -> DataFrame:
-    from engines.spark.frames import keeps_an_array
+    from conformance.engines.spark.frames import keeps_an_array
 
     return stream.groupBy("key").applyInPandasWithState(
         keeps_an_array, "key string", "v array<int>", "append", "NoTimeout"
@@ -131,7 +131,7 @@ def array_in_state(stream: DataFrame) -> DataFrame:
 
 
 def array_in_value_state(stream: DataFrame) -> DataFrame:
-    from engines.spark.refused_processor import KeepsAnArray
+    from conformance.engines.spark.refused_processor import KeepsAnArray
 
     grouped = stream.groupBy("key")
     return grouped.transformWithStateInPandas(KeepsAnArray(), "key string", "Append", "None")

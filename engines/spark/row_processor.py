@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from conformance.engines.spark.operator import Failure, In, Out, batch, millis, task_attempt
+from conformance.engines.spark.tws_operator import TwsOperator
+from conformance.engines.spark.typed_keys import NONE, Columns, taken
 from conformance.model.program import Program
-from engines.spark.operator import Failure, In, Out, batch, millis, task_attempt
-from engines.spark.tws_operator import TwsOperator
-from engines.spark.typed_keys import NONE, Columns, taken
 
 OUT = Row(*Out._fields)
 TIMED = Row(*Out._fields, "time", "batch")

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 
+from conformance.engines.failing import INJECTED
+from conformance.engines.spark import session
 from conformance.model.engine import NotDriven
-from engines.failing import INJECTED
-from engines.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from conformance.engines.spark import class_archive, installation
+from conformance.engines.spark.releases import released
 from conformance.model.engine import CannotRun, Setting
-from engines.spark import class_archive, installation
-from engines.spark.releases import released
 
 PARTITIONS = 2
 
@@ -142,7 +142,7 @@ def _embedded(folder: Path) -> Any:
         "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
         "spark.local.dir": str(folder),
         "spark.ui.enabled": "false",
-        "spark.python.daemon.module": "engines.spark.daemon",  # faster: see there
+        "spark.python.daemon.module": "conformance.engines.spark.daemon",  # faster: see there
         # On a busy machine a Python worker takes longer to connect than the 15 s that it has (Spark 3.5.0 and 4.3.0 know the name).
         "spark.python.authenticate.socketTimeout": "120s",
         "spark.ui.showConsoleProgress": "false",
@@ -154,7 +154,7 @@ def _embedded(folder: Path) -> Any:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     if _open == 0:
-        from engines.spark.jvm import library
+        from conformance.engines.spark.jvm import library
 
         spark.sparkContext.setLogLevel("ERROR")
         library.install(spark, folder)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engines.spark.around import SparkPlan
-from engines.spark.plans import DUPLICATES_BEHIND, WINDOWS_BEHIND, with_settings
+from conformance.engines.spark.around import SparkPlan
+from conformance.engines.spark.plans import DUPLICATES_BEHIND, WINDOWS_BEHIND, with_settings
 
 STREAMING = "spark.sql.streaming"
 STORE = f"{STREAMING}.stateStore"

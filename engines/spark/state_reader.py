@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark.stored import StoredRow
+from conformance.engines.spark.tws_operator import variables
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
-from engines.spark.stored import StoredRow
-from engines.spark.tws_operator import variables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from conformance.engines.spark.driving import MicroBatch
 from conformance.model.case import program_ref
 from conformance.model.program import Program
 from conformance.model.runs import Pack
 from conformance.model.trace import Emission
 from conformance.model.values import Json
-from engines.spark.driving import MicroBatch
 
 LATEST = -1
 """In the place of a micro-batch: the last one."""

@@ -16,6 +16,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.failing import INJECTED
+from conformance.engines.spark import releases, running, session
+from conformance.engines.spark.base import STORES
+from conformance.engines.spark.subject_facts import facts_of
 from conformance.model.values import Json
 from conformance.subjects import questions
 from conformance.subjects.answers import Answer, Ran, told
@@ -24,10 +28,6 @@ from conformance.subjects.elsewhere import Began
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS, Given, Setup
-from engines.failing import INJECTED
-from engines.spark import releases, running, session
-from engines.spark.base import STORES
-from engines.spark.subject_facts import facts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -141,7 +141,7 @@ class SparkSubjects:
         return Began(_operators(progress), max(rows, default=-1) + 1, error)
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
-        from engines.spark.subject_script import script
+        from conformance.engines.spark.subject_script import script
 
         if subject.mode == "update" and not subject.output_key:
             subject = replace(subject, output_key=self.look(subject).output_key or ())

@@ -9,8 +9,8 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from conformance.engines.failing import INJECTED
 from conformance.model.feature import Feature
-from engines.failing import INJECTED
 
 
 class _Counting(StatefulProcessor):

@@ -22,6 +22,12 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from conformance.engines.spark import typed_keys
+from conformance.engines.spark.operator import HEARTBEAT, NO_EMISSION, Key, emitted
+from conformance.engines.spark.row_processor import RowProcessor
+from conformance.engines.spark.tws import time_mode
+from conformance.engines.spark.tws_operator import Variable, variables
+from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.program import EngineFault, FixedWindows, Program
@@ -29,12 +35,6 @@ from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
-from engines.spark import typed_keys
-from engines.spark.operator import HEARTBEAT, NO_EMISSION, Key, emitted
-from engines.spark.row_processor import RowProcessor
-from engines.spark.tws import time_mode
-from engines.spark.tws_operator import Variable, variables
-from engines.typed_keys import types_in_use
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

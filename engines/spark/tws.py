@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.base import SparkEngine, capabilities
+from conformance.engines.spark.connected import CONNECTED
+from conformance.engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.setting_plans import OF_PYTHON, OF_TWS
 from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
-from engines.spark.base import SparkEngine, capabilities
-from engines.spark.connected import CONNECTED
-from engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
-from engines.spark.setting_plans import OF_PYTHON, OF_TWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.job import Job
-    from engines.spark.operator import OperatorInput
-    from engines.spark.stored import StoredRow
+    from conformance.engines.spark.job import Job
+    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.stored import StoredRow
 
 KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 """What PySpark's grouped data groups by."""
@@ -65,7 +65,7 @@ class TwsEngine(SparkEngine):
     """Base of the engines on transformWithState, whichever the language."""
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
-        from engines.spark import state_reader
+        from conformance.engines.spark import state_reader
 
         return state_reader.read(job.spark, job.checkpoint, job.programs)
 
@@ -89,8 +89,8 @@ class SparkTws(TwsEngine):
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.operator import OUTPUT, TIMED
-        from engines.spark.row_processor import RowProcessor
+        from conformance.engines.spark.operator import OUTPUT, TIMED
+        from conformance.engines.spark.row_processor import RowProcessor
 
         return given.stream.groupBy(*given.group).transformWithState(
             statefulProcessor=RowProcessor(given.programs, given.failure, typed=given.typed, timed=given.timed),

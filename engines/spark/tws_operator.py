@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from conformance.engines.spark.cells import CELLS, Guarded, Map, NamedTimers
+from conformance.engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
+from conformance.engines.spark.typed_cells import TYPED, columns, parts
 from conformance.model.keys import seen
 from conformance.model.program import NO_TIME, Cell, Program, State, Timer
 from conformance.model.schedule import Event
 from conformance.model.types import Type
 from conformance.model.values import digest
-from engines.spark.cells import CELLS, Guarded, Map, NamedTimers
-from engines.spark.operator import Failure, In, Key, Operator, Out, faults_of
-from engines.spark.typed_cells import TYPED, columns, parts
 
 
 class Variable(NamedTuple):

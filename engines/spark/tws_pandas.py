@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.base import capabilities
+from conformance.engines.spark.connected import CONNECTED
+from conformance.engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.setting_plans import OF_PYTHON, OF_TWS
+from conformance.engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
-from engines.spark.base import capabilities
-from engines.spark.connected import CONNECTED
-from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
-from engines.spark.setting_plans import OF_PYTHON, OF_TWS
-from engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operator import OperatorInput
 
 
 NO_NULLS = unsupported(
@@ -42,8 +42,8 @@ class SparkTwsPandas(TwsEngine):
     )
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.operator import OUTPUT
-        from engines.spark.pandas_processor import PandasProcessor
+        from conformance.engines.spark.operator import OUTPUT
+        from conformance.engines.spark.pandas_processor import PandasProcessor
 
         return given.stream.groupBy(*given.group).transformWithStateInPandas(
             statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed),

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from conformance.engines.spark import releases
+from conformance.engines.spark.base import ROW_FILTER
+from conformance.engines.spark.tws import STATE
 from conformance.model.engine import CannotRun, Capabilities
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
-from engines.spark import releases
-from engines.spark.base import ROW_FILTER
-from engines.spark.tws import STATE
 
 CAPABILITIES = Capabilities(
     features={
@@ -75,11 +75,11 @@ class SparkTwsTester:
         return {"spark": pyspark.__version__, "python": sys.version.split()[0]}
 
     def evidence(self) -> dict[Feature, str]:
-        from engines.spark import tester_answers
+        from conformance.engines.spark import tester_answers
 
         return tester_answers.evidence()
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        from engines.spark import tester_job
+        from conformance.engines.spark import tester_job
 
         return tester_job.run(pack, programs)

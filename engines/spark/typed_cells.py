@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.engines.spark.cells import Guarded
 from conformance.model.program import Cell, EngineFault
 from conformance.model.types import Array, Decimal, Map, Refused, Struct, Type
-from engines.spark.cells import Guarded
 
 SEEN = re.compile(r"\b(?!EngineFault|Caused)([A-Za-z_]\w*(?:Error|Exception))\b|\[([A-Z][A-Z_.]+)\]")
 """The class of an error, or Spark's name for the error."""

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.engines.map_in_a_value import MapInAValue
+from conformance.engines.spark.typed_cells import columns, ddl, refusal
 from conformance.model.program import Cell, EngineFault, Program
 from conformance.model.types import Array, String, Struct, Type
 from conformance.model.values import digest
-from engines.map_in_a_value import MapInAValue
-from engines.spark.typed_cells import columns, ddl, refusal
 
 Columns = Mapping[tuple[str, str], tuple[int, str, Type]]
 """(program, cell) -> the place, the name and the type of its column."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal as Number
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark.typed_cells import ddl
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
 from conformance.model.types import EPOCH, Decimal, Struct, Type
-from engines.spark.typed_cells import ddl
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from typing import Any
 from conformance.comparison.history import Course, History, Point
 from conformance.judgement.cell import Verdict
 from conformance.model.values import Json
-from reports.site.places import Texts, of_guarantee
+from conformance.reports.site.places import Texts, of_guarantee
 
 SCHEMAS = {"guarantee": "conformance/site/guarantee/1", "engine": "conformance/site/engine/1"}
 """Kind of document -> what it names as its schema. A change that a reader would notice gets another number."""
@@ -19,7 +19,7 @@ SCHEMAS = {"guarantee": "conformance/site/guarantee/1", "engine": "conformance/s
 @cache
 def schema(kind: str) -> dict[str, Any]:
     """The JSON Schema of a kind of document."""
-    text = (files("reports.site") / "schemas" / f"{kind}-1.schema.json").read_text(encoding="utf-8")
+    text = (files("conformance.reports.site") / "schemas" / f"{kind}-1.schema.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 

@@ -13,8 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from conformance.comparison.history import Course, History, Point, Stage
 from conformance.judgement.cell import Verdict
-from reports.site.places import WORDS, Texts, of_engine, of_guarantee, place, since, standing
-from reports.words import STANDINGS, legal
+from conformance.reports.site.places import WORDS, Texts, of_engine, of_guarantee, place, since, standing
+from conformance.reports.words import STANDINGS, legal
 
 ATOM = "http://www.w3.org/2005/Atom"
 
@@ -23,7 +23,7 @@ TITLE = "Guarantees over releases"
 
 def _templates(history: History, texts: Texts) -> Environment:
     found = Environment(
-        loader=PackageLoader("reports.site", "templates"),
+        loader=PackageLoader("conformance.reports.site", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

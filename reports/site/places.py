@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from conformance.comparison.history import Course, Point
 from conformance.judgement.cell import IN_PART, Verdict
+from conformance.reports.words import STANDINGS
 from conformance.results.record import GuaranteeRecord, ScenarioRecord
-from reports.words import STANDINGS
 
 WORDS = {verdict: verdict.value for verdict in Verdict} | {Verdict.VIOLATED: "broken", Verdict.UNKNOWN: "undecided"}
 

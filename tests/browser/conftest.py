@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.judgement.cell import Verdict
+from conformance.reports import html
 from conformance.results.results import Results
-from reports import html
 
 collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py", "test_questions.py"]
 

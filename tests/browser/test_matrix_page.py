@@ -9,8 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from conformance.judgement.cell import Verdict
-from reports import html
-from reports.words import standing
+from conformance.reports import html
+from conformance.reports.words import standing
 
 UNFOLDED = "#?open=*"
 

@@ -16,12 +16,12 @@ from playwright.sync_api import expect
 from conformance.judgement.cell import Grade, Verdict
 from conformance.judgement.verdict import as_recorded
 from conformance.plugins.registry import load_scenarios
+from conformance.reports import html
+from conformance.reports.grades import WEAKEST_FIRST, grade_of
+from conformance.reports.words import standing
 from conformance.results.baseline import Baseline
 from conformance.results.record import ScenarioRecord
 from conformance.results.witness import Witness
-from reports import html
-from reports.grades import WEAKEST_FIRST, grade_of
-from reports.words import standing
 
 ROOT = Path(__file__).parents[2]
 WITNESS = Witness.read(ROOT / "witnesses" / "late-data" / "de43f08c32c5.json")

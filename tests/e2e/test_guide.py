@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from conformance.engines.mutants import mutant
+from conformance.engines.reference import Reference
 from conformance.execution.packing import packs_of
 from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
@@ -12,8 +14,6 @@ from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import conclude
 from conformance.model.engine import EngineInfo
 from conformance.model.scenario import programs_of
-from engines.mutants import mutant
-from engines.reference import Reference
 
 PAGE = Path(__file__).parents[2] / "docs/write-a-scenario.md"
 

@@ -10,10 +10,10 @@ from conformance.model.case import Case
 from conformance.model.perturbation import BY_ID
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.witnesses import failed_alone
 from conformance.results.store import write_cases
 from conformance.results.witness import Witness, find_witness, write_witnesses
 from conformance.run.run import Options, Run
-from reports.witnesses import failed_alone
 
 SCENARIO, GUARANTEE = "index-assignment", "indices-follow-arrival-order-within-a-bundle"
 

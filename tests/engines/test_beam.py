@@ -33,11 +33,11 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Schedule
 from conformance.model.trace import DRAIN
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.claims import claim_lines
 from conformance.results.catalogue import opposed
 from conformance.results.claims import all_decisions
 from conformance.results.store import write_cases
 from conformance.run.run import Options, Run
-from reports.claims import claim_lines
 
 pytestmark = pytest.mark.engine
 
@@ -164,7 +164,7 @@ def test_a_timer_beyond_the_last_advance_is_drained_not_judged(streaming):
 )
 def test_a_schedule_that_was_not_driven_is_an_error(beam, monkeypatch, sabotage, says):
     """The proof uses the pack's timeline; the stream is made from a sabotaged one."""
-    from engines.beam import direct
+    from conformance.engines.beam import direct
 
     true = direct._stream
 
@@ -178,7 +178,7 @@ def test_a_schedule_that_was_not_driven_is_an_error(beam, monkeypatch, sabotage,
 
 
 def test_a_lost_element_is_an_error(beam, monkeypatch):
-    from engines.beam import direct
+    from conformance.engines.beam import direct
 
     true = direct._stream
 
@@ -202,7 +202,7 @@ def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(beam):
 
 
 def test_a_failure_that_does_not_happen_is_an_error(beam, monkeypatch):
-    from engines.beam import dofn
+    from conformance.engines.beam import dofn
 
     class FailedAlready(dict):
         def __contains__(self, attempt):
@@ -245,7 +245,7 @@ def test_what_a_reshuffle_changes_beside_an_output_is_in_the_output(beam):
     from apache_beam.utils.timestamp import Timestamp
     from apache_beam.utils.windowed_value import PANE_INFO_UNKNOWN, PaneInfo, PaneInfoTiming
 
-    from engines.beam.metadata import Compared, Noted
+    from conformance.engines.beam.metadata import Compared, Noted
 
     place, window = ("program", "case", "a", 1), IntervalWindow(0, 10)
     on_time = PaneInfo(True, True, PaneInfoTiming.ON_TIME, 0, 0)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from common import COUNTED, PROGRAMS
 
+from conformance.engines.beam import beside
 from conformance.model.runs import Pack
 from conformance.model.schedule import Plan, renumbered
-from engines.beam import beside
 
 pytestmark = pytest.mark.engine
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from common import PROGRAMS, T
 
+from conformance.engines.beam import native as beam_native
+from conformance.engines.spark import native as spark_native
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.feature import Feature
@@ -14,9 +16,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Partitions, Plan, Restart, renumbered
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_engine
-from engines.beam import native as beam_native
-from engines.spark import native as spark_native
-from scenarios import stream_join
+from conformance.scenarios import stream_join
 
 pytestmark = pytest.mark.engine
 
@@ -401,7 +401,7 @@ def test_neighbours_a_restart_and_other_partitions_change_nothing(native, varian
 
 @pytest.mark.parametrize("variant", READ_IN_WAYS_OF_THEIR_OWN)
 def test_a_heartbeat_off_by_one_is_an_error(native, monkeypatch, variant):
-    from engines.spark import driving
+    from conformance.engines.spark import driving
 
     engine, true = native(f"spark-native:{variant}"), driving.heartbeat
     monkeypatch.setattr(driving, "heartbeat", lambda watermark, *delay: true(watermark + 1, *delay))
@@ -418,7 +418,7 @@ class Sabotaged:
 
 @pytest.mark.parametrize("variant", BEAM)
 def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant):
-    from engines.beam import direct
+    from conformance.engines.beam import direct
 
     true = direct._stream
     engine = native(f"beam-native:{variant}")

@@ -3,12 +3,12 @@
 import pytest
 from common import PROGRAMS, T
 
+from conformance.engines.beam import prism_binary
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, renumbered
 from conformance.plugins.registry import load_engine
-from engines.beam import prism_binary
 
 pytestmark = pytest.mark.engine
 

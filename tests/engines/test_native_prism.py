@@ -5,10 +5,10 @@ import pytest
 from common import PROGRAMS
 from test_native import BEAM, Sabotaged, case, native  # noqa: F401
 
+from conformance.engines.beam import carried, prism_binary
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.runs import Pack
 from conformance.plugins.registry import load_engine
-from engines.beam import carried, prism_binary
 
 pytestmark = pytest.mark.engine
 
@@ -56,7 +56,7 @@ def test_packed_cases_do_not_see_each_other(native, variant):  # noqa: F811
 
 
 def test_a_release_on_which_no_schedule_can_be_driven_says_so(monkeypatch):
-    monkeypatch.setattr("engines.beam.prism.version", lambda package: "2.67.0")
+    monkeypatch.setattr("conformance.engines.beam.prism.version", lambda package: "2.67.0")
     lacks = load_engine("beam-prism-native:sessions").lacks()
     assert lacks.startswith("the Prism of Beam 2.67.0 fires no timer when the watermark comes to its time")
     assert lacks.endswith("that takes Beam 2.69.0")

@@ -95,7 +95,7 @@ def test_an_operator_that_a_release_refuses_is_named(monkeypatch):
     """PySpark 3.4.1 refuses an aggregation behind a join with a time range condition."""
     engine = load_engine("spark-native:join-then-window")
     assert engine.lacks() == ""
-    monkeypatch.setattr("engines.spark.releases.released", lambda: (3, 4))
+    monkeypatch.setattr("conformance.engines.spark.releases.released", lambda: (3, 4))
     assert engine.lacks().endswith(
         "refuses a stream-stream join with a time range condition and groupBy(window()).count() behind it"
     )

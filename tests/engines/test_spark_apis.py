@@ -163,7 +163,7 @@ def jvm(request, spark, tmp_path):
 )
 def test_a_program_that_takes_its_process_down_is_named(jvm, monkeypatch, what, says):
     """So that the pack can be run again without its case; the query does not hang, and the session lives on."""
-    from engines.spark.jvm import bridge
+    from conformance.engines.spark.jvm import bridge
 
     monkeypatch.setattr(bridge, "PATIENCE", 3_000)
     bad, good = misbehaving("bad", what), misbehaving("good", None)
@@ -218,6 +218,6 @@ def _children(mark):
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            runs = b"engines.spark.jvm.child" in (process / "cmdline").read_bytes()
+            runs = b"conformance.engines.spark.jvm.child" in (process / "cmdline").read_bytes()
             found |= {process.name} if runs and mark.encode() in (process / "environ").read_bytes() else set()
     return found

@@ -3,6 +3,7 @@
 import pytest
 from drawn import suite_of
 
+from conformance.engines.spark import checker as checker_module
 from conformance.execution.packing import packs_of
 from conformance.judgement.batches import Judgement
 from conformance.judgement.evidence import Runs
@@ -13,7 +14,6 @@ from conformance.plugins.registry import load_checker, load_engine, load_scenari
 from conformance.results import tables
 from conformance.results.store import Store, write_cases
 from conformance.run.checks import Checks
-from engines.spark import checker as checker_module
 
 pytestmark = pytest.mark.engine
 

@@ -8,6 +8,9 @@ from dataclasses import replace
 import pytest
 from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_steps
 
+from conformance.engines.spark import driving, running, session
+from conformance.engines.spark.around import SparkPlan
+from conformance.engines.spark.layouts import Layout
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
@@ -26,9 +29,6 @@ from conformance.model.schedule import (
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_engine
 from conformance.testing import CALLS, T, calls_case
-from engines.spark import driving, running, session
-from engines.spark.around import SparkPlan
-from engines.spark.layouts import Layout
 
 pytestmark = pytest.mark.engine
 

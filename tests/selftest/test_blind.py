@@ -13,7 +13,7 @@ import sys
 if {hidden}:
     class Refusing:
         def find_spec(self, name, path=None, target=None):
-            if name == "engines.mutants" or name.startswith("engines.mutants."):
+            if name == "conformance.engines.mutants" or name.startswith("conformance.engines.mutants."):
                 raise ModuleNotFoundError(f"{{name}} is hidden", name=name)
     sys.meta_path.insert(0, Refusing())
 from conformance.generation.pool import draw_cases
@@ -30,8 +30,8 @@ suite = Suite(scenarios, can, drawn, 5, reference_traces(programs_of(scenarios),
 rows = [[[step.to_json() for step in row.timeline.steps], [[p.id, level] for p, level in row.parts]] for row in suite.rows]
 cases = [[case.id, case.digest, case.perturbation] for case in suite.cases]
 if not {hidden}:
-    import engines.mutants
-print(digest(rows), digest(cases), len(suite.cases), "engines.mutants" in sys.modules)
+    import conformance.engines.mutants
+print(digest(rows), digest(cases), len(suite.cases), "conformance.engines.mutants" in sys.modules)
 """
 
 

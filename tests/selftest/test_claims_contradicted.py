@@ -9,6 +9,7 @@ import pytest
 from drawn import suite_of
 from unconfirmed import judged
 
+from conformance.engines.reference import SPECIFIED
 from conformance.judgement.reference import reference_traces
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios, mutant_engine
@@ -16,7 +17,6 @@ from conformance.results import catalogue, claims
 from conformance.results.claims import Answer
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
-from engines.reference import SPECIFIED
 
 if sys.version_info >= (3, 11):
     import tomllib

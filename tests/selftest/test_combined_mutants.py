@@ -2,12 +2,12 @@
 
 import pytest
 
+from conformance.engines.mutants import MUTANTS
+from conformance.engines.mutants.combined import SECTIONS
+from conformance.engines.reference import SPECIFIED, Reference
 from conformance.model.case import Case
 from conformance.model.program import Cell, Program
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
-from engines.mutants import MUTANTS
-from engines.mutants.combined import SECTIONS
-from engines.reference import SPECIFIED, Reference
 
 NAMES = [name for name, found in MUTANTS.items() if found.section in {section.__name__ for section in SECTIONS}]
 

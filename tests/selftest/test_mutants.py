@@ -8,18 +8,18 @@ from drawn import all_cases, suite_of
 from rich.console import Console
 from unconfirmed import judged
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.mutants import MUTANTS
+from conformance.engines.mutants.registry import bug
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.model.case import program_ref
 from conformance.model.perturbation import BY_ID
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
+from conformance.reports import kills
 from conformance.run.processes import available
 from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, Want, pairs_of, selftest
-from engines.case_run import CaseRun
-from engines.mutants import MUTANTS
-from engines.mutants.registry import bug
-from reports import kills
 
 SCENARIOS = load_scenarios()
 

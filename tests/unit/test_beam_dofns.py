@@ -8,8 +8,8 @@ from conformance.model.program import Cell, Program
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_scenarios
 
-dofn = pytest.importorskip("engines.beam.dofn")
-inspected = pytest.importorskip("engines.beam.inspected")
+dofn = pytest.importorskip("conformance.engines.beam.dofn")
+inspected = pytest.importorskip("conformance.engines.beam.inspected")
 
 PROGRAMS = programs_of(load_scenarios())
 

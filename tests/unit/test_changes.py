@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from conformance.judgement.cell import Verdict
+from conformance.reports import comparison
 from conformance.results.baseline import Baseline, Scope, Standing
 from conformance.results.changes import Kind, changes
-from reports import comparison
 
 
 def of(cells, alike=None, engines=("one",), digest="d"):

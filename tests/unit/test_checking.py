@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from handmade import judge
 
+from conformance.engines.reference import SPECIFIED
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import (
@@ -33,7 +34,6 @@ from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.scenario import Guarantee, Scenario, Source, completeness
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
-from engines.reference import SPECIFIED
 
 
 class Counting(Program):

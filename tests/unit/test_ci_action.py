@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from conformance.comparison.gate import GateReport, Outcome, Ruled, Ruling
-from reports.comparison import gate_junit
+from conformance.reports.comparison import gate_junit
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "ci"

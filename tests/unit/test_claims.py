@@ -10,6 +10,8 @@ from conformance.model.schedule import Advance, Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import digest
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, variant_ids
+from conformance.reports.claims import claim_lines, shown_by
+from conformance.reports.findings import known_findings
 from conformance.results import catalogue, claims
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import UnusableClaims
@@ -17,8 +19,6 @@ from conformance.results.claims import Answer, Probed
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
-from reports.claims import claim_lines, shown_by
-from reports.findings import known_findings
 
 PROBES = Path(__file__).parents[2] / "docs" / "claims"
 

@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
+from conformance.engines.case_run import CaseRun
+from conformance.engines.reference import SPECIFIED
+from conformance.engines.reference_cells import Bag, Map
 from conformance.model.case import Case
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Trace
-from engines.case_run import CaseRun
-from engines.reference import SPECIFIED
-from engines.reference_cells import Bag, Map
-from scenarios.call_language import parsed, spelled
-from scenarios.combined_calls import PROGRAMS, SCENARIO
+from conformance.scenarios.call_language import parsed, spelled
+from conformance.scenarios.combined_calls import PROGRAMS, SCENARIO
 
 LANGUAGE = SCENARIO.domain["calls"].language
 

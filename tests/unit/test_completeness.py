@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.engines.reference import Reference
 from conformance.judgement.cell import Verdict
 from conformance.judgement.completeness import expected, findings
 from conformance.judgement.verdict import not_expressible
@@ -23,7 +24,6 @@ from conformance.model import (
 )
 from conformance.model.engine import EngineInfo
 from conformance.plugins.registry import load_scenarios
-from engines.reference import Reference
 
 
 class Echo(Program):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conformance.engines.reference import SPECIFIED
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.coverage import CIRCUMSTANCES, counters, coverage
 from conformance.judgement.evidence import Evidence, Tally
@@ -12,7 +13,6 @@ from conformance.model.feature import NATIVE, Feature
 from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, renumbered
-from engines.reference import SPECIFIED
 
 
 class WithoutTimers(Program):

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from conformance.engines.spark.jvm.crossing import back, there
 from conformance.model.types import Array, Double, Float, Map, String, Struct, shown
-from engines.spark.jvm.crossing import back, there
-from scenarios.typed_key_samples import KEYS
-from scenarios.typed_samples import SAMPLES, TYPES
+from conformance.scenarios.typed_key_samples import KEYS
+from conformance.scenarios.typed_samples import SAMPLES, TYPES
 
 
 def crossed(kind, value):

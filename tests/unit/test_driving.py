@@ -9,6 +9,19 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from conformance.engines.spark.driving import (
+    SENTINELS,
+    MicroBatch,
+    flush,
+    millis,
+    plan,
+    prove,
+    rows_of,
+    sentinels,
+    write_file,
+)
+from conformance.engines.spark.job import Job, told
+from conformance.engines.spark.operator import HEARTBEAT
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
@@ -25,9 +38,6 @@ from conformance.model.schedule import (
     Schedule,
     renumbered,
 )
-from engines.spark.driving import SENTINELS, MicroBatch, flush, millis, plan, prove, rows_of, sentinels, write_file
-from engines.spark.job import Job, told
-from engines.spark.operator import HEARTBEAT
 
 SCHEDULE = Schedule(
     (

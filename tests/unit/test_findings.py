@@ -7,8 +7,8 @@ from site_pages.finding_page import finding_pages, index
 from site_pages.measured import measured_in
 
 from conformance.plugins.registry import engine_ids, load_scenarios
-from reports.advice import read_advice
-from reports.findings import UnusableFindings, excerpt, known_findings, read_findings
+from conformance.reports.advice import read_advice
+from conformance.reports.findings import UnusableFindings, excerpt, known_findings, read_findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 FINDINGS = known_findings()

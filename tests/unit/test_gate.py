@@ -15,8 +15,8 @@ from conformance.comparison.outputs import OutputDifference
 from conformance.judgement.agreement import Agreement, AgreementGrade
 from conformance.judgement.cell import Verdict
 from conformance.model.equivalence import Equivalence
+from conformance.reports import comparison
 from conformance.results.baseline import Baseline, Scope, Standing, UnfitBaseline
-from reports import comparison
 
 DOCS = Path(__file__).parents[2] / "docs" / "gate.md"
 TODAY = datetime.date(2026, 11, 21)

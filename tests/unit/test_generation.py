@@ -24,7 +24,7 @@ from conformance.model.plan import is_plan
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.run.drawing import batches
-from scenarios.state_isolation import FAMILIES
+from conformance.scenarios.state_isolation import FAMILIES
 
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)

@@ -6,8 +6,8 @@ import pytest
 
 from conformance.comparison.history import history, sources
 from conformance.judgement.cell import Verdict
+from conformance.reports.site.places import place, since
 from conformance.results.baseline import Baseline, Standing, UnreadableBaseline
-from reports.site.places import place, since
 
 HOLDS, UNSUPPORTED = Standing(Verdict.HOLDS, 9), Standing(Verdict.UNSUPPORTED)
 

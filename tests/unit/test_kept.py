@@ -228,7 +228,9 @@ def test_a_changed_program_is_asked_again(tmp_path, pack):
     programs = programs_of(load_scenarios())
     Process(Asked, shelf(tmp_path, programs)).run(pack)
     mine = f"{pack.cases[0].scenario}/{pack.cases[0].program}"
-    changed = type("Changed", (type(programs[mine]),), {"on_event": lambda *_: None, "__module__": "scenarios.changed"})
+    changed = type(
+        "Changed", (type(programs[mine]),), {"on_event": lambda *_: None, "__module__": "conformance.scenarios.changed"}
+    )
     asked = Asked()
     Process(lambda: asked, shelf(tmp_path, {**programs, mine: changed()})).run(pack)
     assert asked.packs == [pack]

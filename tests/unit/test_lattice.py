@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.engines.reference import SPECIFIED
 from conformance.execution.packing import packs_of
 from conformance.judgement.evidence import Runs
 from conformance.judgement.reference import reference_traces
@@ -19,7 +20,6 @@ from conformance.model.scenario import Scenario, programs_of, promise
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from engines.reference import SPECIFIED
 
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)

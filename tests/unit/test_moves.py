@@ -6,11 +6,11 @@ import pytest
 
 from conformance.comparison.moves import Kind, Move, differences, silent
 from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.reports import advice
+from conformance.reports import move_text as moves
+from conformance.reports.advice import Advice
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
-from reports import advice
-from reports import move_text as moves
-from reports.advice import Advice
 
 MOVE = Move("old@1", "new@2")
 H, V, U, N = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED, None

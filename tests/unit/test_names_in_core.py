@@ -53,5 +53,7 @@ def test_the_core_names_no_engine_and_no_framework():
 def test_what_names_a_framework_is_told_from_prose():
     text = '"""On Spark."""\n\nX = 5\n"""As Beam does."""\n\n\ndef f():\n    """In Prism."""\n    return X\n'
     assert _named(text, "m.py") == []
-    broken = "import pyspark\nfrom engines.beam import direct\n\nspark = load('mutant:late').of_beam(Flink=1)\n"
+    broken = (
+        "import pyspark\nfrom conformance.engines.beam import direct\n\nspark = load('mutant:late').of_beam(Flink=1)\n"
+    )
     assert [line for _, line, _ in _named(broken, "m.py")] == [1, 2, 4, 4, 4, 4]

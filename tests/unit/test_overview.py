@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.reports.advice import Advice, known_advice
+from conformance.reports.grid import Grid
+from conformance.reports.overview import SHOWN, doings, squares
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
-from reports.advice import Advice, known_advice
-from reports.grid import Grid
-from reports.overview import SHOWN, doings, squares
 
 H, V, U = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED
 

@@ -15,13 +15,13 @@ from conformance.judgement.cell import Verdict
 from conformance.model.program import by_processing_time
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_scenarios
+from conformance.reports import html, kills, markdown
+from conformance.reports.pages import FIRST
+from conformance.reports.witnesses import witness_lines
 from conformance.selftest.power import Asked, Power
 from conformance.selftest.selftest import SelfTest
-from reports import html, kills, markdown
-from reports.pages import FIRST
-from reports.witnesses import witness_lines
 
-SCRIPT = "\n".join((files("reports") / "templates" / name).read_text("utf-8") for name in html.SCRIPTS)
+SCRIPT = "\n".join((files("conformance.reports") / "templates" / name).read_text("utf-8") for name in html.SCRIPTS)
 
 
 @pytest.fixture
@@ -321,7 +321,7 @@ def test_a_whole_run_shows_the_power_that_was_measured_for_runs_like_it(results,
     engine = results.engines[0]
     whole = replace(results.run, partial=False, brief=False, seed=7, scenarios=tuple(s.id for s in load_scenarios()))
     power = Power(engine, Asked(whole.wanted, 1), 3, 7, {"a": ("s", "g")}, ("missed",))
-    monkeypatch.setattr("reports.sections.known_powers", lambda: (power,))
+    monkeypatch.setattr("conformance.reports.sections.known_powers", lambda: (power,))
 
     def told(run):
         return "would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])
@@ -344,7 +344,7 @@ def test_a_quick_run_shows_the_power_of_quick_runs(results, monkeypatch):
     assert len(shown) < len(scenarios)
     asked = Asked(5, 1, brief=True)
     power = Power(results.engines[0], asked, 3, 7, {"a": ("s", "g")}, ("missed",))
-    monkeypatch.setattr("reports.sections.known_powers", lambda: (power,))
+    monkeypatch.setattr("conformance.reports.sections.known_powers", lambda: (power,))
     quick = replace(results.run, partial=False, brief=True, seed=7, wanted=5, scenarios=shown)
     for run, told in (quick, True), (replace(quick, scenarios=shown[1:]), False), (replace(quick, brief=False), False):
         assert ("would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])) is told

@@ -15,6 +15,13 @@ from unconfirmed import judged
 
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.targets import Targets
+from conformance.engines.case_run import CaseRun
+from conformance.engines.spark import batch_plan, driving
+from conformance.engines.spark.batch_plan import new
+from conformance.engines.spark.driving import MicroBatch
+from conformance.engines.spark.layouts import Layout, part_of
+from conformance.engines.spark.running import in_memory
+from conformance.engines.spark.running import written as rows_written
 from conformance.execution.ask import Ask, answer_of, packs_for
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
@@ -44,13 +51,6 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from engines.case_run import CaseRun
-from engines.spark import batch_plan, driving
-from engines.spark.batch_plan import new
-from engines.spark.driving import MicroBatch
-from engines.spark.layouts import Layout, part_of
-from engines.spark.running import in_memory
-from engines.spark.running import written as rows_written
 
 T = 1_000_000
 DEDUP = next(s for s in load_scenarios() if s.id == "dedup-within-watermark")
@@ -224,7 +224,7 @@ HEARTBEAT = ("", "", "", 0, 0, "", "null", 99)
 def written(monkeypatch):
     found = {}
     monkeypatch.setattr(
-        "engines.spark.driving.write_file",
+        "conformance.engines.spark.driving.write_file",
         lambda folder, number, rows, typed, group=0: found.update({(folder.name, number): rows}),
     )
     return found

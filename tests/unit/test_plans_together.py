@@ -5,19 +5,19 @@ from random import Random
 
 import pytest
 
+from conformance.engines.beam import around as beam
+from conformance.engines.beam import export_plans
+from conformance.engines.beam.plans import OF_FNAPI
+from conformance.engines.planned import named
+from conformance.engines.spark import around as spark
+from conformance.engines.spark.base import SparkEngine
+from conformance.engines.spark.job import Job
+from conformance.engines.spark.layouts import Layout
+from conformance.engines.spark.running import MEMORY, PARQUET
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.plan import QUERY, PlanTwin
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, InvalidSchedule, Plan, Restart, Schedule
 from conformance.plugins.registry import engine_ids, load_engine
-from engines.beam import around as beam
-from engines.beam import export_plans
-from engines.beam.plans import OF_FNAPI
-from engines.planned import named
-from engines.spark import around as spark
-from engines.spark.base import SparkEngine
-from engines.spark.job import Job
-from engines.spark.layouts import Layout
-from engines.spark.running import MEMORY, PARQUET
 
 T = 1_000_000
 FIRST, LATE, LAST = Event("e1", "a", None, T + 1), Event("e2", "b", None, T - 1), Event("e3", "a", None, T + 9)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.plugins.registry import load_scenarios
+from conformance.reports import html
+from conformance.reports.grid import Grid
+from conformance.reports.plans import view
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
-from reports import html
-from reports.grid import Grid
-from reports.plans import view
 
 H, V, X = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN
 SCENARIOS = load_scenarios(["per-key-counting", "late-data"])

@@ -14,9 +14,9 @@ from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.loading import ask_for, narrowed
 from conformance.plugins.port import BeamPort, InvalidPort, Port, SparkPort, moment
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, port_engines, users, users_scenarios
+from conformance.reports.likeness import compared_ports
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
-from reports.likeness import compared_ports
 
 PREAMBLE = """
 from conformance.model import Domain, Guarantee, Scenario

@@ -31,9 +31,9 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from scenarios import initial_state as initial
-from scenarios import processing_time_timers as timers
-from scenarios import state_ttl as ttl
+from conformance.scenarios import initial_state as initial
+from conformance.scenarios import processing_time_timers as timers
+from conformance.scenarios import state_ttl as ttl
 
 START = 1_000
 
@@ -137,7 +137,7 @@ def _offsets(folder, *times):
 
 
 def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
-    driving = pytest.importorskip("engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving")
     batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
     assert [(b.step, b.bundle, b.wait) for b in batches] == [
         (0, False, 0),
@@ -152,7 +152,7 @@ def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
 
 
 def test_what_passed_beside_the_waits_is_told_by_the_engines_own_timeline(tmp_path):
-    driving = pytest.importorskip("engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving")
     batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
     start, then = 6_000 + WAIT + 400, 6_000 + WAIT + 900
     _offsets(tmp_path, 0, 5_000, 6_000, start, then, then + WAIT + 100, then + WAIT + 200, then + WAIT + 300)
@@ -161,14 +161,14 @@ def test_what_passed_beside_the_waits_is_told_by_the_engines_own_timeline(tmp_pa
 
 def test_what_passes_behind_the_last_bundle_counts_too(tmp_path):
     """A timer that is due long after the last wait would fire there."""
-    driving = pytest.importorskip("engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving")
     batches = driving.plan(_schedule([("e1", None)]).timeline)
     _offsets(tmp_path, 0, 1, 2, 2 + WAIT, 2 + WAIT + 7_000, 2 + WAIT + 7_100)
     assert driving.drift(batches, tmp_path) == 7_100
 
 
 def test_a_wait_that_was_too_short_is_noticed(tmp_path):
-    driving = pytest.importorskip("engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving")
     batches = driving.plan(_schedule([("e1", None)]).timeline)
     _offsets(tmp_path, 0, 1, 2, 2 + WAIT - 1, 90_000, 90_001)
     with pytest.raises(NotDriven, match=r"micro-batch 2 \(step 1\) was to last 8000 ms at least"):

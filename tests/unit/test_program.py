@@ -2,11 +2,11 @@
 
 import pytest
 
+from conformance.engines.case_run import MOST_TIMERS
+from conformance.engines.reference import Reference
 from conformance.model.case import Case
 from conformance.model.program import Cell, EngineFault, FixedWindows, InvalidProgram, Program, State, call, check_timer
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
-from engines.case_run import MOST_TIMERS
-from engines.reference import Reference
 
 EVENT = Event("e1", "a", None, 25_000)
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 NODE = shutil.which("node")
-SCRIPT = (files("reports") / "templates" / "query.js").read_text(encoding="utf-8")
+SCRIPT = (files("conformance.reports") / "templates" / "query.js").read_text(encoding="utf-8")
 
 pytestmark = pytest.mark.skipif(
     NODE is None, reason="Node.js is not installed; tests/browser ask the same of a browser"

@@ -4,13 +4,13 @@ import pytest
 
 from conformance.comparison.gate import Outcome
 from conformance.comparison.refusals import refusals_changed
+from conformance.engines import answering
+from conformance.engines.beam import refusals as beam
+from conformance.engines.spark.native import QUERIES
+from conformance.engines.spark.refusals import REFUSALS, condition, innermost, kind
 from conformance.model.engine import ACCEPTED, EngineInfo, Questioned, is_accepted
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
-from engines import answering
-from engines.beam import refusals as beam
-from engines.spark.native import QUERIES
-from engines.spark.refusals import REFUSALS, condition, innermost, kind
 
 
 class Side:

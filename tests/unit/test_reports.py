@@ -19,17 +19,17 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.stability import Stability, StabilityGrade
 from conformance.model.equivalence import Equivalence
 from conformance.model.values import canonical, spelled
+from conformance.reports import badge, csv, ctrf, ending, html, junit, markdown, terminal
+from conformance.reports.advice import Advice
+from conformance.reports.ending import since_the_last
+from conformance.reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
+from conformance.reports.perturbations import told
+from conformance.reports.witnesses import alone_lines, witness_lines
+from conformance.reports.words import coverage_line, labels
 from conformance.results.baseline import Baseline
 from conformance.results.record import ReplayRecord
 from conformance.results.witness import Confirmation, Flip
 from conformance.run.events import BatchBegun, Confirming, EngineDone, PackDone
-from reports import badge, csv, ctrf, ending, html, junit, markdown, terminal
-from reports.advice import Advice
-from reports.ending import since_the_last
-from reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
-from reports.perturbations import told
-from reports.witnesses import alone_lines, witness_lines
-from reports.words import coverage_line, labels
 
 IDENTICAL, SAME_MULTISET = Equivalence.IDENTICAL, Equivalence.SAME_MULTISET
 
@@ -530,7 +530,7 @@ def test_markdown_fits_into_a_comment(results):
 
 def test_markdown_says_what_is_new_mended_and_still_broken_by_cause(results, monkeypatch):
     advice = Advice("a known cause", ("spark-*",), ("s/*",), "")
-    monkeypatch.setattr("reports.advice.known_advice", lambda: (advice,))
+    monkeypatch.setattr("conformance.reports.advice.known_advice", lambda: (advice,))
     results.cells = [cell for cell in results.cells if cell.engine in ("spark-tws", "beam-direct")]
     command = f"`conformance replay {results.cells[0].witness}`"
     text = markdown.render([results])

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.engines.reference import SPECIFIED
 from conformance.judgement.batches import Isolated, Judgement, check
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import Runs, about_of, gather, puts_to_test
@@ -15,7 +16,6 @@ from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Schedule, renumbered
 from conformance.model.trace import Emission, Trace
-from engines.reference import SPECIFIED
 
 PROGRAM = Program()
 

@@ -20,10 +20,10 @@ from conformance.model.case import Case
 from conformance.model.program import Program
 from conformance.model.scenario import Domain, Guarantee, Scenario
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.advice import Advice, UnusableAdvice, read_advice
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
-from reports.advice import Advice, UnusableAdvice, read_advice
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -6,12 +6,12 @@ from handmade import said as _said
 
 from conformance.model.scenario import Domain
 from conformance.model.values import spelled
-from scenarios import looping_timers as looping
-from scenarios import set_and_map_iteration as iteration
-from scenarios import several_cells as cells
-from scenarios import state_isolation as isolation
-from scenarios import timer_firing as firing
-from scenarios import value_state as values
+from conformance.scenarios import looping_timers as looping
+from conformance.scenarios import set_and_map_iteration as iteration
+from conformance.scenarios import several_cells as cells
+from conformance.scenarios import state_isolation as isolation
+from conformance.scenarios import timer_firing as firing
+from conformance.scenarios import value_state as values
 
 
 def _story(*seen, key="a"):

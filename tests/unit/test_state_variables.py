@@ -2,10 +2,10 @@
 
 from collections import Counter
 
+from conformance.engines.spark.tws_operator import variables
 from conformance.model.program import Cell, Program
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_scenarios
-from engines.spark.tws_operator import variables
 
 
 class Seen(Program):

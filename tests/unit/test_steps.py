@@ -31,9 +31,9 @@ from conformance.model.steps import (
 )
 from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
+from conformance.reports.picture import Panel, inline
+from conformance.reports.words import timeline
 from conformance.testing.trials import TRIALS
-from reports.picture import Panel, inline
-from reports.words import timeline
 
 GUIDE = Path(__file__).parents[2] / "docs" / "write-an-adapter.md"
 EVENT = Event("e1", "a", None, 1_500)

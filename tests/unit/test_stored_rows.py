@@ -6,14 +6,14 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from conformance.engines.spark import driving
+from conformance.engines.spark.stored import LATEST, StoredRow, emissions
 from conformance.model.case import Case
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, renumbered
 from conformance.plugins.registry import load_engine
-from engines.spark import driving
-from engines.spark.stored import LATEST, StoredRow, emissions
-from scenarios.bounded_state import SCENARIO
+from conformance.scenarios.bounded_state import SCENARIO
 
 TIMELINE = renumbered([Advance(0, 10_000), Deliver(0), Advance(0, 20_000)])
 CASES = [

@@ -67,8 +67,8 @@ def test_no_modules_import_each_other_in_a_circle(graph):
 def test_a_circle_within_functions_is_seen(tmp_path):
     files = {
         "engines/__init__.py": "",
-        "engines/one.py": "def call():\n    from engines import two\n",
-        "engines/two.py": "import engines.three\n",
+        "engines/one.py": "def call():\n    from conformance.engines import two\n",
+        "engines/two.py": "import conformance.engines.three\n",
         "engines/three.py": "from .one import call\nfrom conformance.apart import alone\n",
         "conformance/apart.py": "import json\n",
     }

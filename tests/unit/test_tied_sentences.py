@@ -12,8 +12,8 @@ import check_findings
 import pytest
 
 from conformance.plugins.registry import engine_ids, load_scenarios, variant_ids
+from conformance.reports.findings import known_findings
 from conformance.results import catalogue
-from reports.findings import known_findings
 
 if sys.version_info >= (3, 11):
     import tomllib

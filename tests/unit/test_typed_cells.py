@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from conformance.engines.spark import typed_groups
+from conformance.engines.spark.cells import Guarded
+from conformance.engines.spark.groups_operator import initial_state
+from conformance.engines.spark.tws_operator import variables
+from conformance.engines.spark.typed_cells import TYPED, columns, parts, refusal
 from conformance.model import Cell, EngineFault, Feature, Program
 from conformance.model.types import Array, Decimal, Int, Long, Map, Refused, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
-from engines.spark import typed_groups
-from engines.spark.cells import Guarded
-from engines.spark.groups_operator import initial_state
-from engines.spark.tws_operator import variables
-from engines.spark.typed_cells import TYPED, columns, parts, refusal
 
 PAIR = Struct((("a", Int()), ("b", String())))
 
@@ -168,7 +168,7 @@ def test_no_program_of_a_scenario_has_two_cells_in_one_column():
 
 
 def test_beam_has_a_coder_for_every_type_of_the_scenarios():
-    typed_cells = pytest.importorskip("engines.beam.typed_cells")
+    typed_cells = pytest.importorskip("conformance.engines.beam.typed_cells")
     types = [kind for s in load_scenarios() for program in s.programs.values() for kind in program.types.values()]
     assert types
     for kind in types:

@@ -10,6 +10,8 @@ import pytest
 from handmade import judged_by
 
 from conformance.confirmation.reduction import Subject, Target, reduce
+from conformance.engines.mutants import MUTANTS
+from conformance.engines.typed_keys import types_in_use
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case, Feature, Pack, Program, TypedKey, program_ref
 from conformance.model.engine import program_needs
@@ -18,10 +20,8 @@ from conformance.model.program import InvalidProgram
 from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Schedule
 from conformance.model.types import Decimal, Double, Int, Long, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
-from engines.mutants import MUTANTS
-from engines.typed_keys import types_in_use
 
-SECTIONS = {"engines.mutants.typed_keys", "engines.mutants.handed_keys"}
+SECTIONS = {"conformance.engines.mutants.typed_keys", "conformance.engines.mutants.handed_keys"}
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys")
 T = 1_000_000
 

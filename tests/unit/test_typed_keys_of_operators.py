@@ -6,20 +6,20 @@ import pytest
 from drawn import cases_of
 from handmade import judged_by
 
+from conformance.engines.mutants import MUTANTS
 from conformance.generation.timelines import MONTH
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from engines.mutants import MUTANTS
-from scenarios.stream_join import LEFT, RIGHT
-from scenarios.typed_key_rivals import APART, TWO_FORMS
-from scenarios.typed_key_samples import BESIDE_NULLS
-from scenarios.typed_keys_of_operators import HORIZON
+from conformance.scenarios.stream_join import LEFT, RIGHT
+from conformance.scenarios.typed_key_rivals import APART, TWO_FORMS
+from conformance.scenarios.typed_key_samples import BESIDE_NULLS
+from conformance.scenarios.typed_keys_of_operators import HORIZON
 
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys-of-operators")
-SECTION = "engines.mutants.operator_keys"
+SECTION = "conformance.engines.mutants.operator_keys"
 OTHERS = ["keys-equal-in-python", "keys-without-places", "keys-of64-ki-b", "nan-equals-nothing", "null-keys-never-meet"]
 OTHERS += ["structs-without-last-field", "null-keys-are-zero", "scales-part-later", "output-twice"]
 OTHERS += ["times-truncated-to-the-minute"]

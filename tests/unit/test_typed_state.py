@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from conformance.engines.mutants import MUTANTS
 from conformance.execution.ask import packs_for
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case, Cell, Pack, Program, program_ref
@@ -17,9 +18,8 @@ from conformance.model.scenario import Scenario, programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.types import Array, Decimal, Double, Float, Int, Map, Refused, String, Struct, shown
 from conformance.plugins.registry import load_engine, load_scenarios
-from engines.mutants import MUTANTS
 
-SECTIONS = {f"engines.mutants.{name}" for name in ("types", "moments", "containers", "misfits")}
+SECTIONS = {f"conformance.engines.mutants.{name}" for name in ("types", "moments", "containers", "misfits")}
 SCENARIOS = [scenario for scenario in load_scenarios() if scenario.id in ("typed-state", "typed-collections")]
 PROGRAMS = programs_of(SCENARIOS)
 

@@ -7,10 +7,10 @@ import pytest
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.grid import Grid
+from conformance.reports.types import WORDS, tables, word
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
-from reports.grid import Grid
-from reports.types import WORDS, tables, word
 
 H, V, U, X = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED, Verdict.UNKNOWN
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engines.beam import prism_binary
-from reports.findings import known_findings
+from conformance.engines.beam import prism_binary
+from conformance.reports.findings import known_findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 REPORTS = {Path(f.report.script).name: f.report.text for f in known_findings().values() if f.report}

@@ -28,8 +28,8 @@ from conformance.model.schedule import (
 )
 from conformance.model.steps import kinds
 from conformance.model.trace import Emission, Trace
+from conformance.reports.words import met
 from conformance.results.witness import Confirmation, Witness, read_witnesses, write_witnesses
-from reports.words import met
 
 ROOT = Path(__file__).parents[2]
 WITNESSES, READER = ROOT / "witnesses", ROOT / "docs" / "examples" / "read_witness.py"

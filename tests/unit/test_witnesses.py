@@ -13,6 +13,7 @@ from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import digest
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.terminal import Live
 from conformance.results.witness import (
     Confirmation,
     Flip,
@@ -26,7 +27,6 @@ from conformance.results.witness import (
     write_witnesses,
 )
 from conformance.run.run import Options, Run
-from reports.terminal import Live
 
 
 def _schedule(*ids):

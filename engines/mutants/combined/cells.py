@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, Scope
+from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.reference_cells import Bag, Combining, Map, Value
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json, copied
-from engines.case_run import CaseRun, Scope
-from engines.mutants.registry import bug, cell_bug
-from engines.reference_cells import Bag, Combining, Map, Value
 
 
 @cell_bug("of the inputs that one call adds to a sum, the last one counts", Cell.COMBINING, plain=True)

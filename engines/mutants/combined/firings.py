@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.callbacks import Calls
+from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.timers import Copies
 from conformance.model.program import Program
 from conformance.model.schedule import Event
 from conformance.model.values import Json, copied
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.callbacks import Calls
-from engines.mutants.registry import bug
-from engines.mutants.timers import Copies
 
 
 @bug("a timer that has fired is not set again for the time that it fired for")

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.reference_cells import Map, Set, Value
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.registry import bug, cell_bug
-from engines.reference_cells import Map, Set, Value
 
 
 class _FoldedMap(Map):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.reference_cells import Value
 from conformance.model.program import Cell, Program
 from conformance.model.schedule import Advance, Deliver
 from conformance.model.values import Json, copied
-from engines.case_run import CaseRun, Scope, TimerId
-from engines.mutants.registry import bug, cell_bug
-from engines.reference_cells import Value
 
 States = dict[Scope, dict[str, Json]]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from conformance.engines.mutants.registry import cell_bug
+from conformance.engines.reference_cells import Bag, Map, Value
 from conformance.model.program import Cell
 from conformance.model.values import Json
-from engines.mutants.registry import cell_bug
-from engines.reference_cells import Bag, Map, Value
 
 GONE = object()
 """What becomes of a value that is not kept at all."""

@@ -81,7 +81,7 @@ public final class Bridge implements java.io.Serializable {
     boolean lost;
 
     Child(String python) throws IOException {
-      ProcessBuilder builder = new ProcessBuilder(new String[] {python, "-m", "engines.spark.jvm.child"});
+      ProcessBuilder builder = new ProcessBuilder(new String[] {python, "-m", "conformance.engines.spark.jvm.child"});
       builder.redirectError(ProcessBuilder.Redirect.INHERIT);
       process = builder.start();
       in = new DataInputStream(new BufferedInputStream(process.getInputStream()));

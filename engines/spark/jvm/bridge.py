@@ -10,14 +10,14 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark import releases
+from conformance.engines.spark.groups_operator import initial_state
+from conformance.engines.spark.operator import GROUP, OUTPUT, OperatorInput
+from conformance.engines.spark.tws_operator import variables
+from conformance.engines.spark.typed_cells import ddl
+from conformance.engines.spark.typed_groups import schema, state_type
+from conformance.engines.spark.typed_keys import NONE, Columns
 from conformance.model.program import Program
-from engines.spark import releases
-from engines.spark.groups_operator import initial_state
-from engines.spark.operator import GROUP, OUTPUT, OperatorInput
-from engines.spark.tws_operator import variables
-from engines.spark.typed_cells import ddl
-from engines.spark.typed_groups import schema, state_type
-from engines.spark.typed_keys import NONE, Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

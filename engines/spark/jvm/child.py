@@ -1,4 +1,4 @@
-"""The Python process beside an executor that runs neutral programs for Bridge.java: ``python -m engines.spark.jvm.child``.
+"""The Python process beside an executor that runs neutral programs for Bridge.java: ``python -m conformance.engines.spark.jvm.child``.
 
 Frames (length, bytes) come on standard input and go to standard output; all but a job's programs are JSON. Within a call the
 process may ask for calls on Spark's state, and waits for each.
@@ -17,14 +17,14 @@ import traceback
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
+from conformance.engines.spark.groups_operator import GroupsOperator
+from conformance.engines.spark.jvm.crossing import back, there
+from conformance.engines.spark.operator import GROUP, NO_EMISSION, In, Key, Out, nonce
+from conformance.engines.spark.tws_operator import TwsOperator, variables
+from conformance.engines.spark.tws_operator import Variable as Declared
+from conformance.engines.spark.typed_groups import state_type
+from conformance.engines.spark.typed_keys import NONE, Columns, taken
 from conformance.model.types import String, Struct
-from engines.spark.groups_operator import GroupsOperator
-from engines.spark.jvm.crossing import back, there
-from engines.spark.operator import GROUP, NO_EMISSION, In, Key, Out, nonce
-from engines.spark.tws_operator import TwsOperator, variables
-from engines.spark.tws_operator import Variable as Declared
-from engines.spark.typed_groups import state_type
-from engines.spark.typed_keys import NONE, Columns, taken
 
 KEPT = 8
 """How many jobs' programs are kept. Some jobs run side by side; none returns once it has ended."""

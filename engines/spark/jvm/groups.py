@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.base import capabilities
+from conformance.engines.spark.groups import STATE, VARIANTS, GroupsEngine
+from conformance.engines.spark.jvm.tws import ACROSS_THE_PIPE
+from conformance.engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.setting_plans import OF_OTHERS
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, emulated
-from engines.spark.base import capabilities
-from engines.spark.groups import STATE, VARIANTS, GroupsEngine
-from engines.spark.jvm.tws import ACROSS_THE_PIPE
-from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
-from engines.spark.setting_plans import OF_OTHERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operator import OperatorInput
 
 LAST = emulated(
     "one row per key and call, its last emission; a call without any puts out an empty row, which is left out"
@@ -35,7 +35,7 @@ class SparkFmgwsJvm(GroupsEngine):
     method = "flatMapGroupsWithState"
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.jvm import bridge
+        from conformance.engines.spark.jvm import bridge
 
         return bridge.groups_with_state(given, self.method, self.timeout_of(given.programs))
 

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engines.spark.releases import released
+from conformance.engines.spark.releases import released
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.base import capabilities
+from conformance.engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.releases import released
+from conformance.engines.spark.setting_plans import OF_TWS
+from conformance.engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, limited, unsupported
-from engines.spark.base import capabilities
-from engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
-from engines.spark.releases import released
-from engines.spark.setting_plans import OF_TWS
-from engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operator import OperatorInput
 
 
 ACROSS_THE_PIPE = {
@@ -41,7 +41,7 @@ class SparkTwsJvm(TwsEngine):
         return "" if released() >= (4, 0) else "Spark before 4.0 has no transformWithState"
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from engines.spark.jvm import bridge
+        from conformance.engines.spark.jvm import bridge
 
         return bridge.transform_with_state(given, time_mode(given.programs))
 

@@ -4,12 +4,12 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conformance.engines import mutants
+from conformance.engines.reference import Reference
 from conformance.model import Program
 from conformance.model.engine import Family, NativeOperator
 from conformance.model.trace import Trace
 from conformance.plugins.registry import PortNames, users
-from engines import mutants
-from engines.reference import Reference
 
 BUGS = {"2.0": "late-at-the-watermark", "2.1": "late-at-the-watermark"}
 """Release -> the bug that it has."""
