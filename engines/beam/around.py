@@ -88,16 +88,16 @@ def composed(plans: Iterable[BeamPlan]) -> BeamPlan:
     )
 
 
-def failed(pack: Pack, plan: BeamPlan, error: Exception) -> PackRun:
+def failed(pack: Pack, plan: BeamPlan, error: Exception, native: bool = False) -> PackRun:
     """The run of a pack whose pipeline the runner refused, or could not finish: each case ends with that. The error of the plain
-    pipeline, which must not fail, is raised."""
-    if plan is PLAIN:
+    pipeline, which must not fail, is raised, unless all in it is Beam's own (``native``)."""
+    if plan is PLAIN and not native:
         raise error
-    said = (
-        f"the pipeline failed: {type(error).__name__}: {str(error).strip().splitlines()[0][:300] if str(error) else ''}"
-    )
+    return PackRun({case.id: Trace.collect([ended(case, error)]) for case in pack.cases})
 
-    def trace(case: Case) -> Trace:
-        return Trace.collect([Emission("", None, case.schedule.steps[-1].id, error=said)])
 
-    return PackRun({case.id: trace(case) for case in pack.cases})
+def ended(case: Case, error: Exception) -> Emission:
+    """How a case ends whose pipeline failed."""
+    lines = str(error).strip().splitlines() or [""]
+    said = f"the pipeline failed: {type(error).__name__}: {lines[0][:300]}".removesuffix(": ")
+    return Emission("", None, case.schedule.steps[-1].id, error=said)

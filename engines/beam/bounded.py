@@ -47,8 +47,10 @@ def run(
     finish: Finish,
     apply: Apply = shared.Branch.run_programs,
     plan: BeamPlan = around.PLAIN,
+    native: bool = False,
 ) -> PackRun:
-    """Run a pack in a pipeline for each group of programs, which are of one windowing, with a plan around the transform.
+    """Run a pack in a pipeline for each group of programs, which are of one windowing, with a plan around the transform. Where all in it
+    is Beam's own (``native``), a failure of the pipeline is an answer, and no stateful DoFn says what it was handed.
 
     Raises:
         NotDriven: the schedule is not of one bundle, or its elements did not come in as it has them.
@@ -70,10 +72,16 @@ def run(
                 with beside.another(finish, plan.beside):
                     note = finish(partial(_build, rows, programs, typed, apply, plan), plan.options)
             except Exception as error:
-                return around.failed(pack, plan, error)
+                if not native:
+                    return around.failed(pack, plan, error)
+                for case in cases.cases:
+                    emissions[case.id] = [around.ended(case, error)]
+                continue
         notes |= dict.fromkeys(programs, note) if note else {}
-        for case, one in _emissions(cases, programs, rows, seen):
-            emissions[case].append(one)
+        _prove_inputs(rows, seen)
+        to_come = 0 if native else _prove_handed(rows, seen)
+        for name, one in _emissions(cases, programs, seen, to_come):
+            emissions[name].append(one)
     return replace(collected(pack, emissions), notes=notes)
 
 
@@ -100,21 +108,31 @@ def _build(
     plan.behind(apply(branch)) | "see outputs" >> beam.ParDo(sink.Outputs())
 
 
-def _emissions(
-    pack: Pack, programs: Mapping[str, Program], given: list[TimestampedValue], seen: sink.Collected
-) -> Iterator[tuple[str, Emission]]:
-    """(case, emission) of everything that came out, in order."""
-    end = around.driven(pack)[2].id
-    wanted = [(row.value[0][1], row.value[1][1]) for row in given]
+def _wanted(given: list[TimestampedValue]) -> list[tuple[str, str]]:
+    return [(row.value[0][1], row.value[1][1]) for row in given]
+
+
+def _prove_inputs(given: list[TimestampedValue], seen: sink.Collected) -> None:
     rows = [(element[0][1], element[1][1]) for element in seen.of(Kind.INPUT)]
-    if rows != wanted:
-        raise NotDriven(f"{len(wanted)} elements were to be delivered in order, {len(rows)} came in")
+    if rows != _wanted(given):
+        raise NotDriven(f"{len(given)} elements were to be delivered in order, {len(rows)} came in")
+
+
+def _prove_handed(given: list[TimestampedValue], seen: sink.Collected) -> int:
+    """How many elements a stateful DoFn was handed: all of them, in one bundle."""
     handed = seen.of(Kind.HANDED)
-    if Counter((element.key[1], element.event) for element in handed) != Counter(wanted):
-        raise NotDriven(f"the stateful DoFn was handed {len(handed)} elements, the bundle has {len(wanted)}")
+    if Counter((element.key[1], element.event) for element in handed) != Counter(_wanted(given)):
+        raise NotDriven(f"the stateful DoFn was handed {len(handed)} elements, the bundle has {len(given)}")
     if len(bundles := {element.bundle for element in handed}) > 1:
         raise NotDriven(f"the stateful DoFn was handed one bundle in {len(bundles)}")
-    to_come = len(wanted)
+    return len(given)
+
+
+def _emissions(
+    pack: Pack, programs: Mapping[str, Program], seen: sink.Collected, to_come: int
+) -> Iterator[tuple[str, Emission]]:
+    """(case, emission) of everything that came out, in order. A stateful DoFn was handed ``to_come`` elements."""
+    end = around.driven(pack)[2].id
     for kind, what in seen.seen:
         if kind is Kind.HANDED:
             to_come -= 1

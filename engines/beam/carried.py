@@ -58,8 +58,10 @@ def build(
     programs: Mapping[str, Program],
     apply: Callable[[shared.Branch], Any] = shared.Branch.run_programs,
     plan: around.BeamPlan = around.PLAIN,
+    apart: bool = False,
 ) -> None:
-    """``apply`` is given a branch, and returns what comes out of it. ``plan`` stands around the transform."""
+    """``apply`` is given a branch, and returns what comes out of it. ``plan`` stands around the transform. ``apart`` is as ``branches``
+    has it."""
     idle = pipeline | beam.Impulse() | "idle" >> beam.Map(_nothing_to_come)
     idle | "checkpoints itself" >> beam.ParDo(SelfCheckpointing())
     steps = pipeline | "schedule" >> stream(pack)
@@ -67,7 +69,7 @@ def build(
     keyed | "show the watermark" >> beam.ParDo(ShowWatermark())
     elements = steps | "take apart" >> beam.ParDo(TakeApart()).with_output_types(shared.ELEMENT)
     elements | "see inputs" >> beam.ParDo(sink.Inputs())
-    for branch in shared.branches(plan.before(elements), programs, types_in_use(pack, programs)):
+    for branch in shared.branches(plan.before(elements), programs, types_in_use(pack, programs), apart):
         plan.behind(apply(branch)) | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
 
 

@@ -106,6 +106,8 @@ class BeamDirect(environment.OfBeam):
     title = "Beam DirectRunner (Python, bundle-based)"
     capabilities = CAPABILITIES
     plans = plans.PLANS
+    apart = False
+    """Whether each program has a branch of the pipeline for itself, in which nothing is ours: a failure of the pipeline is an answer then."""
 
     def check(self) -> None:
         environment.check()
@@ -158,14 +160,14 @@ class BeamDirect(environment.OfBeam):
             pipeline = beam.Pipeline(runner=BundleBasedDirectRunner(), options=options)
             elements = pipeline | "schedule" >> _stream(pack) | shared.typed()
             elements | "time inputs" >> PairWithTiming() | "see inputs" >> beam.ParDo(sink.Inputs())
-            for branch in shared.branches(plan.before(elements), mine, types_in_use(pack, programs)):
+            for branch in shared.branches(plan.before(elements), mine, types_in_use(pack, programs), self.apart):
                 timed = plan.behind(self.apply(branch)) | f"time {branch.name}" >> PairWithTiming()
                 timed | f"see {branch.name}" >> beam.ParDo(sink.Outputs())
             try:
                 with beside.another(self.finish, plan.beside):
                     pipeline.run(test_runner_api=False).wait_until_finish()
             except Exception as error:
-                return around.failed(pack, plan, error)
+                return around.failed(pack, plan, error, self.apart)
         steps = _prove(pack, seen.of(sink.Kind.INPUT))
         found = _collect(pack, programs, seen.of(sink.Kind.OUTPUT), steps)
         return replace(found, untouched=untouched(pack, dofn.attempts.failed.values()))

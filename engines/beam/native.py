@@ -145,13 +145,22 @@ def batches(elements: Any, program: Program) -> Any:
     return elements | into | beam.GroupIntoBatches(program.parameters["batch"]) | beam.ParDo(outputs.Batches())
 
 
+def panes(words: str, *programs: str) -> NativeOperator:
+    """What stands in the place of some of the programs of ``panes``."""
+    first, *others = (f"panes/{program}" for program in programs)
+    return NativeOperator(first, words, also=tuple(others))
+
+
+PARTS = "triggers and other parts of pipelines"
+
+
 @dataclass(frozen=True)
 class Transform:
-    """A native operator as Beam runs it: ``apply`` puts it on elements, with the parameters of the program that it does the job of.
-    ``lateness`` is what it is documented to refuse."""
+    """A native operator as Beam runs it: ``apply`` puts it on elements, with the parameters of the program that it does the job of; None
+    where each program has a transform of its own (``native_panes``). ``lateness`` is what it is documented to refuse."""
 
     native_operator: NativeOperator
-    apply: Callable[[Any, Program], Any]
+    apply: Callable[[Any, Program], Any] | None
     lateness: Lateness = Lateness.NEVER
 
 
@@ -220,16 +229,25 @@ TRANSFORMS = {
         NativeOperator("typed-keys-of-operators/dedup", "DeduplicatePerKey(event_time_duration) of typed keys"),
         deduplicate,
     ),
+    "panes": Transform(
+        panes(PARTS, "early", "either", "accumulated", "paused", "two outputs"), None, Lateness.WINDOW_EXPIRED
+    ),
+    "grouped-batches": Transform(
+        panes("GroupIntoBatches() and GroupByKey()", "grouped batches"), None, Lateness.WINDOW_EXPIRED
+    ),
+    "never-firing": Transform(
+        panes("GroupByKey() with a trigger that never fires", "never"), None, Lateness.WINDOW_EXPIRED
+    ),
 }
-"""By variant."""
+"""By variant. What ends the pipelines of a runner has pipelines for itself."""
 
 
-def capabilities_of(variant: str, runner: Capabilities, host: str) -> Capabilities:
+def capabilities_of(transform: Transform, runner: Capabilities, host: str) -> Capabilities:
     """The capabilities of a transform, from those of the engine that runs programs on the same runner. ``host`` is the transform's
     own."""
-    transform = TRANSFORMS[variant]
+    by_key = transform.native_operator.program.startswith("typed-keys-of-operators/")
     return Capabilities(
-        {**runner.features, **LACKING, **(COMPARES_KEYS if variant.endswith("typed-keys") else {})},
+        {**runner.features, **LACKING, **(COMPARES_KEYS if by_key else {})},
         LatenessProfile(transform.lateness, transform.lateness),
         largest_pack=runner.largest_pack,
         host=host,
@@ -240,9 +258,12 @@ def capabilities_of(variant: str, runner: Capabilities, host: str) -> Capabiliti
     )
 
 
-def applied(variant: str, branch: Branch) -> Any:
+def applied(transform: Transform, branch: Branch) -> Any:
     """What comes out of a branch with a transform in the place of its programs."""
-    transform = TRANSFORMS[variant]
+    if transform.apply is None:
+        from conformance.engines.beam.native_panes import Applied
+
+        return branch.own | f"on {branch.name}" >> Applied(branch.programs)
     program = branch.programs[transform.native_operator.program]
     if branch.typed is None:
         return transform.apply(branch.own, program)
@@ -257,10 +278,11 @@ class BeamNative(BeamDirect):
     def __init__(self, variant: str) -> None:
         self._variant = variant
         self.id, self.title = f"beam-native:{variant}", f"Beam {TRANSFORMS[variant].native_operator.words}"
-        self.capabilities = capabilities_of(variant, CAPABILITIES, "beam-native")
+        self.capabilities = capabilities_of(TRANSFORMS[variant], CAPABILITIES, "beam-native")
+        self.apart = TRANSFORMS[variant].apply is None
 
     def apply(self, branch: Branch) -> Any:
-        return applied(self._variant, branch)
+        return applied(TRANSFORMS[self._variant], branch)
 
 
 FAMILY = Family(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.transforms.window import IntervalWindow
 
 from conformance.engines.beam.dofn import Emitted, Key
 from conformance.engines.beam.typed_keys import Typed
@@ -73,6 +74,50 @@ class Batches(beam.DoFn):
     def process(self, element: Any) -> Iterator[Emitted]:
         key, values = element
         yield _emitted(key, {"batch": _ids(values)})
+
+
+def _pane(key: Key, ids: Any, window: Any, **more: Json) -> Emitted:
+    """The global window has no start."""
+    start = {"window": _millis(window.start)} if isinstance(window, IntervalWindow) else {}
+    return _emitted(key, {"pane": sorted(ids), **start, **more})
+
+
+class Panes(beam.DoFn):
+    def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
+        key, values = element
+        yield _pane(key, _ids(values), window)
+
+
+class Beside(beam.DoFn):
+    """Each element beside the count of its key."""
+
+    def process(self, element: Any, counts: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
+        key, (_, event, _) = element
+        yield _pane(key, [event], window, count=counts.get(key))
+
+
+class Unbatched(beam.DoFn):
+    """All elements of some batches."""
+
+    def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
+        key, batches = element
+        yield _pane(key, [event for batch in batches for event in _ids(batch)], window)
+
+
+def event_of(element: Any) -> str:
+    _, (_, event, _) = element
+    return str(event)
+
+
+def now(element: Any) -> Emitted:
+    """An element as it came."""
+    key, (step, event, _) = element
+    return _emitted(key, {"now": event}, step)
+
+
+def all_of(key: Key, ids: Any, window: Any) -> Emitted:
+    """All elements of a window."""
+    return _pane(key, ids, window)
 
 
 class ByTypedKey(beam.PTransform):

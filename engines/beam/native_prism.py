@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from conformance.engines.beam.native import TRANSFORMS, applied, capabilities_of
+from conformance.engines.beam.native import TRANSFORMS as SHARED
+from conformance.engines.beam.native import Transform, applied, capabilities_of, panes
 from conformance.engines.beam.prism import CAPABILITIES, BeamPrism
 from conformance.model.engine import Family
+from conformance.model.lateness import Lateness
 from conformance.model.runs import Pack
 
 if TYPE_CHECKING:
     from conformance.engines.beam.pipeline import Branch
     from conformance.engines.beam.sink import Collected
+
+TRANSFORMS = SHARED | {
+    "side-input": Transform(panes("a side input of the stream itself", "beside counts"), None, Lateness.WINDOW_EXPIRED)
+}
+"""A side input of the stream itself, in windows, makes the bundle-based runner hang under a TestStream (Beam 2.77.0)."""
 
 
 class PrismNative(BeamPrism):
@@ -31,10 +38,11 @@ class PrismNative(BeamPrism):
         self._variant = variant
         self.id = f"beam-prism-native:{variant}"
         self.title = f"Beam {TRANSFORMS[variant].native_operator.words}, on Prism"
-        self.capabilities = capabilities_of(variant, CAPABILITIES, "beam-prism-native")
+        self.capabilities = capabilities_of(TRANSFORMS[variant], CAPABILITIES, "beam-prism-native")
+        self.apart = TRANSFORMS[variant].apply is None
 
     def apply(self, branch: Branch) -> Any:
-        return applied(self._variant, branch)
+        return applied(TRANSFORMS[self._variant], branch)
 
     def prove_handed(self, pack: Pack, seen: Collected) -> None:
         """Nothing is noted that could be proved."""

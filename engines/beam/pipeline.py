@@ -85,16 +85,20 @@ class Branch:
         windowing: that of these programs.
         programs: "scenario/program" -> the program.
         typed: the type of the keys that this branch is for; None for programs with texts as keys.
+        apart: whether each program has a branch of its own.
     """
 
     elements: Any
     windowing: Windowing
     programs: Mapping[str, Program]
     typed: Typed | None = None
+    apart: bool = False
 
     @property
     def name(self) -> str:
         """What tells the branch from the others in labels."""
+        if self.apart:
+            return ", ".join(self.programs)
         return f"{self.windowing} {self.typed.kind}" if self.typed else f"{self.windowing}"
 
     @property
@@ -119,8 +123,12 @@ class Branch:
         return windowed | f"programs of {self.name}" >> beam.ParDo(stateful).with_output_types(typing.Any)
 
 
-def branches(elements: Any, programs: Mapping[str, Program], types: Iterable[Type] = ()) -> list[Branch]:
-    """A branch for each windowing of the programs, and for each of these types of their keys."""
+def branches(
+    elements: Any, programs: Mapping[str, Program], types: Iterable[Type] = (), apart: bool = False
+) -> list[Branch]:
+    """A branch for each windowing of the programs, and for each of these types of their keys; for each program, if they are ``apart``."""
+    if apart:
+        return [Branch(elements, each.windowing, {name: each}, apart=True) for name, each in programs.items()]
     return [
         Branch(elements, windowing, own, typed)
         for windowing, mine in by_windowing(programs).items()

@@ -63,6 +63,8 @@ class BeamPrism(environment.OfBeam):
     """Each schedule of 2.75.0 and of 2.76.0 failed, as ``before_that`` says."""
     before_that = "hands elements to a stateful DoFn in a later step than that of their bundle"
 
+    apart = False
+
     def __init__(self) -> None:
         self._server: prism_server.PrismServer | None = None
 
@@ -111,12 +113,12 @@ class BeamPrism(environment.OfBeam):
         with sink.collecting(seen):
             options = PipelineOptions(["--streaming", *self._server.options(), *plan.options])
             pipeline = beam.Pipeline(runner=PrismRunner(), options=options)
-            carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply, plan)
+            carried.build(pipeline, pack, shared.programs_of(pack, programs), self.apply, plan, self.apart)
             try:
                 with beside.another(self.finish, plan.beside):
                     self._server.within(lambda: pipeline.run().wait_until_finish())
             except Exception as error:
-                return around.failed(pack, plan, error)
+                return around.failed(pack, plan, error, self.apart)
         found = _proved(pack, programs, seen)
         self.prove_handed(pack, seen)
         return found
