@@ -136,6 +136,7 @@ def doctor_() -> None:
 @options.verbose
 def explain_(cell: str, results: Path, verbose: bool) -> None:
     """Say why a cell has its verdict, with -v under each perturbation. CELL is ENGINE/SCENARIO/GUARANTEE, by their ids."""
+    from conformance.reports.grades import behind, grade_of
     from conformance.reports.likeness import stability_lines
     from conformance.reports.witnesses import alone_lines, witness_lines
     from conformance.reports.words import coverage_line, replay_command, shortened, some
@@ -153,6 +154,8 @@ def explain_(cell: str, results: Path, verbose: bool) -> None:
     say(console, f"claimed by {texts.source}: {texts.quote!r}" if texts.quote else f"the claim is {texts.source}")
     folded = fold(cells)
     say(console, f"on {found.environment[engine].title}: {folded.words}", "bold")
+    if (grade := grade_of(folded)) and (rests := behind(folded)):
+        say(console, f"evidence: {grade.name} ({grade.meaning}); {rests}")
     if verbose:
         for c in cells:
             say(

@@ -219,6 +219,7 @@ def test_a_cell_is_explained(ran):
     row = "late-data/an-element-exactly-at-the-watermark-is-processed"
     short = conformance("explain", f"{LATE}/{row}", results, cwd=folder)
     assert len(short.stdout.splitlines()) <= 40, "a screen"
+    assert "\nevidence: confirmed here (" in short.stdout
     assert re.search(r"\n  violated: as drawn, [\w-]+.*\nconformance replay \w+\n$", short.stdout, re.DOTALL)
     done = conformance("explain", f"{LATE}/{row}", results, "-v", cwd=folder)
     assert done.returncode == 0, done.stderr
