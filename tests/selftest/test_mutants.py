@@ -30,6 +30,7 @@ ENOUGH = [
     "combined-calls",
     "event-time-timers",
     "late-data",
+    "output-times",
     "set-and-map-iteration",
     "several-reminders",
     "typed-collections",
