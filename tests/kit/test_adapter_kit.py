@@ -14,6 +14,7 @@ from toy_engine import Toy
 from conformance.model.engine import CannotRun, Capabilities
 from conformance.model.feature import NATIVE, Feature
 from conformance.model.lateness import Lateness, LatenessProfile
+from conformance.model.steps.kinds import CRASH_POINTS
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 from conformance.testing import AdapterFault, check_engine
@@ -140,7 +141,8 @@ def test_the_toy_passes():
         "a failure of the sink behind a bundle",
         "a failure of the sink behind a bundle, the first",
     }
-    assert set(report.skipped) == lacks
+    kills = {f"a kill when {words}" for words in CRASH_POINTS.values()}
+    assert set(report.skipped) == lacks | kills
     assert "keeps its state in one place" in report.skipped["five partitions"]
     for part in (
         "environment",
