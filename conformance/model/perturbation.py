@@ -195,11 +195,12 @@ RECOVERIES = (RESTART, *FAILURES, CRASH)
 RENAMINGS = (RENAME, SHIFT_TIMES, REPARTITION, ALONE, UNRELATED_KEY)
 
 OF_THE_TIMELINE = (
-    SINGLES, COARSER, FINER, SHIFT_TIMES, EMPTY_BUNDLE, NO_DATA, RESTART, RETRY, RESUME, SINK_FAILS, CRASH, REPARTITION,
+    SINGLES, COARSER, FINER, SHIFT_TIMES, NO_DATA, RESTART, RETRY, RESUME, SINK_FAILS, CRASH, EMPTY_BUNDLE, REPARTITION,
     COALESCE
 )  # fmt: skip
-"""The changes of a timeline in the order in which several of them are made: nothing comes between a failure or a crash and its bundle, nor between
-a coalesced advance and its bundle."""
+"""The changes of a timeline in the order in which several of them are made. An empty bundle comes behind the failures, so that they choose
+among the bundles that the cases have elements in. Nothing comes between a failure or a crash and its bundle, nor between a coalesced
+advance and its bundle."""
 
 APART = (
     frozenset({NO_DATA, COALESCE}),

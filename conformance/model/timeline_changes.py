@@ -40,14 +40,12 @@ def _inserted(schedule: Schedule, place: int, step: Step) -> Schedule:
 
 
 def empty_bundle(schedule: Schedule, random: Random) -> Schedule:
-    """One more bundle, an empty one, between the first and the last if there are several: a failure in either of these reaches elements.
-    Where the schedule waits, one before each bundle that comes behind a wait: a time to live lies between that bundle and those before
-    the wait."""
+    """One more bundle, an empty one. Where the schedule waits, one before each bundle that comes behind a wait: a time to live lies between
+    that bundle and those before the wait."""
     pairs = enumerate(itertools.pairwise(schedule.steps), 1)
     places = [place for place, (step, after) in pairs if isinstance(step, Wait) and isinstance(after, Deliver)]
-    bundles = [place for place, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial]
-    between = range(bundles[0] + 1, bundles[-1] + 1) if len(bundles) > 1 else range(1, len(schedule.steps))
-    for place in reversed(places or [random.choice(between)]):
+    free = [place for place, step in enumerate(schedule.steps[:-1], 1) if not step.binds_next]
+    for place in reversed(places or [random.choice(free)]):
         schedule = _inserted(schedule, place, Deliver(0))
     return schedule
 
