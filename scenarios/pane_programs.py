@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.schedule import Event
-
-WINDOW = FixedWindows(size=10_000)
-REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
+from conformance.scenarios.windowed_counting import REVISED, WINDOW
 
 COUNT = 2
 """How many elements an early pane waits for."""

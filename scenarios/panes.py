@@ -22,8 +22,6 @@ from conformance.scenarios.documents import BEAM_GUIDE
 from conformance.scenarios.pane_programs import (
     COUNT,
     PAUSE,
-    REVISED,
-    WINDOW,
     Accumulated,
     BesideCounts,
     Early,
@@ -34,7 +32,8 @@ from conformance.scenarios.pane_programs import (
     TwoOutputs,
 )
 from conformance.scenarios.processing_time_timers import WALL_CLOCK
-from conformance.scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED
+from conformance.scenarios.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED, REVISED, WINDOW, Of, windows
+from conformance.scenarios.windowed_counting import counts as panes
 
 AT_LEAST = BEAM_GUIDE.says(
     "fires after the current pane has collected at least N elements", "Data-driven triggers", "data-driven-triggers"
@@ -60,26 +59,6 @@ NOT_KEYS_ALONE = Source(
     "https://github.com/apache/beam/issues/33329",
 )
 """The opposite stands in Beam's Java API (``Window.OnTimeBehavior``): an on-time pane is produced even without new data, by default."""
-
-
-Of = tuple[str, int]
-"""A window: its key and its start (ms)."""
-
-
-def windows(run: Observation) -> dict[Of, list[Arrival]]:
-    """Window -> the elements that arrived for it."""
-    found: dict[Of, list[Arrival]] = {}
-    for arrival in run.arrivals:
-        found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
-    return found
-
-
-def panes(run: Observation) -> dict[Of, list[Emission]]:
-    """Window -> its panes, in order."""
-    found: dict[Of, list[Emission]] = {}
-    for emission, start in run.tagged("window"):
-        found.setdefault((emission.key, start), []).append(emission)
-    return found
 
 
 def times(run: Observation, event: str, kind: str = "pane") -> int:
