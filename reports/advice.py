@@ -9,8 +9,8 @@ from pathlib import Path
 
 from conformance.model.engine import bare
 from conformance.model.reading import tables_of, text_of
-from conformance.plugins.points import HOME
 from conformance.reports.grid import Row
+from conformance.reports.own import own_file
 
 
 class UnusableAdvice(ValueError):
@@ -48,9 +48,9 @@ def read_advice(path: Path) -> list[Advice]:
 
 @cache
 def known_advice() -> tuple[Advice, ...]:
-    """The project's own advice: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
-    places = (Path(__file__).parent / "advice.toml", HOME / "docs" / "advice.toml")
-    return next((tuple(read_advice(place)) for place in places if place.exists()), ())
+    """The project's own advice; none where its file is not at hand."""
+    place = own_file("advice.toml")
+    return tuple(read_advice(place)) if place else ()
 
 
 def advice_on(row: Row, engine: str) -> Advice | None:

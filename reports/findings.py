@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.model.reading import tables_of, text_of
-from conformance.plugins.points import HOME
+from conformance.reports.own import own_file
 
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
 NAMED = re.compile(r"findings\.md#finding-(\d+)")
@@ -119,9 +119,9 @@ def _finding(entry: dict[str, Any]) -> Finding:
 
 @cache
 def known_findings() -> dict[int, Finding]:
-    """The project's findings by number: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
-    places = (Path(__file__).parent / "findings.toml", HOME / "docs" / "findings.toml")
-    return next((read_findings(place) for place in places if place.exists()), {})
+    """The project's findings by number; none where its file of findings is not at hand."""
+    place = own_file("findings.toml")
+    return read_findings(place) if place else {}
 
 
 def excerpt(finding: Finding, script: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
-from conformance.plugins.points import HOME
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.own import own_file
 from conformance.results.record import RunRecord
 from conformance.run.options import of_a_quick_run
 from conformance.selftest.power import Asked, Power, read_powers
@@ -19,9 +18,8 @@ FILES = ("power.json", "power-quick.json", "power-upgrade.json")
 
 @cache
 def known_powers() -> tuple[Power, ...]:
-    """What was measured: beside this module where it is installed, under docs/ in a checkout; none elsewhere."""
-    folders = (Path(__file__).parent, HOME / "docs")
-    places = [next((place for folder in folders if (place := folder / name).exists()), None) for name in FILES]
+    """What was measured, of the files that are at hand."""
+    places = [own_file(name) for name in FILES]
     return tuple(power for place in places if place for power in read_powers(place))
 
 
