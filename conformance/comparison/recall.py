@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from conformance.judgement.cell import Verdict
 from conformance.model.reading import tables_of, text_of
@@ -138,15 +137,13 @@ def _answered_at_all(change: Change, results: Results) -> bool:
 
 def _alarms(change: Change, results: Results) -> Iterator[tuple[str, str]]:
     """What the releases of a quiet pair say differently, of each cell that both decided and of each question."""
-    verdicts: list[dict[Any, str]] = [
-        {(*c.row, c.perturbation): c.verdict.value for c in results.cells if c.engine == engine}
-        for engine in change.engines
-    ]
-    decided = {Verdict.HOLDS.value, Verdict.VIOLATED.value}
-    for place in verdicts[0].keys() & verdicts[1].keys():
-        bad, good = (there[place] for there in verdicts)
-        if bad != good and {bad, good} <= decided:
-            yield tuple(f"{'/'.join(filter(None, place))} {verdict}" for verdict in (bad, good))  # type: ignore[misc]
+    old, new = (
+        {(*c.row, c.perturbation): c.verdict for c in results.cells if c.engine == engine} for engine in change.engines
+    )
+    for place in old.keys() & new.keys():
+        if {old[place], new[place]} == {Verdict.HOLDS, Verdict.VIOLATED}:
+            name = "/".join(filter(None, place))
+            yield f"{name} {old[place].value}", f"{name} {new[place].value}"
     answers = [record.answers if (record := results.environment.get(e)) else {} for e in change.engines]
     for question in answers[0].keys() & answers[1].keys():
         if answers[0][question] != answers[1][question]:
