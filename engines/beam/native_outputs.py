@@ -76,7 +76,7 @@ class Batches(beam.DoFn):
         yield _emitted(key, {"batch": _ids(values)})
 
 
-def _pane(key: Key, ids: Any, window: Any, **more: Json) -> Emitted:
+def pane(key: Key, ids: Any, window: Any, **more: Json) -> Emitted:
     """The global window has no start."""
     start = {"window": _millis(window.start)} if isinstance(window, IntervalWindow) else {}
     return _emitted(key, {"pane": sorted(ids), **start, **more})
@@ -85,7 +85,7 @@ def _pane(key: Key, ids: Any, window: Any, **more: Json) -> Emitted:
 class Panes(beam.DoFn):
     def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
         key, values = element
-        yield _pane(key, _ids(values), window)
+        yield pane(key, _ids(values), window)
 
 
 class Beside(beam.DoFn):
@@ -93,7 +93,7 @@ class Beside(beam.DoFn):
 
     def process(self, element: Any, counts: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
         key, (_, event, _) = element
-        yield _pane(key, [event], window, count=counts.get(key))
+        yield pane(key, [event], window, count=counts.get(key))
 
 
 class Unbatched(beam.DoFn):
@@ -101,7 +101,7 @@ class Unbatched(beam.DoFn):
 
     def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> Iterator[Emitted]:
         key, batches = element
-        yield _pane(key, [event for batch in batches for event in _ids(batch)], window)
+        yield pane(key, [event for batch in batches for event in _ids(batch)], window)
 
 
 def event_of(element: Any) -> str:
@@ -113,11 +113,6 @@ def now(element: Any) -> Emitted:
     """An element as it came."""
     key, (step, event, _) = element
     return _emitted(key, {"now": event}, step)
-
-
-def all_of(key: Key, ids: Any, window: Any) -> Emitted:
-    """All elements of a window."""
-    return _pane(key, ids, window)
 
 
 class ByTypedKey(beam.PTransform):

@@ -13,14 +13,17 @@ from apache_beam.transforms import trigger, userstate, window
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.trigger import AccumulationMode
 
-from conformance.engines.beam.native_outputs import Beside, Panes, Unbatched, all_of, event_of, now
+from conformance.engines.beam.native_outputs import Beside, Panes, Unbatched, event_of, now, pane
 from conformance.engines.native import windows_of
 from conformance.model.program import Program
 
 
+def _windows(program: Program) -> Any:
+    return window.FixedWindows(windows_of(program).size / 1000)
+
+
 def _into(program: Program, fires: Any, mode: int = AccumulationMode.DISCARDING, lateness: float = 0) -> Any:
-    windows = window.FixedWindows(windows_of(program).size / 1000)
-    return beam.WindowInto(windows, trigger=fires, accumulation_mode=mode, allowed_lateness=lateness)
+    return beam.WindowInto(_windows(program), trigger=fires, accumulation_mode=mode, allowed_lateness=lateness)
 
 
 def _grouped(elements: Any, into: Any) -> Any:
@@ -55,19 +58,19 @@ def paused(elements: Any, program: Program) -> Any:
 
 
 def beside_counts(elements: Any, program: Program) -> Any:
-    windowed = elements | beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
+    windowed = elements | beam.WindowInto(_windows(program))
     counts = windowed | beam.combiners.Count.PerKey()
     return windowed | beam.ParDo(Beside(), beam.pvalue.AsDict(counts))
 
 
 def two_outputs(elements: Any, program: Program) -> Any:
-    windowed = elements | beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
+    windowed = elements | beam.WindowInto(_windows(program))
     both = windowed | beam.ParDo(Twofold()).with_outputs("end", main="now")
     return (both.now, both.end) | beam.Flatten()
 
 
 def grouped_batches(elements: Any, program: Program) -> Any:
-    windowed = elements | beam.WindowInto(window.FixedWindows(windows_of(program).size / 1000))
+    windowed = elements | beam.WindowInto(_windows(program))
     batches = windowed | beam.GroupIntoBatches(program.parameters["batch"])
     return batches | "again" >> beam.GroupByKey() | beam.ParDo(Unbatched())
 
@@ -96,7 +99,7 @@ class Twofold(beam.DoFn):
         window: Any = beam.DoFn.WindowParam,
         kept: Any = beam.DoFn.StateParam(ALL),  # noqa: B008
     ) -> Any:
-        yield beam.pvalue.TaggedOutput("end", all_of(key, kept.read(), window))
+        yield beam.pvalue.TaggedOutput("end", pane(key, kept.read(), window))
 
 
 APPLIED = {
