@@ -41,8 +41,8 @@ class PlanTwin:
             element of a key in a bundle.
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
-        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail. It has no twins of cases whose job is killed
-            when the sink has the output.
+        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail. It has no twins of cases
+            whose job is killed when the sink has the output.
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
         always: whether the kit that checks an adapter asks it in any case.
         slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them; it has no twins of cases whose

@@ -188,9 +188,9 @@ class Job:
             if self.plan is PLAIN:
                 raise
             raise QueryFailed(session.cause(refused)) from refused
-        fails = last and not crash
-        if last and fails and (error is None or INJECTED not in str(error)):
-            raise NotDriven(f"the query was to fail in step {last.step}: {error and session.cause(error)}")
+        fails = None if crash else last
+        if fails and (error is None or INJECTED not in str(error)):
+            raise NotDriven(f"the query was to fail in step {fails.step}: {error and session.cause(error)}")
         if error and not fails:
             print(error, flush=True)
             raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
