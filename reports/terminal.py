@@ -46,6 +46,7 @@ from conformance.run.events import (
     Event,
     PackDone,
     RunStarted,
+    TakingApart,
     Unusable,
     WitnessUnknown,
 )
@@ -90,6 +91,7 @@ class Live:
         )
         self._variants: dict[str, list[float]] = {}
         self._bars: dict[str, TaskID] = {}
+        self._apart = Counter[str]()
         self._confirmed: dict[str, int] = {}
         self._over: set[str] = set()
         self._begun = 0.0
@@ -129,6 +131,8 @@ class Live:
             self._detail(f"{event.engine}: {of}{event.packs} packs to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
+        elif isinstance(event, TakingApart):
+            self._apart[event.engine] += event.runs
         elif isinstance(event, Confirming) and event.cells:
             self._confirmed[event.engine] = event.cells
             self._detail(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
@@ -158,6 +162,8 @@ class Live:
             name, packs = task.description, f"{task.completed:.0f} of {task.total:.0f} packs"
             if name in self._over:
                 continue
+            if name in self._apart:
+                packs = f"{amount(self._apart[name], 'engine run')} to take failures apart"
             if name in self._confirmed:
                 packs = f"confirming {amount(self._confirmed[name], 'violated cell')}"
             found.append(f"{name} {packs}")

@@ -10,7 +10,7 @@ import click
 
 from conformance.cli import options
 from conformance.cli.run import RUN_CASES
-from conformance.execution.packing import packs_of
+from conformance.execution.ask import packs_for
 from conformance.model.engine import EngineInfo
 from conformance.plugins.registry import load_engine, load_scenarios, users_scenarios
 
@@ -72,7 +72,7 @@ def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, se
         "seed": seed,
         "rows": rows,
         "cases": len(suite.cases),
-        "packs": len(packs_of(suite.cases, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)),
+        "packs": len(packs_for(suite.cases, can, programs_of(about))),
         "guarantees": len(promised),
         "in part": {f"{s}/{g}": [name or "as drawn" for name in names] for (s, g), names in lacking.items()},
     }

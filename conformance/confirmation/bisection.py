@@ -11,18 +11,22 @@ Search = Generator[tuple[T, ...], bool, tuple[T, ...]]
 """Asks whether it fails with some of the things, is sent the answer, and returns those that it needs."""
 
 
-def fewest(pool: tuple[T, ...], most: int, growth: int | None = None) -> Search[T]:
+def fewest(pool: tuple[T, ...], most: int, growth: int | None = None, suspects: tuple[T, ...] = ()) -> Search[T]:
     """The fewest things that a failure needs, after at most ``most`` questions. It fails with all of them, which is not asked.
 
     Bisection finds one needed thing at a time. It searches for the shortest prefix that makes it fail together with the things found so
     far: the last of that prefix is needed. With ``growth``, short prefixes are tried first, each ``growth`` times as long as the one
-    before. If the questions are used up first, it fails with the returned things, but some of them may not be needed.
+    before. ``suspects`` are tried alone before anything else. If the questions are used up first, it fails with the returned things, but some of them may not be needed.
     """
     needed = tuple[T, ...]()
     while pool and most > 0:
         most -= 1
         if (yield needed):
             return needed
+        for suspect in suspects if len(pool) > 2 and not needed else ():
+            most -= 1
+            if (yield (suspect,)):
+                return (suspect,)
         too_few, enough = 0, len(pool)
         size = 1 if growth else enough
         while enough - too_few > 1 and most > 0:

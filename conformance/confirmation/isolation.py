@@ -55,15 +55,19 @@ MESSAGE = 60
 MOST = 20
 """The most questions that one smallest set is worth."""
 
+SUSPECTS = 2
+"""Of the perturbations of a failing twin, so many are tried alone before it is bisected: one is to blame for most failures, and the rows
+without it tell which."""
+
 RunCases = Callable[[list[Case]], Runs]
 
 
-def smallest(of_case: Parts, of_job: Parts) -> Search:
+def smallest(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float] | None = None) -> Search:
     """The smallest sets of perturbations that fail, if all of them together fail. Those of the job are searched first: all failing cases of
-    an engine run ask for the same sets of them."""
+    an engine run ask for the same sets of them. ``suspicion``: factor (id) -> see ``suspicion_of``."""
     found: list[Parts] = []
     while of_case or of_job:
-        one = yield from _one(of_case, of_job)
+        one = yield from _one(of_case, of_job, suspicion or {})
         found.append(one)
         of_case, of_job = _without(of_case, one), _without(of_job, one)
         if not (rest := (*of_case, *of_job)) or not (yield rest):
@@ -71,15 +75,18 @@ def smallest(of_case: Parts, of_job: Parts) -> Search:
     return found
 
 
-def _one(of_case: Parts, of_job: Parts) -> Generator[Parts, bool, Parts]:
-    job = yield from _fewest(of_job, of_case, lambda some: (*of_case, *some))
-    case = yield from _fewest(of_case, job, lambda some: (*some, *job))
+def _one(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float]) -> Generator[Parts, bool, Parts]:
+    job = yield from _fewest(of_job, of_case, lambda some: (*of_case, *some), suspicion)
+    case = yield from _fewest(of_case, job, lambda some: (*some, *job), suspicion)
     return *case, *job
 
 
-def _fewest(pool: Parts, beside: Parts, made: Callable[[Parts], Parts]) -> Generator[Parts, bool, Parts]:
+def _fewest(
+    pool: Parts, beside: Parts, made: Callable[[Parts], Parts], suspicion: Mapping[str, float]
+) -> Generator[Parts, bool, Parts]:
     """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that order."""
-    search = fewest(pool, MOST)
+    likely = sorted((part for part in pool if suspicion.get(factor_of(part))), key=lambda p: -suspicion[factor_of(p)])
+    search = fewest(pool, MOST, suspects=tuple(likely[:SUSPECTS]))
     answer: bool | None = None
     while True:
         try:
@@ -88,6 +95,15 @@ def _fewest(pool: Parts, beside: Parts, made: Callable[[Parts], Parts]) -> Gener
             return _ordered(pool, end.value)
         # Without any perturbation it does not fail: what fails as drawn is not taken apart.
         answer = bool(asked or beside) and (yield made(_ordered(pool, asked)))
+
+
+def suspicion_of(failing: Iterable[str], others: Iterable[str]) -> dict[str, float]:
+    """How much each factor (id) is to be suspected, from the perturbations of twins that failed and of others of their programs: Ochiai's
+    coefficient, as localisation of faults by coverage uses it (Abreu, Zoeteweij and van Gemund, TAIC PART 2007)."""
+    failed = [frozenset(factors_of(perturbation)) for perturbation in failing]
+    in_failed = Counter(factor for factors in failed for factor in factors)
+    in_others = Counter(factor for perturbation in others for factor in {*factors_of(perturbation)})
+    return {f: n / (len(failed) * (n + in_others[f])) ** 0.5 for f, n in in_failed.items()}
 
 
 def _ordered(pool: Parts, some: Collection[str]) -> Parts:
@@ -261,12 +277,14 @@ class Isolation:
         self._can, self._seed, self._reference, self._run, self._known = can, seed, reference, run, known
         self._plans = {plan.perturbation.id: plan.perturbation for plan in can.plans}
         self.runs, self.cases, self._go_on = runs, dict[str, Case](), go_on
+        self._suspicion: dict[tuple[str, str], Mapping[str, float]] = {}
 
     def isolate(
         self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
         isolated, asked = Isolated(), list[_Asked]()
+        self._suspect(entangled, lost := list(lost), cases)
         for failure, against in taken_apart(entangled, isolated):
             case = against.case
             whole = parts_of(case.perturbation)
@@ -285,6 +303,20 @@ class Isolation:
             self._conclude(one, isolated, stopped)
         self._again(unanswered, isolated)
         return isolated
+
+    def _suspect(self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]) -> None:
+        """Tells by all failures and all twins what each failure most probably needs."""
+        failing: dict[tuple[str, str], list[Case]] = {("", ""): [*lost]}
+        for (scenario, guarantee, _), against in entangled.items():
+            failing.setdefault((scenario, guarantee), []).append(against.case)
+        ran = dict[str, list[Case]]()
+        for case in cases.values():
+            if case.base and case.id in self.runs.traces:
+                ran.setdefault(program_ref(case.scenario, case.program), []).append(case)
+        for kind, mine in failing.items():
+            programs, names = {program_ref(c.scenario, c.program) for c in mine}, {c.id for c in mine}
+            others = [c.perturbation for ref in programs for c in ran.get(ref, ()) if c.id not in names]
+            self._suspicion[kind] = suspicion_of([c.perturbation for c in mine], others)
 
     def _of_job(self, parts: Parts) -> Parts:
         """The perturbations that all cases of a row have."""
@@ -323,7 +355,8 @@ class Isolation:
             one.again = self._fails(one, first[id(one)], answers)
             if one.again:
                 job = self._of_job(one.first)
-                self._advance(one, smallest(_without(one.first, job), job), None, waiting)
+                suspicion = self._suspicion[one.failure[:2] if one.guarantee else ("", "")]
+                self._advance(one, smallest(_without(one.first, job), job, suspicion), None, waiting)
         while waiting and self._go_on():
             twins = {place: self._twins(one, parts) for place, (one, _, parts) in waiting.items()}
             every = {twin.id: twin for found in twins.values() for _, twin in found}

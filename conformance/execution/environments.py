@@ -29,6 +29,10 @@ from conformance.model.release import Release
 from conformance.model.values import digest
 from conformance.plugins.points import DISTRIBUTION, PACKAGE, checkout, checkout_points
 
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""Where the environment sets this, as many containers do, each process of an engine would compile PySpark or Beam anew. Compiled modules then
+lie with what else runs keep, and not beside the sources."""
+
 CACHE = "CONFORMANCE_CACHE"
 """The environment variable with the folder of the environments and of kept traces."""
 
@@ -196,6 +200,8 @@ def python_in(folder: Path, release: Release | None, hash_seed: int = 0) -> tupl
         CannotRun: the release is not available.
     """
     mine = {"PYTHONHASHSEED": str(hash_seed), "TMPDIR": str(folder)}
+    if os.environ.get(NO_BYTECODE):
+        mine |= {NO_BYTECODE: "", "PYTHONPYCACHEPREFIX": str(cache_folder() / "bytecode")}
     if release is None:
         return sys.executable, os.environ | mine
     python = str(python_of(release))

@@ -43,11 +43,17 @@ from conformance.model.perturbation import (
 from conformance.model.plan import PlanTwin
 from conformance.model.schedule import Schedule
 
-MOST_CHANGES, MOST_MOVING = 3, 5
+MOST_CHANGES, MOST_MOVING = 4, 6
 """The most changes of a timeline in one row: each makes the row longer. There may be more in a row without plans, see MOVING."""
 
 IN_VAIN = 6
 """How many rows in a row on each timeline may bring nothing new before the design ends."""
+
+TRIES = 4
+"""How many designs are made. The one that costs least stands: each takes what brings most next, and a short row may be left at the end."""
+
+START = 3
+"""What it takes to start an engine run, in micro-batches."""
 
 MOVING = frozenset({SINGLES, COARSER, FINER, COALESCE})
 """Changes that decide when something comes out. Few programs put out the same under them, so a row with one of them says little of what else
@@ -62,11 +68,21 @@ ALLOWED = {
 
 
 class Kind(Enum):
-    """Programs that share rows."""
+    """Programs that share rows. Those with types have engine runs of their own."""
 
     PLAIN = "programs whose output no query around them changes"
     UNPLANNED = "programs that say nothing of the query around them"
-    TYPED = "programs with types"
+    TYPED = "programs with types, whose output no query around them changes"
+    TYPED_UNPLANNED = "programs with types that say nothing of the query around them"
+
+    @property
+    def planned(self) -> bool:
+        return self in (Kind.PLAIN, Kind.TYPED)
+
+    @property
+    def host(self) -> Kind:
+        """The kind whose engine runs programs of this one take part in, as far as these have no plan."""
+        return {Kind.UNPLANNED: Kind.PLAIN, Kind.TYPED_UNPLANNED: Kind.TYPED}.get(self, self)
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,10 @@ class Row:
         return tuple(perturbation.id for perturbation, _ in self.parts)
 
 
+APART_FROM_ALL: tuple[Part, ...] = ((UNRELATED_KEY, 0), (ALONE, 0))
+"""What is done to the cases of a row without neighbours."""
+
+
 class Factors:
     """What an engine can be asked to change for a whole job, but for some changes (ids)."""
 
@@ -102,7 +122,7 @@ class Factors:
     def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:
         """The changes of the timeline, and the plans, in rows of a family for programs of a kind."""
         changes = [p for p in ALLOWED[family] if p in self.expressible]
-        planned = kind is not Kind.UNPLANNED and family is not Family.INITIAL
+        planned = kind.planned and family is not Family.INITIAL
         return changes, [p for p in self.plans if p in self.expressible and planned]
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
@@ -118,6 +138,15 @@ class Factors:
             return False
         return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))
 
+    def fills_a_row(self, perturbation: Perturbation) -> bool:
+        """Whether a plan stands in a query with few other plans, on an engine on which each run is dear: rows of it serve little else, and each
+        kind of programs has one."""
+        return (
+            self._can.heavy
+            and perturbation in self.plans
+            and sum(self.meet(perturbation, other) for other in self.plans) < len(self.plans) / 2
+        )
+
     def _for_some(self, perturbation: Perturbation) -> bool:
         plan: PlanTwin | None = self.plans.get(perturbation)
         return bool(plan and (plan.on_time or plan.scrambles or not plan.leaves_state))
@@ -128,23 +157,41 @@ class Factors:
 
 
 def rows(
-    timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
+    timelines: Sequence[Schedule],
+    family: Family,
+    kind: Kind,
+    factors: Factors,
+    each: int,
+    seed: int,
+    host: Sequence[Row] = (),
 ) -> list[Row]:
     """The rows of a family for programs of a kind: a base row for each timeline, a covering design, those that ask most first,
     and a row of cases without neighbours.
 
     Args:
         each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
+        host: rows of the kind that this one is beside. A row of this kind that equals one of them costs no engine run.
     """
     base = [Row(timeline, kind) for timeline in timelines]
     if not timelines:
         return []
     if family is Family.WAITING:
         return [*base, *_waiting(timelines[0], kind, factors)]
+    beside = [Row(row.timeline, kind, row.parts) for row in host if row.timeline in timelines]
     shortest = min(timelines, key=lambda timeline: len(timeline.steps))
-    apart = [Row(shortest, kind, ((UNRELATED_KEY, 0), (ALONE, 0)))] if family is not Family.INITIAL else []
-    made = _Design(timelines, family, kind, factors, each, seed).rows()
+    apart = [row for row in beside if row.parts == APART_FROM_ALL] or [Row(shortest, kind, APART_FROM_ALL)]
+    if family is Family.INITIAL:
+        apart = []
+    design = _Design(timelines, family, kind, factors, each, seed)
+    tries = (design.rows(beside, number) for number in range(TRIES))
+    made = min(tries, key=lambda found: sum(_cost(row, seed) for row in found if row not in beside))
     return [*base, *sorted(made, key=lambda row: -len(row.parts)), *apart]
+
+
+def _cost(row: Row, seed: int) -> int:
+    """What a row costs an engine, in micro-batches."""
+    twin = together(Case("", "", row.timeline), row.parts, seed)
+    return START + len(twin.schedule.steps) if twin else 0
 
 
 def _waiting(timeline: Schedule, kind: Kind, factors: Factors) -> list[Row]:
@@ -161,13 +208,16 @@ class _Design:
         self, timelines: Sequence[Schedule], family: Family, kind: Kind, factors: Factors, each: int, seed: int
     ) -> None:
         self._timelines, self._kind, self._factors, self._seed = timelines, kind, factors, seed
-        self._random = Random(f"{seed}/design/{family.value}/{kind.name}")
+        self._name = f"{seed}/design/{family.value}/{kind.name}"
         self._changes, self._plans = factors.of(family, kind)
         self._order = [*self._changes, *self._plans]
-        self._owed = Counter({(p, level): each for p in self._order for level in self._levels(p, family, each)})
+        self._wanted = {
+            (p, level): 1 if factors.fills_a_row(p) else each
+            for p in self._order
+            for level in self._levels(p, family, each)
+        }
         pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
-        self._pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
-        self._used: Counter[Schedule] = Counter()
+        self._wanted_pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
         self._scarce = {p: sum(not factors.meet(p, q) for q in self._plans if q is not p) for p in self._plans}
 
     @staticmethod
@@ -180,8 +230,12 @@ class _Design:
             return (0 if perturbation is SINK_FAILS else 1,)
         return range(perturbation.levels)
 
-    def rows(self) -> list[Row]:
-        found: list[Row] = []
+    def rows(self, beside: Iterable[Row], number: int) -> list[Row]:
+        """The rows of a try: first those of another kind that bring what is owed, then rows of its own."""
+        self._random = Random(f"{self._name}/{number}")
+        self._owed, self._pairs = Counter(self._wanted), {*self._wanted_pairs}
+        self._used: Counter[Schedule] = Counter()
+        found = [row for row in beside if self._brings(row.parts)]
         in_vain = 0
         while self._left() and in_vain < IN_VAIN * len(self._timelines):  # what is left then fits on no timeline
             # The timeline that fewest rows have; of those, the shortest.
@@ -194,6 +248,18 @@ class _Design:
             in_vain = 0 if self._left() < left else in_vain + 1
         return found
 
+    def _brings(self, parts: Sequence[Part]) -> bool:
+        """Whether a row with these parts can be one of these and brings something that is owed. It then counts."""
+        left = self._left()
+        if parts and all(perturbation in self._order for perturbation, _ in parts):
+            self._count(parts)
+        return self._left() < left
+
+    def _count(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            self._owed[part] -= 1
+        self._pairs -= {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(parts, 2)}
+
     def _left(self) -> int:
         """How much is owed."""
         return sum((+self._owed).values()) + len(self._pairs)
@@ -203,9 +269,7 @@ class _Design:
         blank, chosen = Case("", "", timeline), list[Part]()
         while best := self._best(chosen, blank):
             chosen.append(self._random.choice(best))
-        for part in chosen:
-            self._owed[part] -= 1
-        self._pairs -= {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(chosen, 2)}
+        self._count(chosen)
         return self._ordered(chosen)
 
     def _best(self, chosen: list[Part], blank: Case) -> list[Part]:

@@ -149,27 +149,32 @@ class Suite:
         programs: dict[Schedule, set[str]] = {}
         for case in bases:
             programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
+        made: dict[tuple[Family, Kind], list[Row]] = {}
         for family, kind in itertools.product(Family, Kind):
             mine = [
                 t for t, refs in programs.items() if family_of(t) is family and any(self._kind(r) is kind for r in refs)
             ]
             # A design for all programs, one for those that are dear or few.
             each = self._can.each if kind is Kind.PLAIN and family in (Family.SEVERAL, Family.ONE) else 1
-            most = sorted(mine, key=lambda t: -sum(self._kind(ref) is kind for ref in programs[t]))
-            most = most[: TIMELINES if each > 1 else TIMELINES // 2]
+            beside = made.get((family, kind.host), [])
+            there = {row.timeline for row in beside}
+            most = sorted(mine, key=lambda t: (t not in there, -sum(self._kind(ref) is kind for ref in programs[t])))
+            most = most[: max(len(there & {*mine}), TIMELINES if each > 1 else TIMELINES // 2)]
             if self._most:
                 most, each = sorted(most, key=lambda t: len(t.steps))[:1], 1
-            found = rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed)
-            yield from found[: self._most or None]
+            found = rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed, beside)
+            found = made[family, kind] = found[: self._most or None]
+            yield from found
             # What a case must have beside it (rivals among typed keys) is shared out to all timelines.
             if self._every or (kind is not Kind.PLAIN and not self._most):
                 yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
 
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]
-        if not (asked.planned or asked.program.waits or asked.program.initial):
-            return Kind.UNPLANNED
-        return Kind.TYPED if has_types(asked.program) else Kind.PLAIN
+        planned = asked.planned or asked.program.waits or bool(asked.program.initial)
+        if has_types(asked.program):
+            return Kind.TYPED if planned else Kind.TYPED_UNPLANNED
+        return Kind.PLAIN if planned else Kind.UNPLANNED
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
         """The twins of a program's cases in all rows, and those that its guarantees lack then."""

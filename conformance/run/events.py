@@ -40,6 +40,14 @@ class PackDone:
 
 
 @dataclass(frozen=True)
+class TakingApart:
+    """Failures under several perturbations are taken apart. ``runs`` more engine runs are about to answer."""
+
+    engine: str
+    runs: int
+
+
+@dataclass(frozen=True)
 class Confirming:
     engine: str
     cells: int
@@ -68,4 +76,6 @@ class Unusable:
     line: str
 
 
-Event = Unusable | RunStarted | WitnessUnknown | BatchBegun | PackDone | Confirming | CellDone | EngineDone
+Event = (
+    Unusable | RunStarted | WitnessUnknown | BatchBegun | PackDone | TakingApart | Confirming | CellDone | EngineDone
+)

@@ -42,7 +42,7 @@ from conformance.results.record import LEFT_OUT
 from conformance.results.store import Store, file_name, write_cases
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks
-from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone
+from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone, TakingApart
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options, Part
 from conformance.run.outcome import EngineOutcome
@@ -266,6 +266,7 @@ class Turn:
         def run(cases: list[Case]) -> Runs:
             packs = packs_for(cases, can, self._programs)
             self._spent("isolation", len(packs))
+            self._run.on_event(TakingApart(self.info.id, len(packs)))
             self._packs += packs
             return replace(self._ask, go_on=go_on).packs(packs)
 

@@ -2,6 +2,7 @@
 operator has one of its own (Spark 4.3.0)."""
 
 import contextlib
+import gc
 import importlib
 import os
 import sys
@@ -29,10 +30,13 @@ def unpacked() -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()
     unpacked()
     from pyspark.daemon import manager
 
     for name in (*ALL, *sys.argv[1:]):  # the module of the workers, which 3.5.9 does not name
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    gc.freeze()  # what was imported stays: a worker that collects garbage need not look at it, which took most of its time
+    gc.enable()
     manager()

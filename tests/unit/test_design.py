@@ -193,6 +193,28 @@ def test_programs_that_say_nothing_of_the_query_have_rows_without_plans():
     made = {kind: {p.id for row in designed(WITH_PLANS, kind=kind) for p, _ in row.parts} for kind in Kind}
     plans = {plan.perturbation.id for plan in PLANS}
     assert made[Kind.PLAIN] == made[Kind.TYPED] == made[Kind.UNPLANNED] | plans
-    assert not made[Kind.UNPLANNED] & plans
+    assert not (made[Kind.UNPLANNED] | made[Kind.TYPED_UNPLANNED]) & plans
+
+
+def test_programs_that_say_nothing_of_the_query_take_part_in_rows_of_the_others():
+    host = designed(WITH_PLANS)
+    alone, beside = (
+        rows(SEVERAL, Family.SEVERAL, Kind.UNPLANNED, Factors(WITH_PLANS), 1, 1, given) for given in ((), host)
+    )
+    runs = {(row.timeline, row.parts) for row in host}
+    assert all((row.timeline, row.parts) in runs for row in beside if not row.parts)
+    more = [row for row in beside if (row.timeline, row.parts) not in runs]
+    assert len(more) <= 1 < len([row for row in alone if row.parts])
+    assert {p for row in beside for p, _ in row.parts} == {p for row in alone for p, _ in row.parts}
+
+
+def test_a_plan_that_meets_few_others_is_in_one_row_where_runs_are_dear():
+    whole = PLANS[2].perturbation
+    for heavy, times in ((False, 2), (True, 1)):
+        found = changing(designed(replace(WITH_PLANS, heavy=heavy)))
+        assert sum(p == whole for row in found for p, _ in row.parts) == times
+
+
+def test_rows_of_a_kind_are_its_own():
     for kind in Kind:
         assert {row.kind for row in designed(kind=kind)} == {kind}

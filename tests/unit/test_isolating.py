@@ -7,7 +7,7 @@ import pytest
 from drawn import suite_of
 from isolated import judged
 
-from conformance.confirmation.isolation import explaining, known_of, smallest
+from conformance.confirmation.isolation import explaining, known_of, smallest, suspicion_of
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import ENDED_ALIKE
 from conformance.model.case import Case
@@ -20,9 +20,9 @@ FIVE = ("finer", "shift", "no-data", "restart.2", "retry.1")
 PAIRS = [*itertools.combinations(FIVE, 2)]
 
 
-def searched(fails, of_case=(), of_job=FIVE):
+def searched(fails, of_case=(), of_job=FIVE, suspicion=None):
     """(the smallest sets, how many questions it took)"""
-    search, asked = smallest(of_case, of_job), 0
+    search, asked = smallest(of_case, of_job, suspicion), 0
     try:
         parts = next(search)
         while True:
@@ -45,6 +45,22 @@ def test_a_cause_among_many_takes_few_questions():
     found, asked = searched(lambda parts: "p20" in parts, of_job=many)
     assert found == [{"p20"}]
     assert asked <= 7
+
+
+def test_a_cause_that_is_suspected_takes_two_questions_however_many_there_are():
+    """One whether it takes the cause alone, and one for the others. Two that are wrongly suspected take two more."""
+    many = tuple(f"p{number}" for number in range(32))
+    assert searched(lambda parts: "p20" in parts, of_job=many, suspicion={"p20": 1, "p3": 0.5}) == ([{"p20"}], 2)
+    found, asked = searched(lambda parts: "p20" in parts, of_job=many, suspicion={"p1": 1, "p3": 0.5})
+    assert found == [{"p20"}]
+    assert asked <= 9
+
+
+def test_what_is_in_all_that_fails_and_in_little_else_is_suspected_most():
+    told = suspicion_of(["shift+restart.2", "shift+retry"], ["restart+finer", "retry.1", ""])
+    assert max(told, key=told.get) == "shift"
+    assert "finer" not in told
+    assert told["restart"] == told["retry"] < 1 == told["shift"]
 
 
 @pytest.mark.parametrize("causes", PAIRS, ids="+".join)
