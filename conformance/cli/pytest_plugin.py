@@ -261,7 +261,11 @@ class SubjectItem(pytest.Item):
             raise NotKept(report.error)
         violated = [finding for finding in report.findings if finding.verdict is Verdict.VIOLATED]
         if violated:
-            raise NotKept("\n".join(f"{f.question}: {f.means}\n    {f.why}\n    python {f.script}" for f in violated))
+            lines = (
+                f"{f.question}: {f.means}\n    {f.why}" + (f"\n    python {f.script}" if f.script else "")
+                for f in violated
+            )
+            raise NotKept("\n".join(lines))
         if not any(finding.verdict is Verdict.HOLDS for finding in report.findings):
             pytest.skip(report.findings[0].why)
 

@@ -63,6 +63,7 @@ ALLOWED = {
     Family.SEVERAL: OF_THE_TIMELINE,
     Family.ONE: tuple(p for p in OF_THE_TIMELINE if Feature.SEVERAL_BUNDLES not in p.needs),
     Family.INITIAL: RECOVERIES,
+    Family.DAMAGED: (),
 }
 """The changes of a timeline that rows of a family make. A program in processing time has one at a time, see ``_waiting``."""
 
@@ -175,6 +176,8 @@ def rows(
     base = [Row(timeline, kind) for timeline in timelines]
     if not timelines:
         return []
+    if family is Family.DAMAGED:  # the damage is what changes
+        return base
     if family is Family.WAITING:
         return [*base, *_waiting(timelines[0], kind, factors)]
     beside = [Row(row.timeline, kind, row.parts) for row in host if row.timeline in timelines]

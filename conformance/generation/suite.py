@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from conformance.generation.design import Factors, Kind, Row, rows
-from conformance.generation.timelines import Family
+from conformance.generation.timelines import RESTARTED, Family
 from conformance.judgement.evidence import ENDED_ALIKE, ReferenceTraces, puts_to_test
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
@@ -171,7 +171,8 @@ class Suite:
 
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]
-        planned = asked.planned or asked.program.waits or bool(asked.program.initial)
+        program = asked.program
+        planned = asked.planned or program.waits or program.initial or program.damaged
         if has_types(asked.program):
             return Kind.TYPED if planned else Kind.TYPED_UNPLANNED
         return Kind.PLAIN if planned else Kind.UNPLANNED
@@ -291,6 +292,8 @@ def family_of(schedule: Schedule) -> Family:
     """The family of a schedule's timeline."""
     if schedule.waits:
         return Family.WAITING
+    if schedule.timeline == RESTARTED.timeline:
+        return Family.DAMAGED
     if any(bundle.initial for bundle in schedule.bundles):
         return Family.INITIAL
     return Family.ONE if len(schedule.bundles) == 1 else Family.SEVERAL

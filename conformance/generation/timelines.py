@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conformance.generation.examples import examples, seeded
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule, renumbered
-from conformance.model.steps import Advance, Deliver, Step, Wait
+from conformance.model.steps import Advance, Deliver, Restart, Step, Wait
 
 START = 1_000_000
 """Event times begin well above zero, because Spark 4.3.0 drops a row at time 0 as late before any watermark is set."""
@@ -34,6 +34,12 @@ WAIT = 8_000
 an engine takes for the micro-batches in between."""
 
 
+RESTARTED = Schedule(
+    (Advance(0, START), Deliver(1), Deliver(2), Restart(3), Deliver(4), Advance(5, START + SETTLED_AFTER))
+)
+"""The timeline of a job whose checkpoint is damaged."""
+
+
 class Family(Enum):
     """A family of timelines, by what programs and engines need."""
 
@@ -41,12 +47,15 @@ class Family(Enum):
     ONE = "one bundle"
     WAITING = "processing time passes"
     INITIAL = "a job that starts with state"
+    DAMAGED = "a job that begins again on a damaged checkpoint"
 
 
 def families_of(program: Program) -> tuple[Family, ...]:
     """The families of timelines that a program has cases on."""
     if program.waits:
         return (Family.WAITING,)
+    if program.damaged:
+        return (Family.DAMAGED,)
     return (Family.INITIAL,) if program.initial else (Family.SEVERAL, Family.ONE)
 
 
@@ -59,6 +68,7 @@ def draw_timelines(seed: int) -> dict[Family, list[Schedule]]:
         Family.ONE: one,
         Family.WAITING: [waiting_timeline()],
         Family.INITIAL: [with_initial_state(several[-1])],
+        Family.DAMAGED: [RESTARTED],
     }
 
 

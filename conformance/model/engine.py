@@ -49,7 +49,7 @@ class NativeOperator:
 
 
 UNNAMED = dict.fromkeys(
-    (Feature.OUTPUT_TIME, Feature.SINK_FAILURE, Feature.CRASH, Feature.CURRENT_TIME),
+    (Feature.OUTPUT_TIME, Feature.SINK_FAILURE, Feature.CRASH, Feature.DAMAGE, Feature.CURRENT_TIME),
     unsupported("the adapter does not name it"),
 )
 """Features that are younger than adapters may be. Capabilities need not name them."""
@@ -187,6 +187,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.PROCESSING_TIME)
     if program.initial:
         needs.add(Feature.INITIAL_STATE)
+    if program.damaged:
+        needs.add(Feature.DAMAGE)
     if program.inspected:
         needs.add(Feature.INSPECTION)
     if program.counted:

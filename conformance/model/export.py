@@ -119,6 +119,7 @@ class Exportable:
         lacks = {
             "processing time": self.program.waits,
             "initial state": self.program.initial,
+            "a damaged checkpoint": self.program.damaged,
             "reading stored state": self.program.read_from_outside,
         }
         if lacking := [words for words, used in lacks.items() if used]:

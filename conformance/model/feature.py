@@ -20,6 +20,7 @@ class Feature(Enum):
     RESUME = "a failed job that resumes from its checkpoint"
     SINK_FAILURE = "a failure of the sink, after which the job resumes from its checkpoint"
     CRASH = "a kill at a chosen point of a bundle, after which the job resumes from what it had written"
+    DAMAGE = "a restart on a damaged checkpoint"
     PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"
     PROCESSING_TIMERS = "processing-time timers"

@@ -225,10 +225,12 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
     """Whether a case of the program can have a twin of this perturbation.
 
     A program in processing time has one bundle before each wait, and its timelines are fixed but for an empty bundle; so are those of a job
-    that starts with state. Both can be restarted, and fail. Neither has cases without neighbours. A program with typed keys has no others
-    than its own.
+    that starts with state. Both can be restarted, and fail. Neither has cases without neighbours. A job whose checkpoint is damaged changes in
+    nothing else. A program with typed keys has no others than its own.
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
+        return False
+    if program.damaged:
         return False
     if not (program.waits or program.initial):
         return True

@@ -154,6 +154,8 @@ class Program:
             the same numbers.
         initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the key's first
             element.
+        damaged: whether what the job kept is damaged when the job begins again. Every schedule of the program has one restart. A job that
+            refuses to go on puts out ``{"refused": reason}`` under the key of the case's first element.
         inspected: whether the cells are read from outside the job when the last step is done. The content of each cell comes out in
             that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a map as an object.
             An empty cell gives nothing.
@@ -177,6 +179,7 @@ class Program:
     stamped: ClassVar[bool] = False
     parameters: ClassVar[Mapping[str, int]] = {}
     initial: ClassVar[bool] = False
+    damaged: ClassVar[bool] = False
     inspected: ClassVar[bool] = False
     counted: ClassVar[bool] = False
     timer_chain: ClassVar[int] = 0

@@ -81,4 +81,5 @@ class Driver(Protocol):
         """Run a subject over rows. What the run fails with is in the answer."""
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
-        """A script without the harness that shows a difference, for the file ``out``. The user's function is imported from ``file``."""
+        """A script without the harness that shows a difference, for the file ``out``; "" if none can. The user's function is imported from
+        ``file``."""

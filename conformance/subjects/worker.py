@@ -178,8 +178,9 @@ def _with_scripts(
             out = Path(request.out) / f"{subject.name}-{finding.question}.py"
             out.parent.mkdir(parents=True, exist_ok=True)
             title = f"{subject.name}: {why}"
-            out.write_text(driver.script(subject, pair, title, Path(request.file), out), encoding="utf-8")
-            finding = replace(finding, script=str(out))
+            if script := driver.script(subject, pair, title, Path(request.file), out):
+                out.write_text(script, encoding="utf-8")
+                finding = replace(finding, script=str(out))
         findings.append(finding)
     return replace(report, findings=tuple(findings))
 

@@ -59,6 +59,7 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         Feature.RESUME,
         Feature.SINK_FAILURE,
         Feature.CRASH,
+        Feature.DAMAGE,
         Feature.INITIAL_STATE,
     )
     spec = userstate.ReadModifyWriteStateSpec

@@ -67,6 +67,9 @@ STATE = {
     Feature.CRASH: unsupported(
         "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
     ),
+    Feature.DAMAGE: unsupported(
+        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
+    ),
     Feature.CURRENT_TIME: unsupported(
         "Beam 2.77.0 has no expression for the current time, only the clocks of its workers"
     ),

@@ -43,6 +43,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.RESUME: NATIVE,
     Feature.SINK_FAILURE: NATIVE,
     Feature.CRASH: NATIVE,
+    Feature.DAMAGE: NATIVE,
     Feature.FIXED_WINDOWS: emulated("window in key"),
     Feature.LATE_COUNTER: limited(
         "Spark counts late rows of a micro-batch for all programs of the query together; "

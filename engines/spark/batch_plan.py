@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.native import windows_of
 from conformance.engines.spark import driving, session, typed_keys
-from conformance.engines.spark.job import QueryFailed, event_rows, told, traces_of
+from conformance.engines.spark.job import QueryFailed, event_rows
 from conformance.engines.spark.operator import OperatorInput
+from conformance.engines.spark.traces import told, traces_of
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +35,29 @@ JOB, ANSWER = "job.pickle", "answer.pickle"
 
 
 def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
-    """The run of a pack through Spark Connect, on an engine that is not open.
+    """The run of a pack through Spark Connect, on an engine that is not open. Raises as ``call`` does."""
+    answer: PackRun = call(spark, _run, (engine, pack, dict(programs)), folder)
+    return answer
+
+
+def _run(folder: Path, engine: Engine, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+    engine.open(folder)
+    answer = engine.run(pack, programs)
+    engine.close()
+    return answer
+
+
+def call(spark: SparkSession, function: Callable[..., Any], arguments: tuple[Any, ...], folder: Path) -> Any:
+    """What a function gives for a folder and arguments, in a process that reaches Spark through Connect.
 
     Raises:
-        NotDriven: as ``Job.rest`` says, and where PySpark has no server of Spark Connect beside the classic session (3.5.9).
-        RuntimeError: the client failed.
+        NotDriven: the function did, or PySpark has no server of Spark Connect beside the classic session (3.5.9).
+        RuntimeError: the function or its process failed.
     """
     from pyspark import cloudpickle
 
     address = _address(spark)
-    (folder / JOB).write_bytes(cloudpickle.dumps((engine, pack, dict(programs))))
+    (folder / JOB).write_bytes(cloudpickle.dumps((function, arguments)))
     done = subprocess.run(
         [sys.executable, "-m", "conformance.engines.spark.connected", address, str(folder)],
         stdin=subprocess.DEVNULL,
@@ -52,7 +65,7 @@ def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, 
     )
     if done.returncode:
         raise RuntimeError(f"the client of Spark Connect ended with code {done.returncode}")
-    answer: PackRun | Exception = pickle.loads((folder / ANSWER).read_bytes())
+    answer = pickle.loads((folder / ANSWER).read_bytes())
     if isinstance(answer, Exception):
         raise answer
     return answer
@@ -70,13 +83,11 @@ def _address(spark: SparkSession) -> str:
 
 
 def main(address: str, folder: Path) -> None:
-    engine, pack, programs = pickle.loads((folder / JOB).read_bytes())
+    function, arguments = pickle.loads((folder / JOB).read_bytes())
     session.configure({session.MASTER: address})
-    answer: PackRun | Exception
+    answer: Any
     try:
-        engine.open(folder)
-        answer = engine.run(pack, programs)
-        engine.close()
+        answer = function(folder, *arguments)
     except (NotDriven, CannotRun) as error:
         answer = NotDriven(str(error))
     except Exception as error:

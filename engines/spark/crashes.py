@@ -40,7 +40,7 @@ class Killed:
 
     def __init__(self, checkpoint: Path, number: int, crash: Crash, sink: Path) -> None:
         self._checkpoint, self._number, self._crash = checkpoint, number, crash
-        stored = {folder: [*_of(folder, STORED, number + 1)] for folder in checkpoint.glob("state/*/[0-9]*")}
+        stored = {folder: [*files_of(folder, STORED, number + 1)] for folder in checkpoint.glob("state/*/[0-9]*")}
         noted = [log for log in (OFFSETS, COMMITS) if (checkpoint / log / str(number)).exists()]
         if noted != [OFFSETS, COMMITS] or not stored or not all(stored.values()):
             there = ", ".join([*noted, *(str(f.relative_to(checkpoint)) for f, files in stored.items() if files)])
@@ -81,18 +81,18 @@ class Killed:
         return self._checkpoint / OFFSETS / str(self._number)
 
     def _take_away(self, log: Path) -> None:
-        _remove(_of(log, NOTED, self._number))
+        _remove(files_of(log, NOTED, self._number))
 
     def _take_away_later(self, sink: Path) -> None:
         """What a micro-batch without rows that came behind it wrote."""
         later = self._number + 1
         for log in (self._checkpoint / OFFSETS, self._checkpoint / COMMITS, sink):
-            _remove(_of(log, NOTED, later))
+            _remove(files_of(log, NOTED, later))
         for folder in self._checkpoint.glob("state/*/[0-9]*"):
-            _remove(_of(folder, STORED, later + 1))
+            _remove(files_of(folder, STORED, later + 1))
 
 
-def _of(folder: Path, names: re.Pattern[str], version: int) -> Iterator[Path]:
+def files_of(folder: Path, names: re.Pattern[str], version: int) -> Iterator[Path]:
     """The files of a version in a folder and those below it."""
     for path in sorted(folder.rglob("*")) if folder.exists() else ():
         found = names.fullmatch(path.name)

@@ -8,35 +8,42 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED, untouched
-from conformance.engines.spark import crashes, driving, plan_changes, refusals, running, session, stored, typed_keys
+from conformance.engines.spark import (
+    crashes,
+    damages,
+    driving,
+    plan_changes,
+    refusals,
+    running,
+    session,
+    stored,
+    typed_keys,
+)
 from conformance.engines.spark.around import PLAIN, SparkPlan
 from conformance.engines.spark.driving import MicroBatch, Row
-from conformance.engines.spark.operator import HEARTBEAT, NO_EMISSION, Failure, OperatorInput, emitted
+from conformance.engines.spark.operator import Failure, OperatorInput
+from conformance.engines.spark.traces import told, traces_of
 from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.plan import begins_a_query
 from conformance.model.program import FixedWindows, Program
-from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
+from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import SLACK, Crash, Deliver, Restart
 from conformance.model.steps import DONE_POINTS
-from conformance.model.trace import DRAIN, Emission, Trace
+from conformance.model.trace import Emission, Trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LEFT = "left.pickle"
 """The file in a job's folder that says what came out before it was handed on."""
-
-TOLD = ("program", "case", "key", "step", "value", "emitted_at", "error")
-"""The columns of an output row that traces are made of."""
 
 Apply = Callable[[OperatorInput], "DataFrame"]
 """An API's operator; it puts out rows of ``operator.OUTPUT``."""
@@ -114,6 +121,8 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
+        if any(program.damaged for program in self.programs.values()):
+            return self._on_damaged_checkpoints()
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
         layout = self._layout
@@ -135,6 +144,21 @@ class Job:
         )
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+
+    def _on_damaged_checkpoints(self) -> PackRun:
+        last = max(number for number, batch in enumerate(self.batches) if batch.query < self._handover)
+        for number in range(last + 1, len(self.batches)):
+            self._write(number)
+
+        def go_on(checkpoint: Path) -> tuple[dict[int, list[Any]], str]:
+            try:
+                rows, _, error = running.run_query(self.query(None), checkpoint, self.mode, {}, self.plan.sink)
+            except Exception as refused:
+                rows, error = {}, refused
+            rows = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
+            return rows, refusals.kind(error) if error else ""
+
+        return damages.answers(self.pack, self.checkpoint, self.rows, go_on)
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state that should be
@@ -179,7 +203,7 @@ class Job:
                 self._write(batch + 1)
 
         try:
-            output = self._query(failure)
+            output = self.query(failure)
             fed = feed if self._layout.fed else None
             found, progress, error = running.run_query(
                 output, self.checkpoint, self.mode, waits, self.plan.sink, fed, self.plan.to, sink_fails
@@ -234,7 +258,7 @@ class Job:
         events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
         self._layout.write(self.folder, number, batch, driving.rows_of(batch, events, self.delay), self.typed)
 
-    def _query(self, failure: Failure | None) -> DataFrame:
+    def query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
         delay = f"{self.delay} milliseconds"
         if self.plan.tagged:
@@ -275,75 +299,3 @@ def event_rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: ty
         else:
             rows.append(driving.event_row(case, event, step, window))
     return rows
-
-
-def told(rows: Mapping[int, list[Any]], batches: list[MicroBatch], mode: str) -> Mapping[int, list[Any]]:
-    """The output rows of micro-batches that traces are made of. In complete mode, a micro-batch that puts out the same table as the one
-    before it in its step tells nothing new: a step may take several of them."""
-    if mode != "complete":
-        return rows
-    found, before = {}, None
-    for number in sorted(rows):
-        step = batches[number].step if number < len(batches) else DRAIN
-        table = step, Counter(tuple(row[name] for name in TOLD) for row in rows[number] if row["program"] != HEARTBEAT)
-        if table != before:
-            found[number], before = rows[number], table
-    return found
-
-
-def traces_of(
-    pack: Pack,
-    batches: list[MicroBatch],
-    rows: Mapping[int, Iterable[Any]],
-    progress: list[dict[str, Any]],
-    found: Iterable[tuple[str, Emission]],
-) -> tuple[dict[str, Trace], tuple[StepCount, ...]]:
-    """Traces and counts from output rows. An emission's step is that of the micro-batch that it came out in. A row that comes out twice,
-    or in a later micro-batch than the row that it carries the step of, does so in the trace. What an operator of Spark's own makes of
-    heartbeats is left out.
-
-    Raises:
-        NotDriven: a row came out before its own step, or the rows of a step were read in several partitions.
-    """
-    emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
-    received: Counter[tuple[int, str]] = Counter()
-    partitions: dict[int, set[int]] = {}
-    seen: set[str] = set()
-    bundles = {batch.step: number for number, batch in enumerate(batches) if batch.bundle}
-    for number in sorted(rows):
-        planned = batches[number].step if number < len(batches) else DRAIN
-        for row in rows[number]:
-            if row["program"] == HEARTBEAT:
-                continue
-            own = planned if row["step"] is None else row["step"]
-            if number < bundles.get(own, number):
-                raise NotDriven(f"a row of step {own} came out in micro-batch {number}, which is step {planned}")
-            if row["nonce"] is None or row["nonce"] not in seen:  # a receipt for rows counts once
-                seen.add(row["nonce"])
-                if row["received"] is not None:
-                    received[own, row["program"]] += row["received"]
-                if row["partitions"] is not None:
-                    partitions.setdefault(own, set()).update(json.loads(row["partitions"]))
-            if row["value"] != NO_EMISSION:
-                value = emitted(row["value"])
-                emissions[row["case"]].append(Emission(row["key"], value, planned, row["emitted_at"], row["error"]))
-    for case, emission in found:
-        emissions[case].append(emission)
-    if scattered := [step for step, found in partitions.items() if len(found) > 1]:
-        raise NotDriven(f"the rows of step {scattered[0]} were read in several partitions, which scrambles their order")
-    late = {p["batchId"]: sum(o["numRowsDroppedByWatermark"] for o in p["stateOperators"]) for p in progress}
-    counts = tuple(
-        _count(pack, batch.step, received, late[number])
-        for number, batch in enumerate(batches)
-        if batch.bundle or late[number]
-    )
-    return {case: Trace.collect(found) for case, found in emissions.items()}, counts
-
-
-def _count(pack: Pack, step: int, received: Mapping[tuple[int, str], int], late: int) -> StepCount:
-    """The rows of a bundle, by program where that is known: Spark counts late rows for a whole micro-batch (Spark 4.3.0).
-    ``received`` are rows by step and program."""
-    delivered = Counter(program_ref(case.scenario, case.program) for case, _ in pack.bundle(step))
-    names = sorted({*delivered, *(program for own, program in received if own == step)})
-    parts = tuple(ProgramCount(name, delivered[name], received.get((step, name), 0)) for name in names)
-    return StepCount(step, delivered.total(), sum(part.received for part in parts), late, parts)

@@ -1,5 +1,5 @@
 """Complete mode, in which a query puts out its whole table in each micro-batch. A step may take several of them: what tells
-nothing new in a step is left out (``job.told``), so a row that comes out twice in a step came out twice in a micro-batch, or changed."""
+nothing new in a step is left out (``traces.told``), so a row that comes out twice in a step came out twice in a micro-batch, or changed."""
 
 WHOLE_TABLE = "each micro-batch puts out the whole table"
 

@@ -20,6 +20,7 @@ from conformance.engines.failing import INJECTED
 from conformance.engines.spark import releases, running, session
 from conformance.engines.spark.base import STORES
 from conformance.engines.spark.subject_facts import facts_of
+from conformance.model.engine import NotDriven
 from conformance.model.values import Json
 from conformance.subjects import questions
 from conformance.subjects.answers import Answer, Ran, told
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from conformance.subjects.questions import Asked, Pair
     from conformance.subjects.subject import Subject
 
+CONNECT = "Spark Connect"
+"""Where a run of a question is made; all others are made in a classic session."""
+
+AS_FILES = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""Through Connect, the rows of a micro-batch come as files; a time in them says its zone only so."""
+
 STORE = "spark.sql.streaming.stateStore.providerClass"
 HDFS, ROCKSDB = (STORES[name]["providerClass"] for name in ("hdfs", "rocksdb"))
 
@@ -47,6 +54,10 @@ def _other_store(asked: Asked) -> Any:
 
 def _files(asked: Asked) -> Any:
     yield Run(asked.delivery, Setup(files=2))
+
+
+def _connected(asked: Asked) -> Any:
+    yield Run(asked.delivery, Setup(where=CONNECT))
 
 
 QUESTIONS = (
@@ -66,6 +77,7 @@ QUESTIONS = (
         "codegen", "Operators that Spark interprets, and does not compile, give the same answer.",
         {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
     ),
+    Question("connect", "A query that goes through Spark Connect gives the same answer.", _connected, refusable=True),
     questions.LATE,
     questions.ONCE,
     questions.STATE,
@@ -126,6 +138,8 @@ class SparkSubjects:
     def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         folder = Path(tempfile.mkdtemp(prefix="subject-", dir=self._folder))
         try:
+            if setup.where == CONNECT:
+                return self._through_connect(subject, folder, given, replace(setup, where=""))
             spark = self._session(subject, setup.settings)
             if setup.bounded:
                 return self._in_one(subject, spark, folder, given)
@@ -143,11 +157,21 @@ class SparkSubjects:
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
         from conformance.engines.spark.subject_script import script
 
+        if pair.varied.setup.where == CONNECT:  # a script has one session, and the two runs need two kinds
+            return ""
         if subject.mode == "update" and not subject.output_key:
             subject = replace(subject, output_key=self.look(subject).output_key or ())
         return script(subject, pair, title, file, out, self.version, self.before.place.release if self.before else "")
 
     # A run
+
+    def _through_connect(self, subject: Subject, folder: Path, given: Given, setup: Setup) -> Ran:
+        from conformance.engines.spark import connected
+
+        try:
+            return connected.call(self._spark, _as_a_client, (subject, given, setup), folder)
+        except (NotDriven, RuntimeError) as error:
+            return Ran(error=str(error))
 
     def _session(self, subject: Subject, settings: Mapping[str, str]) -> SparkSession:
         spark: SparkSession = session.own(self._spark, {**subject.settings, **settings})
@@ -304,6 +328,16 @@ def _line(row: Json) -> str:
 
 def _rows(rows: Sequence[Any]) -> Answer:
     return tuple(told(row if isinstance(row, dict) else row.asDict()) for row in rows)
+
+
+def _as_a_client(folder: Path, subject: Subject, given: Given, setup: Setup) -> Ran:
+    """A run in a process that reaches Spark through Connect."""
+    driver = SparkSubjects()
+    driver.open(folder, ())
+    try:
+        return driver.run(replace(subject, settings={**subject.settings, **AS_FILES}), given, setup)
+    finally:
+        driver.close()
 
 
 DRIVER = SparkSubjects()

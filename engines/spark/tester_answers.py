@@ -45,6 +45,7 @@ def evidence() -> dict[Feature, str]:
         Feature.RESUME: methods,
         Feature.SINK_FAILURE: methods,
         Feature.CRASH: methods,
+        Feature.DAMAGE: methods,
         Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",

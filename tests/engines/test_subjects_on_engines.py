@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from conformance.engines.spark.subjects import CONNECT
 from conformance.subjects.asking import Options, Verdict, ask
 from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import Setup
 from conformance.subjects.subject import next_version
 
 pytestmark = pytest.mark.engine
@@ -91,6 +93,18 @@ def test_a_filter_by_the_clock_is_found_on_spark(spark_subjects):
     assert found["time"].verdict is Verdict.VIOLATED
     assert found["order"].why == "no case has an answer: nothing was compared"
     assert len(data(failing["time"][0])) == 1
+
+
+def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark_subjects):
+    driver, there = spark_subjects
+    rows = [{"user": "a", "page": page, "at": f"2020-03-01T00:0{minute}:00Z"} for minute, page in enumerate("bxy")]
+    given = [{"": rows}, {"": [{"user": "a", "page": "z", "at": "2020-03-01T01:00:00Z"}]}]
+    visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
+    for subject, alike in ((visits, True), (there["classic_alone"], False)):
+        classic, connected = (driver.run(subject, given, Setup(where=where)) for where in ("", CONNECT))
+        assert not classic.error + connected.error
+        assert any(connected.outputs.values())
+        assert (classic.outputs == connected.outputs) is alike
 
 
 def test_state_in_an_attribute_is_found_on_spark(spark_subjects):

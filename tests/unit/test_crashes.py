@@ -5,8 +5,9 @@ import zipfile
 
 import pytest
 
-from conformance.engines.spark import driving
+from conformance.engines.spark import damages, driving
 from conformance.engines.spark.crashes import Killed
+from conformance.model.damage import DAMAGES
 from conformance.model.engine import NotDriven
 from conformance.model.schedule import Advance, Crash, Deliver, Restart, renumbered
 
@@ -176,3 +177,12 @@ def test_a_query_that_is_killed_behind_a_bundle_ends_with_it():
 def test_queries_are_numbered_as_restarts_are():
     batches = planned(Restart(0), Crash(0, "offsets"))
     assert [batch.query for batch in batches if batch.bundle] == [0, 2]
+
+
+def test_each_damage_can_be_done_and_one_that_finds_nothing_says_so(tmp_path):
+    assert damages.HOW.keys() == DAMAGES.keys()
+    (tmp_path / "metadata").write_text('{"id":"a"}')
+    damages.inflict(tmp_path, "identity cut short", 1)
+    assert (tmp_path / "metadata").read_text() == '{"id"'
+    with pytest.raises(NotDriven, match="nothing to damage: last plan gone"):
+        damages.inflict(tmp_path, "last plan gone", 1)

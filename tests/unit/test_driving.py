@@ -20,8 +20,9 @@ from conformance.engines.spark.driving import (
     sentinels,
     write_file,
 )
-from conformance.engines.spark.job import Job, told
+from conformance.engines.spark.job import Job
 from conformance.engines.spark.operator import HEARTBEAT
+from conformance.engines.spark.traces import told
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven

@@ -17,15 +17,15 @@ def info(name):
 
 
 def test_engines_come_in_the_order_of_value():
-    """The reference, engines of programs that a quick run has, the others of programs, and operators last; of a kind, as listed."""
+    """The reference, engines that a quick run has, operators, and the other engines of programs last; of a kind, as listed."""
     listed = [*map(info, engine_ids())]
     found = by_value(reversed(listed))
     assert found[0].id == "reference"
-    native = [one.capabilities.native_operator is not None for one in found]
-    assert native == sorted(native)
-    quick = [one.capabilities.quick for one in found[1:] if not one.capabilities.native_operator]
+    quick = [one.capabilities.quick for one in found[1:]]
     assert quick == sorted(quick, reverse=True)
     assert True in quick
+    native = [one.capabilities.native_operator is not None for one in found[1:] if not one.capabilities.quick]
+    assert native == sorted(native, reverse=True)
     assert by_value(by_value(listed)) == by_value(listed)
     alike = [replace(listed[0], id=name) for name in "cab"]
     assert [one.id for one in by_value(alike)] == ["c", "a", "b"]

@@ -32,6 +32,13 @@ def numbered(rows: DataFrame) -> DataFrame:
 
 
 @subject(**CLICKS)
+def classic_alone(rows: DataFrame) -> DataFrame:
+    """The bug: a branch for Spark Connect that leaves rows out."""
+    rows = rows.where("page > 'm'") if "connect" in type(rows).__module__ else rows
+    return rows.withWatermark("at", "10 seconds").groupBy(window("at", "5 minutes"), "user").count()
+
+
+@subject(**CLICKS)
 def recent(rows: DataFrame) -> DataFrame:
     """The bug: the clock decides."""
     late = rows.withWatermark("at", "10 seconds").where("at > now() - INTERVAL 1 HOUR")
