@@ -135,6 +135,8 @@ class Factors:
             return False
         if SINK_FAILS in (one, other) and any(plan.own_sink for plan in plans):
             return False
+        if {RETRY, RESUME} & {one, other} and any(plan.in_parts for plan in plans):
+            return False
         if plans and ({one, other} & MOVING or self._for_some(one) != self._for_some(other)):
             return False
         return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))

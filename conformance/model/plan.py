@@ -39,6 +39,8 @@ class PlanTwin:
         restarts: whether the job is restarted, too, after its first bundle.
         scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases with at most one
             element of a key in a bundle.
+        in_parts: whether it hands out the elements of a bundle in parts. An attempt that fails behind the last element may then fail before
+            others, so it meets no such failure.
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
         own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail. It has no twins of cases
@@ -56,6 +58,7 @@ class PlanTwin:
     restarts: bool = False
     always: bool = False
     scrambles: bool = False
+    in_parts: bool = False
     one_query: bool = False
     on_time: bool = False
     own_sink: bool = False

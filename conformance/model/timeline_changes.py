@@ -190,12 +190,21 @@ ANY_LATER, THE_FIRST, THE_LAST = slice(1, None), slice(1), slice(-1, None)
 """Which bundle fails: one that finds state of earlier bundles, the one before which there is no state, the one that finds the most."""
 
 
+def within_reach(schedule: Schedule) -> list[Deliver]:
+    """The bundles that a failure may be in. Of bundles with one element each, few cases have an element in a later one than the first."""
+    found: list[Deliver] = []
+    for _, group in itertools.groupby(schedule.steps, key=lambda step: isinstance(step, Deliver) and not step.initial):
+        bundles = [step for step in group if isinstance(step, Deliver) and not step.initial]
+        found += bundles[:1] if len(bundles) >= IN_A_ROW else bundles
+    return found
+
+
 def failing(step: FailOnce | SinkFails, which: slice = ANY_LATER) -> Callable[[Schedule, Random], Schedule | None]:
     def fail_once(schedule: Schedule, random: Random) -> Schedule | None:
         """Let a bundle fail once, in the operator or in the sink. If there is one bundle, that one fails. No bundle fails twice. A failure does not reach a
         case whose bundle is empty."""
         failing = {schedule.bundle_after(s).id for s in schedule.steps if isinstance(s, FailOnce | SinkFails)}
-        bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
+        bundles = within_reach(schedule)
         left = [bundle for bundle in bundles[which] or bundles if bundle.id not in failing]
         if not left:
             return None
@@ -219,7 +228,7 @@ def crash(groups: Sequence[Sequence[str]]) -> Callable[[Schedule, Random], Sched
         processing time that no wait counts."""
         kinds = (FailOnce, SinkFails, Crash)
         failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, kinds)}
-        bundles = [bundle for bundle in schedule.bundles if not bundle.initial]
+        bundles = within_reach(schedule)
         order = [bundle for bundle in random.sample(bundles, len(bundles)) if bundle.id not in failing]
         if not order:
             return None

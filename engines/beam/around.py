@@ -19,8 +19,8 @@ from conformance.model.trace import Emission, Trace
 @dataclass(frozen=True)
 class BeamPlan:
     """What stands around the transform: ``before`` and ``behind`` map a collection to another one; ``options`` are the pipeline's.
-    ``beside`` says that another pipeline runs at the same time. ``title``, ``text``, ``scrambles`` and ``always`` are as ``PlanTwin``
-    says. ``places`` is what the plan takes of a pipeline beside its options."""
+    ``beside`` says that another pipeline runs at the same time. ``title``, ``text``, ``scrambles``, ``in_parts`` and ``always`` are as
+    ``PlanTwin`` says. ``places`` is what the plan takes of a pipeline beside its options."""
 
     title: str = ""
     text: str = ""
@@ -30,6 +30,7 @@ class BeamPlan:
     beside: bool = False
     scrambles: bool = False
     always: bool = False
+    in_parts: bool = False
     places: frozenset[str] = frozenset()
 
     @property
@@ -46,6 +47,7 @@ class BeamPlan:
             PLAIN_TEXT,
             always=self.always,
             scrambles=self.scrambles,
+            in_parts=self.in_parts,
             slots=self.slots,
         )
 
@@ -84,6 +86,7 @@ def composed(plans: Iterable[BeamPlan]) -> BeamPlan:
         any(part.beside for part in parts),
         any(part.scrambles for part in parts),
         any(part.always for part in parts),
+        any(part.in_parts for part in parts),
         frozenset[str]().union(*(part.places for part in parts)),
     )
 

@@ -191,9 +191,13 @@ PLANS: Mapping[str, BeamPlan] = {
         "(elements | Filter(half), elements | Filter(other half)) | Flatten() | transform",
         _halves,
         always=True,
+        in_parts=True,
     ),
     "partition": BeamPlan(
-        "three parts of a Partition, put together", "elements | Partition(by_key, 3) | Flatten() | transform", _parted
+        "three parts of a Partition, put together",
+        "elements | Partition(by_key, 3) | Flatten() | transform",
+        _parted,
+        in_parts=True,
     ),
     "reshuffle": BeamPlan(
         "a Reshuffle before", "elements | Reshuffle() | transform", _reshuffled, scrambles=True, always=True

@@ -38,6 +38,8 @@ class SparkPlan:
         to: the sink of Spark's own that the output goes to, not to ``foreachBatch``: PARQUET or MEMORY of ``running``.
         timed: the operator declares the event time of its output, which an aggregation behind goes by. Its rows say the micro-batch that
             they left the operator in.
+        exchanged: the output goes by other columns than the key behind the operator, and loses its order there. The rows of a micro-batch are
+            read in the order in which the operator put them out, since no order is promised to them.
         several_operators: what the operator stored is not the only state of the query.
         settings: of the session.
         batch: there is no stream: batch queries answer, see ``batch_plan``.
@@ -57,6 +59,7 @@ class SparkPlan:
     side_by_side: bool = False
     to: str = ""
     timed: bool = False
+    exchanged: bool = False
     several_operators: bool = False
     evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -146,6 +149,7 @@ FLAGS = (
     "tagged",
     "side_by_side",
     "timed",
+    "exchanged",
     "several_operators",
     "batch",
     "connect",

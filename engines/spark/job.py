@@ -192,9 +192,8 @@ class Job:
         for number in numbers[:1] if self._layout.fed else numbers:
             self._write(number)
         retried = next((b for b in self.batches if b.query == b.begun == query and b.fails), None)
-        failing = last or retried
-        in_operator = failing and failing.fails
-        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing and in_operator else None
+        failing = last if last and last.fails else retried  # the query may end with a kill in a later micro-batch
+        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
         sink_fails = self.batches.index(last) if last and last.sink_fails else -1
         waits = {n: batch.wait for n, batch in enumerate(self.batches) if n != killed or not (crash and crash.again)}
 
@@ -237,12 +236,12 @@ class Job:
     @property
     def _told(self) -> Mapping[int, list[Any]]:
         """The output rows by the micro-batch that they left the operator in."""
-        if not self.plan.timed:
+        if not self.plan.exchanged:
             return self.rows
         found: dict[int, list[Any]] = {}
-        for _, rows in sorted(self.rows.items()):
-            for row in rows:
-                found.setdefault(row["batch"], []).append(row)
+        for number, rows in sorted(self.rows.items()):
+            for row in sorted(rows, key=lambda row: row["nonce"] or ""):
+                found.setdefault(row["batch"] if self.plan.timed else number, []).append(row)
         return found
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -209,5 +210,5 @@ def batch() -> int:
 
 
 def nonce() -> str:
-    """A text that no other row has."""
-    return os.urandom(8).hex()
+    """A text that no other row has. That of a row that is put out later is greater."""
+    return f"{time.monotonic_ns():016x}{os.urandom(4).hex()}"

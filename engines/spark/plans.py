@@ -260,6 +260,7 @@ IN_A_ROW: Mapping[str, SparkPlan] = {
     "duplicates-behind": replace(
         _behind("duplicates of output rows dropped behind", ".dropDuplicates(['nonce'])", changes.no_duplicates),
         several_operators=True,
+        exchanged=True,
         places=frozenset({DUPLICATES_BEHIND}),
     ),
 }
@@ -272,6 +273,7 @@ AGGREGATED: Mapping[str, SparkPlan] = {
         behind=changes.aggregated,
         timed=True,
         several_operators=True,
+        exchanged=True,
         places=frozenset({WINDOWS_BEHIND}),
     ),
 }

@@ -9,7 +9,7 @@ from conformance.engines.spark import crashes
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
-from conformance.model.schedule import Advance, Crash, Deliver, Event, Plan, renumbered
+from conformance.model.schedule import Advance, Crash, Deliver, Event, FailOnce, Plan, renumbered
 from conformance.plugins.registry import load_engine
 from conformance.testing import T
 
@@ -56,6 +56,17 @@ def test_an_operator_of_sparks_own_goes_on_too(tmp_path):
     finally:
         engine.close()
     assert found == wanted
+
+
+def test_an_attempt_fails_in_a_query_that_is_killed_later(spark):
+    steps = [
+        *(Advance(0, T), FailOnce(0), _bundle(1, 1, "ab"), _bundle(2, 1_000, "a")),
+        *(Crash(0, "sink"), _bundle(3, 2_000, "ab"), Advance(0, T + 90_000)),
+    ]
+    case = Case("per-key-counting", "count", renumbered(steps))
+    run = spark.run(Pack((case,)), PROGRAMS)
+    assert not run.untouched
+    assert run.traces[case.id].emissions == specified(spark, [case])[case.id].emissions
 
 
 def test_a_bundle_that_is_not_done_again_is_an_error(spark, monkeypatch):
