@@ -69,6 +69,7 @@ class Capabilities:
         plans_together: the most plans in one query: on some engines each makes the query as long again.
         each: in how many rows of the engine's suite each level of each perturbation is. An engine that shares its implementation with
             another one is asked once.
+        common: people use it more than most, so that a run in a given time begins with it.
         quick: whether a quick run includes the engine.
         native_operator: the operator that runs in place of a program. Such an engine takes the cases of its programs alone.
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
@@ -85,6 +86,7 @@ class Capabilities:
     host: str = ""
     each: int = 2
     plans_together: int = 14
+    common: bool = False
     quick: bool = False
     native_operator: NativeOperator | None = None
     ahead: str = ""

@@ -27,12 +27,12 @@ class Deadline:
 
 
 def by_value(infos: Iterable[EngineInfo]) -> list[EngineInfo]:
-    """Engines in the order of value: the reference, those that a quick run has, operators of the frameworks' own, which most people use and
-    which cost least, then the others of programs, which share much with those of a quick run."""
+    """Engines in the order of value: the reference, operators that most people use, which cost little, engines that a quick run has, other
+    operators, then the other engines of programs, which share much with those of a quick run."""
 
-    def rank(info: EngineInfo) -> tuple[bool, bool, bool]:
+    def rank(info: EngineInfo) -> tuple[bool, bool, bool, bool]:
         can = info.capabilities
-        return info.id != "reference", not can.quick, can.native_operator is None
+        return info.id != "reference", not can.common, not can.quick, can.native_operator is None
 
     return sorted(infos, key=rank)
 

@@ -22,8 +22,8 @@ from conformance.testing.comparison import Difference, difference, elements, in_
 from conformance.testing.report import AdapterFault, Report, causes, told
 from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan, together
 
-OF_OPERATORS = (Feature.CURRENT_TIME,)
-"""What no program asks an engine for, only an operator of its own."""
+UNTRIED = (Feature.CURRENT_TIME, Feature.DAMAGE)
+"""What the kit has no trial of: what only an operator is asked for, and what each engine may answer in its own way."""
 
 
 def check_engine(engine: Engine, reorders: str = "") -> Report:
@@ -113,7 +113,7 @@ class _Kit:
         self._alone()
         self._refused()
         for feature, support in self.can.features.items():
-            if support.how != "unsupported" and feature not in (*self.exercised, *OF_OPERATORS):
+            if support.how != "unsupported" and feature not in (*self.exercised, *UNTRIED):
                 self.skipped.setdefault(feature.value, "no case of the kit asks for it with what else the engine lacks")
         if not self.every:
             self.skipped["every output of a call"] = self.can.features[Feature.EMISSIONS].note

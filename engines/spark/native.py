@@ -46,6 +46,10 @@ FEATURES = {
 COMPARES_KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 
 
+COMMON = ("count", "drop-duplicates", "drop-duplicates-within-watermark", "inner-join", "session-window", "window")
+"""Those that the examples of Spark's streaming guide use most."""
+
+
 class SparkNative(SparkEngine):
     store = "hdfs"
 
@@ -68,6 +72,7 @@ class SparkNative(SparkEngine):
             native_operator=query.native_operator,
             ahead=query.delay,
             each=1,
+            common=variant in COMMON,
             plans=twins(self.plans),
         )
 

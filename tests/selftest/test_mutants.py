@@ -28,9 +28,11 @@ SAMPLE = mutant_ids()[::32]
 
 ENOUGH = [
     "combined-calls",
+    "damaged-checkpoints",
     "event-time-timers",
     "late-data",
     "output-times",
+    "per-key-counting",
     "set-and-map-iteration",
     "several-reminders",
     "typed-collections",

@@ -17,10 +17,14 @@ def info(name):
 
 
 def test_engines_come_in_the_order_of_value():
-    """The reference, engines that a quick run has, operators, and the other engines of programs last; of a kind, as listed."""
+    """The reference, common operators, engines that a quick run has, operators, and the other engines of programs last; of a kind, as listed."""
     listed = [*map(info, engine_ids())]
     found = by_value(reversed(listed))
     assert found[0].id == "reference"
+    common = [one.capabilities.common for one in found[1:]]
+    assert common == sorted(common, reverse=True)
+    assert True in common
+    found = [found[0], *(one for one in found if not one.capabilities.common and one.id != "reference")]
     quick = [one.capabilities.quick for one in found[1:]]
     assert quick == sorted(quick, reverse=True)
     assert True in quick
