@@ -50,7 +50,8 @@ IN_VAIN = 6
 """How many rows in a row on each timeline may bring nothing new before the design ends."""
 
 TRIES = 4
-"""How many designs are made. The one that costs least stands: each takes what brings most next, and a short row may be left at the end."""
+"""How many designs are made where each level is in several rows. The one that costs least stands: each takes what brings most next, and a short
+row may be left at the end."""
 
 START = 3
 """What it takes to start an engine run, in micro-batches."""
@@ -188,7 +189,7 @@ def rows(
     if family is Family.INITIAL:
         apart = []
     design = _Design(timelines, family, kind, factors, each, seed)
-    tries = (design.rows(beside, number) for number in range(TRIES))
+    tries = (design.rows(beside, number) for number in range(TRIES if each > 1 else 1))
     made = min(tries, key=lambda found: sum(_cost(row, seed) for row in found if row not in beside))
     return [*base, *sorted(made, key=lambda row: -len(row.parts)), *apart]
 
