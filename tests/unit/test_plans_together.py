@@ -188,9 +188,12 @@ def test_an_engine_builds_what_it_says_that_it_can(name):
 
 def test_a_row_that_comes_out_behind_an_aggregation_is_told_once_whatever_is_read_again():
     """The log of the file sink has the rows of all queries of a job."""
-    rows = {0: [{"batch": 0, "id": 1}], 2: [{"batch": 0, "id": 2}, {"batch": 1, "id": 3}]}
+    rows = {
+        0: [{"batch": 0, "id": 1, "nonce": "1"}],
+        2: [{"batch": 1, "id": 3, "nonce": "3"}, {"batch": 0, "id": 2, "nonce": "2"}],
+    }
     job = object.__new__(Job)
-    job.rows, job.plan = rows, spark.SparkPlan(timed=True)
+    job.rows, job.plan = rows, spark.SparkPlan(timed=True, exchanged=True)
     assert {number: [row["id"] for row in mine] for number, mine in job._told.items()} == {0: [1, 2], 1: [3]}
     job.plan = spark.PLAIN
     assert job._told is rows
