@@ -283,8 +283,8 @@ class Isolation:
         self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
-        isolated, asked = Isolated(), list[_Asked]()
-        self._suspect(entangled, lost := list(lost), cases)
+        isolated, asked, lost = Isolated(), list[_Asked](), list(lost)
+        self._suspect(entangled, lost, cases)
         for failure, against in taken_apart(entangled, isolated):
             case = against.case
             whole = parts_of(case.perturbation)

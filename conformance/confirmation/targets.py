@@ -39,8 +39,8 @@ def kind_of(witness: Witness) -> Kind:
 
 
 def special(case: Case) -> frozenset[Feature]:
-    """The features that a case asks of an engine beyond bundles and a watermark."""
-    return schedule_needs(case.schedule) & RARE
+    """The features that a twin asks of an engine beyond bundles and a watermark. A case as drawn asks for what its program needs."""
+    return schedule_needs(case.schedule) & RARE if case.base else frozenset()
 
 
 class Targets:
@@ -113,7 +113,7 @@ class Targets:
 
     def _is_plain(self, case: Case, guarantee: Guarantee, runs: Runs, cases: Mapping[str, Case]) -> bool:
         """Whether a case also fails without the features that its perturbation asks of the engine."""
-        if not (case.base and special(case)):
+        if not special(case):
             return True
         base = cases[case.base]
         return base.id in runs.traces and self._fails(guarantee, Subject(base), runs.traces)
@@ -137,7 +137,7 @@ def _choices(
         for against in violation.against:
             if kind[2]:
                 subjects.append(Subject(against.case, cases[against.case.base]))
-            elif violation.guarantee.accounting or not (against.case.base and special(against.case)):
+            elif violation.guarantee.accounting or not special(against.case):
                 subjects.append(Subject(replace(against.case, perturbation="", base="")))
     timelines: Counter[object] = Counter()
     ended: Counter[str] = Counter()

@@ -138,3 +138,14 @@ def test_a_release_without_the_api_makes_every_cell_unsupported():
     for guarantee in scenario.guarantees:
         cell = not_expressible(scenario, guarantee, None, info)
         assert (cell.verdict, cell.reason) == (Verdict.UNSUPPORTED, "PySpark 3.5.9 has no transformWithState")
+
+
+def test_where_no_bytecode_may_be_written_an_engines_process_keeps_it_with_what_runs_keep(monkeypatch, tmp_path):
+    """Otherwise each process would compile its framework anew."""
+    monkeypatch.setenv(environments.CACHE, str(tmp_path))
+    monkeypatch.setenv(environments.NO_BYTECODE, "1")
+    _, there = environments.python_in(tmp_path, None)
+    assert not there[environments.NO_BYTECODE]
+    assert there["PYTHONPYCACHEPREFIX"] == str(tmp_path / "bytecode")
+    monkeypatch.delenv(environments.NO_BYTECODE)
+    assert "PYTHONPYCACHEPREFIX" not in environments.python_in(tmp_path, None)[1]
