@@ -2,9 +2,10 @@
 
     python -m benchmarks.kills [--engine NAME]... [--scenario NAME] [--kills N] [--a-run N] [--seed N]
 
-A run goes undisturbed to its end. Then runs are killed at random moments, by SIGKILL, SIGTERM or SIGINT, ``--a-run`` of them one after the
-other with one folder and one cache, until a run goes to its end. Exit code 1 if that one does not find what the undisturbed run found, if
-a killed run leaves results that cannot be read, ends otherwise than is documented, or leaves a process behind.
+A run goes undisturbed to its end. Then runs are killed at random moments, by SIGKILL, SIGTERM or SIGINT, ``--a-run`` of
+them one after the other with one folder and one cache, until a run goes to its end. Exit code 1 if that one does not
+find what the undisturbed run found, if a killed run leaves results that cannot be read, ends otherwise than is
+documented, or leaves a process behind.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Runs:
         self._command = [sys.executable, "-m", "conformance", "run", *asked]
 
     def run(self, after: float | None = None, by: signal.Signals = signal.SIGKILL) -> int:
-        """The exit code of a run, which gets a signal after so many seconds if it still runs then. The text that it printed is in
-        ``said``."""
+        """The exit code of a run, which gets a signal after so many seconds if it still runs then. The text that it
+        printed is in ``said``."""
         self._folder.mkdir(exist_ok=True)
         unset = {"CONFORMANCE_FRESH"}
         env = {name: value for name, value in os.environ.items() if name not in unset}
@@ -95,8 +96,8 @@ def left_behind(runner: int) -> list[int]:
 
 
 def killed(runs: Runs, expected: Any, seconds: float, moments: Sequence[tuple[float, signal.Signals]]) -> list[str]:
-    """Kills runs at these moments (parts of ``seconds``, by a signal), then lets one go to its end. Returns what is wrong, a sentence
-    each."""
+    """Kills runs at these moments (parts of ``seconds``, by a signal), then lets one go to its end. Returns what is
+    wrong, a sentence each."""
     faults = []
     for moment, by in moments:
         code = runs.run(moment * seconds, by)

@@ -2,9 +2,10 @@
 
     python -m benchmarks.overhead [--engine NAME]... [--elements N] [--times K]
 
-The framework alone runs the file that ``conformance replay --export`` writes: the program on the engine's own state, in a query or a
-pipeline as a user writes it. Both run in one process, in turn, after a first run of each; the figures are medians. Both must put out the
-same rows. An engine that no export is for is one line; one that takes longer than --limit seconds ends the benchmark with the exit code 3.
+The framework alone runs the file that ``conformance replay --export`` writes: the program on the engine's own state, in
+a query or a pipeline as a user writes it. Both run in one process, in turn, after a first run of each; the figures are
+medians. Both must put out the same rows. An engine that no export is for is one line; one that takes longer than
+--limit seconds ends the benchmark with the exit code 3.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ PROGRAMS = {"per-key-counting/count": COUNTING.programs["count"]}
 
 
 def counted(elements: int, bundles: int) -> Case:
-    """A case of per-key counting: this many elements in all, on time, in bundles with an advance of the watermark behind each."""
+    """A case of per-key counting: this many elements in all, on time, in bundles with an advance of the watermark
+    behind each."""
     steps: list[Step] = [Advance(0, START)]
     each = elements // bundles
     for bundle in range(bundles):

@@ -2,8 +2,8 @@
 
     python -m benchmarks.page [--keep FOLDER] [RESULTS...]
 
-Without results the page shows synthetic ones, with the project's stored witnesses. The benchmark needs Playwright and a Chromium, which
-``tox -e browser`` installs. The browser has no network.
+Without results the page shows synthetic ones, with the project's stored witnesses. The benchmark needs Playwright and a
+Chromium, which ``tox -e browser`` installs. The browser has no network.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.coverage import CIRCUMSTANCES
 from conformance.judgement.verdict import held
 from conformance.model.perturbation import PERTURBATIONS
-from conformance.reports import html
+from conformance.reports.page import html
 from conformance.results.record import (
     EngineRecord,
     GuaranteeRecord,

@@ -2,8 +2,9 @@
 
     python -m benchmarks.scale [--engine NAME]... [--cases N] [--scenario NAME]... [--checker spark]
 
-``--cases`` counts for each guarantee, as in ``conformance run``: 1,000 give more than 100,000 cases in all. Memory is the highest
-resident memory (MiB) within a batch: of the runner, of the process that holds the engine (Spark's driver in Python), and of its JVM.
+``--cases`` counts for each guarantee, as in ``conformance run``: 1,000 give more than 100,000 cases in all. Memory is
+the highest resident memory (MiB) within a batch: of the runner, of the process that holds the engine (Spark's driver in
+Python), and of its JVM.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
     python -m benchmarks.throughput [--engine NAME]... [--alone N]
 
-The cases are of all scenarios that the engine runs, on one timeline of several bundles. For an engine that takes one bundle only, the
-timeline has one. Programs that go by processing time are left out: a query of theirs ends only where the schedule waits. So are jobs whose
-checkpoint is damaged: they need a restart. "One by one" means a query or a pipeline per case, in the same warm session. Each case must emit
-the same, step by step, alone and in the pack. Order does not count: windows of Spark's native operators come out in no order (number 19 of
-docs/findings.md). An engine that takes longer than --limit seconds is given up with one line, and ends the benchmark with the exit code 3.
+The cases are of all scenarios that the engine runs, on one timeline of several bundles. For an engine that takes one
+bundle only, the timeline has one. Programs that go by processing time are left out: a query of theirs ends only where
+the schedule waits. So are jobs whose checkpoint is damaged: they need a restart. "One by one" means a query or a
+pipeline per case, in the same warm session. Each case must emit the same, step by step, alone and in the pack. Order
+does not count: windows of Spark's native operators come out in no order (number 19 of docs/findings.md). An engine that
+takes longer than --limit seconds is given up with one line, and ends the benchmark with the exit code 3.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ PROGRAMS = programs_of(SCENARIOS)
 
 
 def draw(engine: Engine, number: int) -> list[Case]:
-    """At most ``number`` cases that the engine takes, on one timeline, taken in turn from all programs that the engine runs."""
+    """At most ``number`` cases that the engine takes, on one timeline, taken in turn from all programs that the engine
+    runs."""
     can = engine.capabilities
     sources = [
         (s, name)

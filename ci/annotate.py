@@ -1,8 +1,10 @@
-"""Marks what the gate blocks: the entry of the file of expectations that is about it, else the lock file that was changed.
+"""Marks what the gate blocks: the entry of the file of expectations that is about it, else the lock file that was
+changed.
 
     python annotate.py OUT [EXPECTATIONS] [CHANGED]
 
-OUT is the folder of ``run.sh``. On GitHub the lines are workflow commands, elsewhere they are FILE:LINE: error: MESSAGE.
+OUT is the folder of ``run.sh``. On GitHub the lines are workflow commands, elsewhere they are FILE:LINE: error:
+MESSAGE.
 """
 
 import os

@@ -2,8 +2,8 @@
 
     python comment.py OUT
 
-GitHub: by ``gh``, with GH_TOKEN. GitLab: by its API, with CONFORMANCE_GITLAB_TOKEN. Without a token, or outside a request, one line says
-so. A comment that cannot be written is told and fails nothing.
+GitHub: by ``gh``, with GH_TOKEN. GitLab: by its API, with CONFORMANCE_GITLAB_TOKEN. Without a token, or outside a
+request, one line says so. A comment that cannot be written is told and fails nothing.
 """
 
 import json

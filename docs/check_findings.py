@@ -1,8 +1,9 @@
-"""Run the scripts of the findings, and compare what each says with what it said before: python docs/check_findings.py [SCRIPT…]
+"""Run the scripts of the findings, and compare what each says with what it said before: python docs/check_findings.py
+[SCRIPT…]
 
-What they said lies in findings/said.json, with the versions that it was said of. The exit code is 1 if a script says something else, or
-fails in another way. With --record, what the scripts say now takes the place of that. Some start Spark, which needs Java; those of Prism
-take the binary that the harness would take.
+What they said lies in findings/said.json, with the versions that it was said of. The exit code is 1 if a script says
+something else, or fails in another way. With --record, what the scripts say now takes the place of that. Some start
+Spark, which needs Java; those of Prism take the binary that the harness would take.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from conformance.engines.beam import prism_binary
+from conformance.engines.beam.runners import prism_binary
 from conformance.model.engine import CannotRun
 from conformance.model.values import digest
 
@@ -55,8 +56,8 @@ PACKAGES = {"pyspark": "pyspark", "apache_beam": "apache-beam"}
 """Module -> the package that it comes with."""
 
 Said = dict[str, Any]
-"""``script``: the digest of its text; ``versions``: of the frameworks that it imports; ``lines``: what it printed; ``failed``: whether it
-ended with an error, and then the ``errors`` that it ended with, by their names."""
+"""``script``: the digest of its text; ``versions``: of the frameworks that it imports; ``lines``: what it printed;
+``failed``: whether it ended with an error, and then the ``errors`` that it ended with, by their names."""
 
 
 def scripts() -> dict[str, Path]:

@@ -1,7 +1,8 @@
 """Draw the README's picture of the matrix from a run: python docs/draw_matrix.py [PAGE [PICTURE]]
 
 PAGE is build/conformance/matrix.html if nothing is said, PICTURE build/matrix.png; `docs/matrix.png` is the README's.
-The script needs Playwright and a Chromium. `tox -e browser` has them, and runs the script after the tests, so CI draws the picture anew.
+The script needs Playwright and a Chromium. `tox -e browser` has them, and runs the script after the tests, so CI draws
+the picture anew.
 """
 
 import sys

@@ -1,19 +1,21 @@
 """Write the tables of types from the results of a run: python docs/draw_types.py RESULTS [PAGE]
 
-RESULTS is a results.json.gz of a run of the scenarios about typed state and typed keys, PAGE docs/types.md if nothing is said.
+RESULTS is a results.json.gz of a run of the scenarios about typed state and typed keys, PAGE docs/types.md if nothing
+is said.
 """
 
 import sys
 from pathlib import Path
 
 from conformance.reports.grid import Grid
-from conformance.reports.types import WORDS, tables
+from conformance.reports.page.types import WORDS, tables
 from conformance.results.results import Results
 
 HEAD = """\
 # Types
 
-This page says what becomes of a value that a program writes into a typed state cell, and of a typed key that rows are grouped by.
+This page says what becomes of a value that a program writes into a typed state cell, and of a typed key that rows are
+grouped by.
 `docs/draw_types.py` writes it from the results of a run: each word is the verdict of a cell.
 The page of a run has the same tables; there each word leads to its evidence.
 

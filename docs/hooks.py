@@ -1,4 +1,5 @@
-"""The files that MkDocs builds the site from: the repository's pages in their places, and the pages that ``site_pages`` generates."""
+"""The files that MkDocs builds the site from: the repository's pages in their places, and the pages that ``site_pages``
+generates."""
 
 import logging
 import os
@@ -66,8 +67,8 @@ def _there(repository):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Turn the links of a page into links of the site. A folder becomes its index, a scenario's source becomes the scenario's page, a
-    witness becomes its place on that page, a finding its page."""
+    """Turn the links of a page into links of the site. A folder becomes its index, a scenario's source becomes the
+    scenario's page, a witness becomes its place on that page, a finding its page."""
     markdown = FINDING.sub(r"](\1findings/\2.md)", markdown)
     if not page.file.abs_src_path:
         return markdown

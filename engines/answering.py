@@ -8,8 +8,8 @@ from conformance.model.engine import ACCEPTED
 
 
 def answers(names: Iterable[str], ask: Callable[[str], str | None], kind: Callable[[Exception], str]) -> dict[str, str]:
-    """Name of a question -> ACCEPTED, with what ``ask`` tells if it tells something, or "refused: " and the kind of the error that it
-    raises."""
+    """Name of a question -> ACCEPTED, with what ``ask`` tells if it tells something, or "refused: " and the kind of the
+    error that it raises."""
     found = {}
     for name in names:
         try:

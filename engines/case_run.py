@@ -39,7 +39,8 @@ MOST_TIMERS = 10_000
 """More timers than this in one step are taken for a loop without an end."""
 
 Scope = tuple[str, int]
-"""What state belongs to: a key, or what a typed one is kept by, and the start of its window (0 in the global window)."""
+"""What state belongs to: a key, or what a typed one is kept by, and the start of its window (0 in the global
+window)."""
 
 TimerId = tuple[str, int, str, str]
 """A timer: its key, the start of its window, its name and its tag."""
@@ -162,7 +163,8 @@ class CaseRun:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
-        """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another one."""
+        """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another
+        one."""
         before = Checkpoint(copied(self.state), dict(self.timers), list(self.emissions))
         self.step = bundle.id
         self.attempt(bundle)
@@ -221,7 +223,8 @@ class CaseRun:
         self.emit(self.program.key_name(key), self.timed(outputs, event))
 
     def identity(self, name: str) -> str:
-        """What state and timers of a key are kept by: its name, or what tells it from the typed keys that are not equal to it."""
+        """What state and timers of a key are kept by: its name, or what tells it from the typed keys that are not equal
+        to it."""
         if not self.program.keys:
             return name
         key = self.taken(self.program.typed_key(name))
@@ -262,7 +265,8 @@ class CaseRun:
         return sorted((time, timer) for timer, time in self.timers.items() if time <= reached)
 
     def fire_due(self) -> None:
-        """Fire due timers one at a time: a callback may set, move or clear others. A loop of timers without an end stops the program."""
+        """Fire due timers one at a time: a callback may set, move or clear others. A loop of timers without an end
+        stops the program."""
         for fired in itertools.count(1):
             if not (due := self.due()):
                 return

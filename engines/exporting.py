@@ -1,7 +1,7 @@
 """What the formats of exports share: the file's head, the program's source, the rows, and the test.
 
-An export is one Python file that needs the engine's framework alone. It holds the program of a witness as it stands in its scenario, the
-schedule, what the executable specification put out, and what the engine put out.
+An export is one Python file that needs the engine's framework alone. It holds the program of a witness as it stands in
+its scenario, the schedule, what the executable specification put out, and what the engine put out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ KEY_IMPORTS = ("from datetime import date, datetime, timezone", "from decimal im
 
 NOTES = {
     "KEYS": "\n# What the names of keys stand for, and what each key is shown as.\n",
-    "STEPS": "\n# The watermark moves to a time (ms since the epoch), rows arrive: (id, key, value, event time in ms), or the job restarts.\n",
+    "STEPS": "\n# The watermark moves to a time (ms since the epoch), rows arrive: (id, key, value, event time in ms), "
+    "or the job restarts.\n",
     "EXPECTED": "\n# What comes out, as rows: key, value.\n",
 }
 
@@ -72,7 +73,9 @@ TEST = """
 def {name}():
     found = run()
     same = "as when this file was written" if found == OBSERVED else "otherwise than when this file was written"
-    assert compared(found) == compared(EXPECTED), f"{{CLAIM}}\\n  expected: {{EXPECTED}}\\n  observed: {{found}}, {{same}}"
+    assert compared(found) == compared(EXPECTED), (
+        f"{{CLAIM}}\\n  expected: {{EXPECTED}}\\n  observed: {{found}}, {{same}}"
+    )
 
 
 if __name__ == "__main__":
@@ -103,8 +106,8 @@ def steps(asked: Exportable) -> list[tuple[str, Any]]:
 
 
 def filled(text: str, asked: Exportable) -> str:
-    """A text with the numbers that the program depends on in the place of their names in braces: its parameters, and the ``size`` and the
-    ``lateness`` of its windows, all in ms."""
+    """A text with the numbers that the program depends on in the place of their names in braces: its parameters, and
+    the ``size`` and the ``lateness`` of its windows, all in ms."""
     windowing, numbers = asked.program.windowing, dict[str, Json](asked.program.parameters)
     if isinstance(windowing, FixedWindows):
         numbers |= {"size": windowing.size, "lateness": windowing.allowed_lateness}
@@ -130,7 +133,8 @@ def file_of(
         needs: what to install, for pip.
         imports: lines that ``operator`` needs.
         used: classes and functions whose source ``operator`` needs.
-        operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and ``SHARED``.
+        operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
+            ``SHARED``.
         others: the steps that it takes beside bundles and advances.
         by_step: whether ``run()`` gives each row behind the number of its step where ``asked.difference`` is the steps.
         program: whether the file has the program. A native operator does a program's job without it.
@@ -143,7 +147,8 @@ def file_of(
     difference = asked.difference
     if difference is Difference.STEPS and not by_step:
         raise CannotExport(
-            f"witness {asked.witness}: only the steps differ in which {asked.engine} put its rows out, and no file for it shows steps"
+            f"witness {asked.witness}: only the steps differ in which {asked.engine} put its rows out, and no file "
+            "for it shows steps"
         )
     if program:
         inlined.add(type(asked.program))
@@ -157,8 +162,10 @@ def file_of(
         inlined.add(each)
     versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items())
     head = textwrap.fill(
-        f"What this file shows: {asked.message}. Found on {asked.engine} ({versions}) by the scenario {asked.scenario!r} of the project "
-        f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification puts out."
+        f"What this file shows: {asked.message}. Found on {asked.engine} ({versions}) by the scenario "
+        f"{asked.scenario!r} of the project "
+        f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification "
+        "puts out."
         + " The claim is about two schedules; this is the one on which the output is not the expected one."
         * asked.one_of_two
         + _around(asked.case.schedule.plans),

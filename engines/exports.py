@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.engines.beam import export as beam
-from conformance.engines.beam import export_native
-from conformance.engines.spark import export as spark
+from conformance.engines.beam.export import files as beam
+from conformance.engines.beam.export import native as export_native
+from conformance.engines.spark.export import files as spark
 from conformance.model.export import CannotExport, Exportable
 
 OF_ENGINE = {

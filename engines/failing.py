@@ -1,5 +1,5 @@
-"""How an engine's first attempt at a bundle is made to fail. A sentinel is an element that is handled last: it notes which cases have
-written state in this attempt, and raises."""
+"""How an engine's first attempt at a bundle is made to fail. A sentinel is an element that is handled last: it notes
+which cases have written state in this attempt, and raises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ INJECTED = "this failure was asked for"
 
 
 def untouched(pack: Pack, failed: Iterable[Iterable[str]]) -> frozenset[str]:
-    """The cases that had written no state in the attempt that failed. ``failed`` holds, for each sentinel that raised, the cases that had.
+    """The cases that had written no state in the attempt that failed. ``failed`` holds, for each sentinel that raised,
+    the cases that had.
 
     Raises:
         NotDriven: nothing failed although it was asked for.

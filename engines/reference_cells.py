@@ -1,4 +1,5 @@
-"""The state cells of the reference. They keep copies: a program that changes an object that it has read or written changes no cell."""
+"""The state cells of the reference. They keep copies: a program that changes an object that it has read or written
+changes no cell."""
 
 from __future__ import annotations
 

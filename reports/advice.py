@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from conformance.model.engine import bare
-from conformance.model.reading import tables_of, text_of
 from conformance.reports.grid import Row
 from conformance.reports.own import own_file
+from conformance.support.reading import tables_of, text_of
 
 
 class UnusableAdvice(ValueError):

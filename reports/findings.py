@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conformance.model.reading import tables_of, text_of
 from conformance.reports.own import own_file
+from conformance.support.reading import tables_of, text_of
 
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
 NAMED = re.compile(r"findings\.md#finding-(\d+)")
@@ -34,7 +34,8 @@ class Ticket:
 
 @dataclass(frozen=True)
 class UpstreamReport:
-    """A report that is ready to file. ``seen``: versions; ``script``: relative to docs/; ``text``: Markdown, with expected and observed."""
+    """A report that is ready to file. ``seen``: versions; ``script``: relative to docs/; ``text``: Markdown, with
+    expected and observed."""
 
     title: str
     seen: str
@@ -125,7 +126,8 @@ def known_findings() -> dict[int, Finding]:
 
 
 def excerpt(finding: Finding, script: str) -> str:
-    """The lines of a script's text that show a finding. Raises ValueError where a part does not begin with one line of the script."""
+    """The lines of a script's text that show a finding. Raises ValueError where a part does not begin with one line of
+    the script."""
     lines = script.splitlines()
     parts = []
     for begins, count in finding.shows:

@@ -24,7 +24,8 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the matrix: the engines that are shown as one, or a native operator, in one run. ``label`` tells runs apart."""
+    """A column of the matrix: the engines that are shown as one, or a native operator, in one run. ``label`` tells runs
+    apart."""
 
     name: str
     family: str
@@ -94,8 +95,8 @@ class Grid:
 
     @cached_property
     def rows(self) -> dict[Row, None]:
-        """The guarantees that have cells, scenario by scenario. What the query around an operator changes comes last: nobody asks it
-        first."""
+        """The guarantees that have cells, scenario by scenario. What the query around an operator changes comes last:
+        nobody asks it first."""
         found = dict.fromkeys(cell.row for run in self.runs for cell in run.cells)
         return dict.fromkeys(sorted(found, key=lambda row: (_asked(row[0]), row[1].startswith(OF_PLANS))))
 
@@ -184,9 +185,9 @@ NATIVE = "native operators"
 
 
 def _columns(runs: Sequence[Results]) -> Iterator[Column]:
-    """All columns: the engines of each framework, then native operators one by one, then engines without a framework, the reference
-    last. Of a framework's engines, those that can be asked most come first. The columns of an engine in several runs stand beside each
-    other."""
+    """All columns: the engines of each framework, then native operators one by one, then engines without a framework,
+    the reference last. Of a framework's engines, those that can be asked most come first. The columns of an engine in
+    several runs stand beside each other."""
     expressed = _expressed(runs)
     found: dict[str, tuple[tuple[int, int], str]] = {}
     shown = [_shown(run) for run in runs]

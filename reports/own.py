@@ -1,4 +1,5 @@
-"""The files that the project's own pages are made of: beside these modules where they are installed, in docs/ in a checkout."""
+"""The files that the project's own pages are made of: beside these modules where they are installed, in docs/ in a
+checkout."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from conformance.reports.words import SYMBOLS, amount
 UNDECIDED = (Verdict.UNKNOWN, Verdict.ERROR)
 
 NOT_EXERCISED, AS_USUAL = "not exercised", "unsupported as usual"
-"""The words of parts that are no verdicts: unknown since no case put the guarantee to the test; unsupported for the engine's usual lack."""
+"""The words of parts that are no verdicts: unknown since no case put the guarantee to the test; unsupported for the
+engine's usual lack."""
 
 ORDER = [
     *(verdict.value for verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN)),
@@ -25,7 +26,8 @@ ORDER = [
 
 @dataclass(frozen=True)
 class Part:
-    """The perturbations of a row that have one verdict, and one reason where that matters; ``names`` has their counts."""
+    """The perturbations of a row that have one verdict, and one reason where that matters; ``names`` has their
+    counts."""
 
     word: str
     reason: str
@@ -37,7 +39,8 @@ class Part:
 
 
 def counts(cell: MatrixCell) -> str:
-    """The cases behind a cell: "3/90" where 3 of 90 speak against the guarantee, else their number; "" without cases."""
+    """The cases behind a cell: "3/90" where 3 of 90 speak against the guarantee, else their number; "" without
+    cases."""
     if not cell.cases:
         return ""
     return f"{cell.violations}/{cell.cases}" if cell.violations else str(cell.cases)
@@ -49,8 +52,8 @@ def not_exercised(cell: MatrixCell) -> bool:
 
 
 def in_short(cell: MatrixCell) -> str:
-    """A cell for a table: its cases, with the symbol of its verdict where it is undecided or has none; in brackets the pairs
-    that do not count. "" where nothing was exercised."""
+    """A cell for a table: its cases, with the symbol of its verdict where it is undecided or has none; in brackets the
+    pairs that do not count. "" where nothing was exercised."""
     symbol = "" if not_exercised(cell) or (cell.cases and cell.verdict not in UNDECIDED) else SYMBOLS[cell.verdict]
     apart = f"({cell.inapplicable})" if cell.inapplicable else ""
     return " ".join(filter(None, [symbol, counts(cell), apart]))
@@ -62,7 +65,8 @@ def lack(cell: MatrixCell) -> str:
 
 
 def lacks(cells: Iterable[MatrixCell]) -> dict[str, str]:
-    """What an engine usually lacks under each perturbation that it cannot be asked about, for a place where it is said once."""
+    """What an engine usually lacks under each perturbation that it cannot be asked about, for a place where it is said
+    once."""
     found: dict[str, Counter[str]] = {}
     for cell in cells:
         if cell.verdict is Verdict.UNSUPPORTED:
@@ -71,8 +75,9 @@ def lacks(cells: Iterable[MatrixCell]) -> dict[str, str]:
 
 
 def told(cells: Iterable[MatrixCell], usual: Mapping[str, str] | None = None) -> list[Part]:
-    """The cells of a row, in the order of ``Verdict``. Several that have no case and one reason are not named: they are all of the row's.
-    Those that lack what the engine usually lacks (see ``lacks``) are counted, if that is said elsewhere, and so are plans that were not
+    """The cells of a row, in the order of ``Verdict``. Several that have no case and one reason are not named: they are
+    all of the row's. Those that lack what the engine usually lacks (see ``lacks``) are counted, if that is said
+    elsewhere, and so are plans that were not
     exercised: a run gives an engine few of its plans."""
     cells = list(cells)
     lines: dict[tuple[str, str], list[str]] = {}

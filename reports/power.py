@@ -1,5 +1,5 @@
-"""The power of runs as this project measured it: ``conformance selftest --as ENGINE --json docs/power.json``. A page shows it for runs with the
-same options."""
+"""The power of runs as this project measured it: ``conformance selftest --as ENGINE --json docs/power.json``. A page
+shows it for runs with the same options."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def known_powers() -> tuple[Power, ...]:
 
 
 def powers_of_run(run: RunRecord, powers: Sequence[Power]) -> list[Power]:
-    """Those of them that say what a run with these options would catch; none for a run of some scenarios, of given cases or to no end.
-    A brief run may leave out scenarios that wait for processing time, as a quick one does."""
+    """Those of them that say what a run with these options would catch; none for a run of some scenarios, of given
+    cases or to no end. A brief run may leave out scenarios that wait for processing time, as a quick one does."""
     asked = of_a_quick_run(load_scenarios()) if run.brief else load_scenarios()
     whole = run.seed is not None and {scenario.id for scenario in asked} <= {*run.scenarios}
     return [power for power in powers if whole and not run.partial and _alike(power.asked, run)]

@@ -17,8 +17,8 @@ def shown(title: str, case: Case, trace: Trace | None) -> list[str]:
 
 
 def witness_lines(witness: Witness) -> list[str]:
-    """A witness as text: the schedule(s), the engine's output, the reference's output, and facts about the witness. A cell shows
-    ``alone_lines`` beside it."""
+    """A witness as text: the schedule(s), the engine's output, the reference's output, and facts about the witness. A
+    cell shows ``alone_lines`` beside it."""
     lines = []
     if witness.base:
         lines += shown(f"the base, on {witness.engine}", witness.base, witness.base_seen)
@@ -50,8 +50,8 @@ def about(witness: Witness) -> Iterator[str]:
 
 
 def alone_lines(witness: Witness, engine: str, versions: Mapping[str, str]) -> list[str]:
-    """Where the witness of a cell failed alone: on the cell's own engine, in its versions and configuration, and nowhere else. The
-    version of the framework stands for all of them."""
+    """Where the witness of a cell failed alone: on the cell's own engine, in its versions and configuration, and
+    nowhere else. The version of the framework stands for all of them."""
     name, number = next(iter(versions.items()), ("", ""))
     here = [replace(found, versions={name: number}) for found in witness.confirmed_on(bare(engine), versions)]
     return failed_alone(witness, here) or [f"not run alone on {bare(engine)} ({name} {number})"]

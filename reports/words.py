@@ -1,4 +1,5 @@
-"""The common words of all reports: the symbol of a verdict, the name of a run, a schedule with its trace as lines of text."""
+"""The common words of all reports: the symbol of a verdict, the name of a run, a schedule with its trace as lines of
+text."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def counted(cells: Iterable[MatrixCell]) -> dict[Verdict, int]:
 
 
 def reason_of(cell: MatrixCell) -> str:
-    """The reason of a cell, without the answer that the engine gave when it was asked for what it lacks: its own record has that."""
+    """The reason of a cell, without the answer that the engine gave when it was asked for what it lacks: its own record
+    has that."""
     return cell.reason.partition(" (asked for it, the engine answered: ")[0]
 
 
@@ -226,7 +228,8 @@ def amount(number: int, what: str, plural: str = "s") -> str:
 
 
 def replayed(results: Results, quiet: str) -> list[str]:
-    """The answers of the stored witnesses, a line for each answer; those that gave another one than ``quiet`` are named."""
+    """The answers of the stored witnesses, a line for each answer; those that gave another one than ``quiet`` are
+    named."""
     names: dict[str, list[str]] = {}
     for replay in results.replays:
         names.setdefault(replay.answer, []).append(replay.witness)

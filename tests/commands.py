@@ -1,4 +1,5 @@
-"""The command line as a user meets it, in this process: what a process of its own would say, without waiting for its start.
+"""The command line as a user meets it, in this process: what a process of its own would say, without waiting for its
+start.
 
 ``conformance`` is for most tests. ``conformance_process`` is for those that are about the process."""
 

@@ -53,8 +53,8 @@ MANY = 5
 """From how many files with tests of engines on it pays to make what several of them need, while others run."""
 
 MADE = (
-    "from conformance.engines.spark.class_archive import make; make()",
-    "from conformance.engines.beam.prism_binary import obtain; obtain()",
+    "from conformance.engines.spark.runtime.class_archive import make; make()",
+    "from conformance.engines.beam.runners.prism_binary import obtain; obtain()",
 )
 """An archive of Spark's classes, which each JVM starts from, and the binary of Prism."""
 

@@ -1,4 +1,5 @@
-"""Cases of all scenarios that tests share. Drawing them takes longer than any test of them, so one process draws them for all.
+"""Cases of all scenarios that tests share. Drawing them takes longer than any test of them, so one process draws them
+for all.
 
 Each scenario has a file of its own: a checkout with one more scenario draws the cases of that one alone.
 """
@@ -28,8 +29,8 @@ PATIENCE = 120
 
 @cache
 def all_cases():
-    """The reference's suite of WANTED cases of each program on each timeline, from SEED. Processes that need it at the same time share
-    the drawing: each takes the next scenario that no other one has taken."""
+    """The reference's suite of WANTED cases of each program on each timeline, from SEED. Processes that need it at the
+    same time share the drawing: each takes the next scenario that no other one has taken."""
     scenarios = load_scenarios()
     for scenario in scenarios:
         if _is_mine(scenario):
@@ -51,8 +52,8 @@ def cases_of(scenario):
 
 
 def suite_of(scenarios, wanted=WANTED, seed=SEED, can=None, every=True, most=0):
-    """What an engine, the reference if none is named, is asked of freshly drawn cases: of one bundle, too, if ``every``; in ``most`` rows,
-    if not in all."""
+    """What an engine, the reference if none is named, is asked of freshly drawn cases: of one bundle, too, if
+    ``every``; in ``most`` rows, if not in all."""
     scenarios = tuple(scenarios)
     bases = draw_cases(scenarios, wanted, seed, exercised_by_any_reading(scenarios))
     can = can or load_engine("reference").capabilities

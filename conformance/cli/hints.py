@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from conformance.model.naming import instead, nearest, unknown
+from conformance.support.naming import instead, nearest, unknown
 
 
 class Group(click.Group):
@@ -36,7 +36,8 @@ class OneLineError(click.ClickException):
 
 
 class Unfinished(click.ClickException):
-    """A command that could not do all of what it was asked, through no fault of its input: a full disk, an interrupt, an engine."""
+    """A command that could not do all of what it was asked, through no fault of its input: a full disk, an interrupt,
+    an engine."""
 
     exit_code = 3
 

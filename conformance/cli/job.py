@@ -15,14 +15,14 @@ from rich.console import Console
 
 from conformance.cli.hints import Unfinished
 from conformance.model.engine import CannotRun
-from conformance.model.reading import text_of
-from conformance.model.writing import write_whole
 from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
 from conformance.results.report import run_reports
 from conformance.results.results import RESULTS, Results
 from conformance.results.witness import CONFIRMATIONS, write_witnesses
+from conformance.support.reading import text_of
+from conformance.support.writing import write_whole
 
 if TYPE_CHECKING:
     from conformance.run.options import Options
@@ -32,8 +32,8 @@ BEFORE = "results.before.json.gz"
 """The name that the results of the last run in a folder get when another run begins there."""
 
 ROOM, ROOM_OF_AN_ENGINE = 4, 1
-"""MiB that must be free before a run: for the page and the logs, and for the tables and results of an engine with one case of each program
-on each timeline. The quick run of 24 engines (316 cases) writes 14 MiB."""
+"""MiB that must be free before a run: for the page and the logs, and for the tables and results of an engine with one
+case of each program on each timeline. The quick run of 24 engines (316 cases) writes 14 MiB."""
 
 
 def console() -> Console:
@@ -46,8 +46,9 @@ def say(console: Console, text: str, style: str = "") -> None:
 
 
 def execute(options: Options, console: Console, verbose: bool = False) -> bool:
-    """Runs the requested job, and writes all its results. The end of the run tells what changed since the last run whose results are in
-    the same folder. Returns whether the job ran to its end and all was written. Parameters and errors are those of ``perform``."""
+    """Runs the requested job, and writes all its results. The end of the run tells what changed since the last run
+    whose results are in the same folder. Returns whether the job ran to its end and all was written. Parameters and
+    errors are those of ``perform``."""
     before = "" if verbose else last_run(options.out)  # the whole matrix says nothing of it
     results = perform(options, console, verbose)
     return write(results, options.out, console, verbose, before) and not failed(results)
@@ -65,7 +66,7 @@ def last_run(out: Path) -> str:
 
 def since_the_last(before: str, results: Results) -> str:
     """What changed since the run whose results have this text, "" if that cannot be compared."""
-    from conformance.reports.ending import since_the_last
+    from conformance.reports.text.ending import since_the_last
 
     try:
         return since_the_last(Baseline.of_text(before, RESULTS), Baseline.of(results))
@@ -81,7 +82,7 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
         UnusableCases, UnknownName: the job cannot run.
         Unfinished: the disk has no room for what the job writes.
     """
-    from conformance.reports.terminal import Live
+    from conformance.reports.text.terminal import Live
     from conformance.run.run import Run
 
     for name in options.engines:
@@ -121,7 +122,8 @@ def check_room(options: Options) -> None:
     free, needed = shutil.disk_usage(there).free, ROOM + ROOM_OF_AN_ENGINE * len(options.engines) * options.wanted
     if free < needed * 2**20:
         raise Unfinished(
-            f"{options.out}: {free / 2**20:.0f} MiB are free there, and this run needs some {needed} MiB: make room, or give --out"
+            f"{options.out}: {free / 2**20:.0f} MiB are free there, and this run needs some {needed} MiB: make "
+            "room, or give --out"
         )
 
 
@@ -153,15 +155,15 @@ def keep(results: Results, out: Path) -> None:
 
 
 def write(results: Results, out: Path, console: Console, verbose: bool = False, before: str = "") -> bool:
-    """Writes the results, then each of their reports, and prints the end of the run, with ``verbose`` the whole matrix. ``before`` is the
-    text of the results of the last run, "" for none. Returns whether all was written: what could not be has a line, and an interrupt
-    ends the reports.
+    """Writes the results, then each of their reports, and prints the end of the run, with ``verbose`` the whole matrix.
+    ``before`` is the text of the results of the last run, "" for none. Returns whether all was written: what could not
+    be has a line, and an interrupt ends the reports.
 
     Raises:
         Unfinished: the results could not be written.
     """
-    from conformance.reports.ending import ending
-    from conformance.reports.terminal import summary
+    from conformance.reports.text.ending import ending
+    from conformance.reports.text.terminal import summary
     from conformance.run.processes import answers, available
 
     reports = run_reports()
@@ -194,15 +196,16 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
 
 
 def _kept(results: Results, out: Path) -> str:
-    """Writes the results, then the witnesses, which the results have, too. Says why these could not be written, "" if they were. Raises
-    Unfinished."""
+    """Writes the results, then the witnesses, which the results have, too. Says why these could not be written, "" if
+    they were. Raises Unfinished."""
     if why := _unwritten(out / RESULTS, lambda: results.write(out / RESULTS)):
         raise Unfinished(f"{why}; what engines answered is kept: make room, and the same command goes on from there")
     return _unwritten(out / "witnesses", lambda: write_witnesses(out / "witnesses", results.witnesses.values()))
 
 
 def _unwritten(path: Path, write: Callable[[], None]) -> str:
-    """Why a file could not be written, "" if it was. What makes a file may come from anywhere, and others are written all the same."""
+    """Why a file could not be written, "" if it was. What makes a file may come from anywhere, and others are written
+    all the same."""
     try:
         write()
     except Exception as error:
@@ -225,8 +228,8 @@ def runnable(console: Console, names: Iterable[str]) -> list[str]:
 
 
 def prepare(out: Path) -> None:
-    """Makes the folder, and removes the files of an earlier run, so that no stale file is read as new. Its results get another name, from
-    which every report can be made again. Other files stay."""
+    """Makes the folder, and removes the files of an earlier run, so that no stale file is read as new. Its results get
+    another name, from which every report can be made again. Other files stay."""
     (out / "witnesses").mkdir(parents=True, exist_ok=True)
     if (out / RESULTS).exists():
         (out / RESULTS).replace(out / BEFORE)

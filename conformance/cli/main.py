@@ -1,7 +1,7 @@
 """The command line: the group of commands, errors in one line, and exit codes.
 
-Exit codes: 0 done; 1 a gate, a replay or a selftest found what it guards against; 2 wrong usage or input; 3 not finished: an engine could
-not be run to its end, a file could not be written, or the command was interrupted.
+Exit codes: 0 done; 1 a gate, a replay or a selftest found what it guards against; 2 wrong usage or input; 3 not
+finished: an engine could not be run to its end, a file could not be written, or the command was interrupted.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from conformance.cli.hints import Group, Unfinished, in_one_line
-from conformance.model.writing import NO_ROOM
 from conformance.plugins.points import DISTRIBUTION, InvalidPlugin
+from conformance.support.writing import NO_ROOM
 
 COMMANDS = {
     "run": ("run", "merge", "check"),
@@ -33,13 +33,13 @@ COMMANDS = {
     "site": ("site",),
     "subject": ("subject",),
 }
-"""Module of this package -> its commands. A module is imported when one of its commands is used, because imports take longer than most
-commands do."""
+"""Module of this package -> its commands. A module is imported when one of its commands is used, because imports take
+longer than most commands do."""
 
 
 SELDOM = 200_000, 20, 100
-"""When Python's collector of garbage runs. A run has millions of objects that live to its end, and few cycles: with the defaults, the
-collector goes through those objects again and again."""
+"""When Python's collector of garbage runs. A run has millions of objects that live to its end, and few cycles: with the
+defaults, the collector goes through those objects again and again."""
 
 
 class OneLine(Group):
@@ -51,7 +51,7 @@ class OneLine(Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         for module, names in COMMANDS.items():
             if name in names:
-                commands: tuple[click.Command, ...] = import_module(f"conformance.cli.{module}").COMMANDS
+                commands: tuple[click.Command, ...] = import_module(f"conformance.cli.commands.{module}").COMMANDS
                 return next(command for command in commands if command.name == name)
         return None
 

@@ -26,7 +26,8 @@ PATH = click.Path(path_type=Path)
 
 
 def into(name: str, kind: type[Any]) -> Decorator:
-    """Gives a command one dataclass, as the parameter ``name``, in the place of the options that its fields are called after."""
+    """Gives a command one dataclass, as the parameter ``name``, in the place of the options that its fields are called
+    after."""
     of_it = [field.name for field in fields(kind)]
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
@@ -186,7 +187,8 @@ def scenarios_named(names: tuple[str, ...]) -> list[Scenario]:
 
 
 def asked(engine: Decorator, least: int, folder: str) -> Decorator:
-    """The options of ``Asked``, which the command gets as ``asked``. ``least`` is the default of --cases, ``folder`` that of --out."""
+    """The options of ``Asked``, which the command gets as ``asked``. ``least`` is the default of --cases, ``folder``
+    that of --out."""
     mine = [engine, load, scenarios("all, or what was loaded"), cases(least), cases_from, seed, out(folder)]
     mine += [timeout(600, "one pack of cases on one engine"), witnesses, fresh]
 

@@ -2,13 +2,14 @@
 
     pytest --conformance [--conformance-engine ENGINE]... [--conformance-cases N] [--conformance-seed N]
 
-collects files called ``scenario_*.py`` (or as the ini option ``conformance_files`` says), which are files as ``conformance run --load``
-takes them, with a ``SCENARIO`` or a ``PORT``. The scenarios of a file run when the first of its items does. A violated guarantee fails
-its item, with the witness as text; what the expectations accept (``expectations.toml`` beside pytest's root, or
-``--conformance-expectations``) is an expected failure; unsupported and unknown are skipped, with the reason.
+collects files called ``scenario_*.py`` (or as the ini option ``conformance_files`` says), which are files as
+``conformance run --load`` takes them, with a ``SCENARIO`` or a ``PORT``. The scenarios of a file run when the first of
+its items does. A violated guarantee fails its item, with the witness as text; what the expectations accept
+(``expectations.toml`` beside pytest's root, or ``--conformance-expectations``) is an expected failure; unsupported and
+unknown are skipped, with the reason.
 
-Files called ``subject_*.py`` (``conformance_subjects``) have subjects: a user's own queries or pipelines, an item each. They are asked what
-``conformance subject`` asks, for as long as ``--conformance-budget 60s`` says.
+Files called ``subject_*.py`` (``conformance_subjects``) have subjects: a user's own queries or pipelines, an item each.
+They are asked what ``conformance subject`` asks, for as long as ``--conformance-budget 60s`` says.
 
 Nothing heavy is imported unless ``--conformance`` is given.
 """

@@ -1,4 +1,5 @@
-"""Expectations: known divergences, each with a reason, in ``expectations.toml``, so that a gate blocks only what nobody accepted.
+"""Expectations: known divergences, each with a reason, in ``expectations.toml``, so that a gate blocks only what nobody
+accepted.
 
 [[divergence]]
 engine = "spark-tws"                # an engine's id, without a version
@@ -26,11 +27,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from conformance.judgement.cell import AS_DRAWN
 from conformance.model.engine import bare
-from conformance.model.naming import instead, unknown
 from conformance.model.perturbation import AND, BY_ID
 from conformance.model.plan import is_plan
-from conformance.model.reading import tables_of, text_of
 from conformance.results.baseline import Place
+from conformance.support.naming import instead, unknown
+from conformance.support.reading import tables_of, text_of
 
 KINDS = ("ours", "engine", "never")
 NEEDED = ("engine", "guarantee", "kind", "reason", "signature")

@@ -18,7 +18,8 @@ def exported(found: Witness, scenarios: Iterable[Scenario], formatted: str) -> s
     """The text of a witness's file in a format.
 
     Raises:
-        CannotExport: the format does not fit, its framework is not installed, or the scenario of the witness is not among these.
+        CannotExport: the format does not fit, its framework is not installed, or the scenario of the witness is not
+            among these.
     """
     try:
         scenario = asked_of(found, scenarios)
@@ -31,8 +32,8 @@ def exported(found: Witness, scenarios: Iterable[Scenario], formatted: str) -> s
 
 
 def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Exportable:
-    """A witness for an export: its case. Of a case and its twin it is the one on which the engine puts out something else than the
-    reference. Raises CannotExport where the case needs neighbours."""
+    """A witness for an export: its case. Of a case and its twin it is the one on which the engine puts out something
+    else than the reference. Raises CannotExport where the case needs neighbours."""
     if found.neighbours or found.packed_seen:
         raise CannotExport(f"witness {found.id} is a case among its neighbours, and an export is one case alone")
     case, seen, specified = found.case, found.seen, found.specified

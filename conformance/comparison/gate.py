@@ -38,9 +38,9 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Ruled:
-    """What the gate says the same of: cells of a guarantee on an engine; a program's equivalences, where ``guarantee`` is the
-    program; an engine, where ``scenario`` and ``guarantee`` are ""; or the whole run, where ``engine`` is "" too. ``witness`` is what
-    replays it, ``command`` what shows it again where there is no witness."""
+    """What the gate says the same of: cells of a guarantee on an engine; a program's equivalences, where ``guarantee``
+    is the program; an engine, where ``scenario`` and ``guarantee`` are ""; or the whole run, where ``engine`` is ""
+    too. ``witness`` is what replays it, ``command`` what shows it again where there is no witness."""
 
     ruling: Ruling
     engine: str
@@ -87,13 +87,13 @@ def gate(
     scenarios: Container[str] = (),
     more: Iterable[Place] = (),
 ) -> GateReport:
-    """Judge every cell that either side has of the engines in the baseline, and the candidate's other engines. A divergence may be of
-    an engine or a scenario that took no part, if it is one of the known ``engines`` and ``scenarios``, and of a program that is among
-    ``more`` places.
+    """Judge every cell that either side has of the engines in the baseline, and the candidate's other engines. A
+    divergence may be of an engine or a scenario that took no part, if it is one of the known ``engines`` and
+    ``scenarios``, and of a program that is among ``more`` places.
 
     Raises:
-        Refused: the sides did not run the same cases by the same harness, one was asked less than the other, or a divergence is
-            about nothing.
+        Refused: the sides did not run the same cases by the same harness, one was asked less than the other, or a
+            divergence is about nothing.
     """
     if candidate.harness != baseline.harness:
         raise Refused(
@@ -139,8 +139,8 @@ def gate(
 
 
 def _stood(baseline: Baseline, place: Place, after: Standing | None) -> Standing | None:
-    """What a cell is compared with. One that the candidate violates and the baseline did not decide is compared with the baseline's cell
-    as drawn, if that is violated."""
+    """What a cell is compared with. One that the candidate violates and the baseline did not decide is compared with
+    the baseline's cell as drawn, if that is violated."""
     mine, as_drawn = baseline.cells.get(place), baseline.cells.get((*place[:3], AS_DRAWN))
     undecided = mine is None or mine.verdict is Verdict.UNKNOWN
     broken = all(cell and cell.verdict is Verdict.VIOLATED for cell in (as_drawn, after))
@@ -196,7 +196,8 @@ FEW = 10
 
 
 def shrank(before: int, after: int) -> bool:
-    """Whether cases or packs are fewer than a tenth of what the baseline had, or few where the baseline had more than few."""
+    """Whether cases or packs are fewer than a tenth of what the baseline had, or few where the baseline had more than
+    few."""
     return after * 10 < before or after < FEW <= before
 
 
@@ -223,8 +224,8 @@ def unless_accepted(why: str, signature: str, listed: Divergence | None, today: 
 def listing(
     divergences: Iterable[Divergence], place: Place, version: str, today: datetime.date, signature: str = ""
 ) -> Divergence | None:
-    """The divergence that speaks of a cell in this version: one of this way to fail before one of another, one that has not expired
-    before one that has, one of its perturbation before one of all."""
+    """The divergence that speaks of a cell in this version: one of this way to fail before one of another, one that has
+    not expired before one that has, one of its perturbation before one of all."""
     found = [d for d in divergences if d.covers(place) and d.of_version(version)]
     return min(
         found,

@@ -1,6 +1,8 @@
-"""The history of guarantees over releases, from baselines and results: what holds since when, what is broken since when, what changed.
+"""The history of guarantees over releases, from baselines and results: what holds since when, what is broken since
+when, what changed.
 
-A release is known by the version of an engine's framework. Engines without a framework, as the reference, have no history.
+A release is known by the version of an engine's framework. Engines without a framework, as the reference, have no
+history.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ class Course:
 
     @property
     def before(self) -> Point | None:
-        """The last point with another verdict, None where there is none: then the verdict may be older than the first release."""
+        """The last point with another verdict, None where there is none: then the verdict may be older than the first
+        release."""
         return self.spans[-2][-1] if len(self.spans) > 1 else None
 
 
@@ -116,8 +119,8 @@ class Stage:
 
     Attributes:
         previous: the release before, "" for none.
-        turns: what changed, on engines that could be asked something in both; since an earlier release where a row was not asked for
-            in the one before.
+        turns: what changed, on engines that could be asked something in both; since an earlier release where a row was
+            not asked for in the one before.
         added: engines that could be asked nothing in the release before.
         gone: engines that could be asked something in it, and no longer.
     """
@@ -185,7 +188,8 @@ class History:
 
 
 def sources(places: Iterable[Path]) -> dict[Path, Baseline]:
-    """The baselines and results in some files and folders: FOLDER/*.jsonl, FOLDER/results.json.gz and FOLDER/*/results.json.gz.
+    """The baselines and results in some files and folders: FOLDER/*.jsonl, FOLDER/results.json.gz and
+    FOLDER/*/results.json.gz.
 
     Raises:
         UnreadableBaseline: a file is neither, or a folder has none.

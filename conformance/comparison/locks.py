@@ -1,7 +1,7 @@
 """Lock files: which release of a framework a project has pinned.
 
-Read are ``requirements.txt`` as pip and uv export it, ``uv.lock``, ``poetry.lock`` and ``pylock.toml``. Where a file pins several
-releases of a package, each for other machines, the one for this Python counts.
+Read are ``requirements.txt`` as pip and uv export it, ``uv.lock``, ``poetry.lock`` and ``pylock.toml``. Where a file
+pins several releases of a package, each for other machines, the one for this Python counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from conformance.model.reading import tables_of, text_of
+from conformance.support.reading import tables_of, text_of
 
 TOML = (".lock", ".toml")
 """The endings of lock files. A file with any other ending is read as requirements."""

@@ -1,4 +1,5 @@
-"""A move from one engine to another, each in a release or as it is here: what both decided, and what cannot be compared."""
+"""A move from one engine to another, each in a release or as it is here: what both decided, and what cannot be
+compared."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Difference:
 
     Attributes:
         row: (scenario, guarantee).
-        engine: the one that breaks the guarantee, the new one where both do; the old one where it holds and the new one cannot be asked.
+        engine: the one that breaks the guarantee, the new one where both do; the old one where it holds and the new one
+            cannot be asked.
         perturbations: those that ``kind`` speaks of. For BOTH, those under which one engine alone breaks it.
         why: for APART, what the other engine says in the place of an answer.
         witness: the id of a witness of ``engine``, "" for none.
@@ -64,8 +66,9 @@ Cells = Mapping[str, MatrixCell]
 
 
 def differences(results: Results, move: Move) -> list[Difference]:
-    """What differs between the two engines of a move, by guarantee. Only perturbations that both decided count as a difference of
-    behaviour. A guarantee that neither breaks is left out, unless it holds on the old engine and the new one decided nothing of it."""
+    """What differs between the two engines of a move, by guarantee. Only perturbations that both decided count as a
+    difference of behaviour. A guarantee that neither breaks is left out, unless it holds on the old engine and the new
+    one decided nothing of it."""
     by_engine: dict[str, dict[tuple[str, str], dict[str, MatrixCell]]] = {move.old: {}, move.new: {}}
     for cell in results.cells:
         if cell.engine in by_engine:
@@ -116,14 +119,15 @@ def _of(cells: Cells, verdict: Verdict) -> set[str]:
 
 
 def _lacking(engine: str, cells: Cells, names: set[str]) -> str:
-    """Why an engine has no answer under these perturbations: the reason of the first that it was asked, else that it was not asked."""
+    """Why an engine has no answer under these perturbations: the reason of the first that it was asked, else that it
+    was not asked."""
     asked = next((cells[name] for name in cells if name in names), None)
     return f"{engine}: {f'{asked.verdict.value}: {asked.reason}' if asked else NOT_ASKED}"
 
 
 def shown_on_both(results: Results, move: Move, options: Options) -> Results:
-    """Results after the witnesses of what one engine breaks and the other holds were replayed on the other one, so that a reported
-    difference is a real one. Starts engines where there is something to ask."""
+    """Results after the witnesses of what one engine breaks and the other holds were replayed on the other one, so that
+    a reported difference is a real one. Starts engines where there is something to ask."""
     found = differences(results, move)
     asked = {
         engine: _witnesses(results, [d for d in found if d.kind is kind])

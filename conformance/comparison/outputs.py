@@ -96,7 +96,8 @@ def differences(
     found: Iterable[Agreement], scenarios: Sequence[Scenario], folder: Path, timeout: float
 ) -> Iterator[OutputDifference]:
     """The agreements that are not identical, as differences. The smallest case of each is written into ``folder`` and
-    runs alone three times in each release. The processes, one for each release where a run has one, log in ``folder``."""
+    runs alone three times in each release. The processes, one for each release where a run has one, log in
+    ``folder``."""
     by_engines: dict[tuple[str, str], list[tuple[Agreement, Case]]] = {}
     for one in found:
         if one.smallest:

@@ -1,9 +1,10 @@
 """Known changes between releases, and whether a comparison of the two releases shows each of them.
 
-A catalogue has changes, each with a ticket, and *quiet* pairs of releases between which nothing in reach of an engine changed. A change of a
-guarantee is shown if the guarantee is violated in the bad release and holds in the good one, under the perturbation that the change names,
-if any. A change of a question is shown if the two releases answer it differently. A quiet pair raises a false alarm if a guarantee is
-violated in one release and holds in the other, or if they answer a question differently.
+A catalogue has changes, each with a ticket, and *quiet* pairs of releases between which nothing in reach of an engine
+changed. A change of a guarantee is shown if the guarantee is violated in the bad release and holds in the good one,
+under the perturbation that the change names, if any. A change of a question is shown if the two releases answer it
+differently. A quiet pair raises a false alarm if a guarantee is violated in one release and holds in the other, or if
+they answer a question differently.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
-from conformance.model.reading import tables_of, text_of
 from conformance.results.results import Results
+from conformance.support.reading import tables_of, text_of
 
 UNASKED = Verdict.UNKNOWN.value
 
@@ -72,7 +73,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the two releases gave, and whether that is as the catalogue says: a change is shown, a quiet pair raises no alarm."""
+    """What the two releases gave, and whether that is as the catalogue says: a change is shown, a quiet pair raises no
+    alarm."""
 
     change: Change
     bad: str

@@ -10,7 +10,8 @@ from conformance.results.results import Results
 
 
 def refusals_changed(old: Results, new: Results) -> Iterator[Ruled]:
-    """The rulings on questions whose answers differ: what was accepted and is refused now blocks, other changes are told."""
+    """The rulings on questions whose answers differ: what was accepted and is refused now blocks, other changes are
+    told."""
     after = {bare(engine): record.answers for engine, record in new.environment.items()}
     for engine, record in old.environment.items():
         for question, answer in record.answers.items():

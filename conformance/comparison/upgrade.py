@@ -57,8 +57,8 @@ class Upgraded:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version). With ``rollback``, checkpoints
-    of the new release are resumed by the old one, too. ``Options`` describes the rest."""
+    """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version). With
+    ``rollback``, checkpoints of the new release are resumed by the old one, too. ``Options`` describes the rest."""
 
     old: str
     new: str
@@ -123,7 +123,8 @@ class Upgrade:
         both: Results,
         what: str,
     ) -> Results:
-        """The results of engines that begin in one release and are resumed in the other, as an UPGRADE or a ROLLBACK does."""
+        """The results of engines that begin in one release and are resumed in the other, as an UPGRADE or a ROLLBACK
+        does."""
         begun, resumed = (self.old, self.new) if what == UPGRADE else (self.new, self.old)
         say(f"checkpoints of {begun} on {resumed}")
         scenarios = (surviving(scenario, both.stability, what) for scenario in self.options.scenarios)
@@ -174,8 +175,8 @@ class Upgrade:
 
 
 def in_releases(ruled: Iterable[Ruled], old: str, new: str, replays: Mapping[str, str]) -> Iterator[Ruled]:
-    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked for. ``replays``
-    are commands by witness."""
+    """Rulings that call the two sides by their releases, without the one that the release is another: that was asked
+    for. ``replays`` are commands by witness."""
     for one in ruled:
         why = one.ruling.why
         if one.engine or f": {old} → {new} (" not in why:
@@ -184,7 +185,8 @@ def in_releases(ruled: Iterable[Ruled], old: str, new: str, replays: Mapping[str
 
 
 def replays_in_both(sides: Mapping[Path, Results], old: str, new: str) -> dict[str, str]:
-    """Witness (id) -> the command that replays it in both releases. ``sides`` are results by the folder of their files."""
+    """Witness (id) -> the command that replays it in both releases. ``sides`` are results by the folder of their
+    files."""
     found = {}
     for folder, results in sides.items():
         for name, witness in results.witnesses.items():
@@ -197,8 +199,8 @@ def replays_in_both(sides: Mapping[Path, Results], old: str, new: str) -> dict[s
 
 
 def silent_in_one(names: Iterable[str], *sides: Results) -> list[str]:
-    """Those of these engines (ids without a release) that answered no case in one of the releases. One that failed in a part of its cases
-    answered the others."""
+    """Those of these engines (ids without a release) that answered no case in one of the releases. One that failed in a
+    part of its cases answered the others."""
     answered = [{bare(cell.engine) for cell in side.cells if cell.verdict in DECIDED} for side in sides]
     return [name for name in names if not all(name in there for there in answered)]
 
@@ -229,9 +231,9 @@ UPGRADE, ROLLBACK = "upgrade", "rollback"
 
 
 def surviving(scenario: Scenario, stability: Iterable[Stability] = (), what: str = UPGRADE) -> Scenario:
-    """A scenario with the guarantees that checkpoints of its programs survive ``what`` in place of its own: for each program
-    that promises to survive a restart, up to the equivalence that it does so within one release on every engine (of which
-    ``stability`` tells, as that of results does); a program of which nothing stays the same is left out."""
+    """A scenario with the guarantees that checkpoints of its programs survive ``what`` in place of its own: for each
+    program that promises to survive a restart, up to the equivalence that it does so within one release on every engine
+    (of which ``stability`` tells, as that of results does); a program of which nothing stays the same is left out."""
     found = [s for s in stability if (s.scenario, s.perturbation) == (scenario.id, RESTART.id) and s.pairs]
     guarantees = []
     for program, survived in scenario.stable_under.items():
@@ -260,8 +262,8 @@ def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
 
 
 def restarted(folder: Path, scenarios: Sequence[Scenario], seed: int) -> Iterator[Case]:
-    """The cases as drawn of a run, each with a twin that is restarted, of the programs that promise to survive it. Each timeline has one
-    level of the restart."""
+    """The cases as drawn of a run, each with a twin that is restarted, of the programs that promise to survive it. Each
+    timeline has one level of the restart."""
     wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
     level: dict[object, int] = {}
     for batch in read_cases(folder, scenarios):
@@ -287,7 +289,8 @@ def to_ask(side: Results, other: Results) -> list[Witness]:
 
 
 def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], logs: Path, timeout: float) -> Replay:
-    """The result of a witness on an engine in processes of its own, which log in the folder ``logs``. Raises CannotRun."""
+    """The result of a witness on an engine in processes of its own, which log in the folder ``logs``. Raises
+    CannotRun."""
     can = load_engine(engine).capabilities
     with Hosts(logs, timeout) as hosts:
         process = hosts.open(EngineInfo(engine, "", can))
@@ -299,8 +302,8 @@ def asked_alone(engine: str, witness: Witness, scenarios: Sequence[Scenario], lo
 def asked_again(
     results: Results, witnesses: Mapping[str, Sequence[Witness]], scenarios: Sequence[Scenario], hosts: Hosts
 ) -> Results:
-    """Results after witnesses of others were replayed alone on engines here (an id -> its witnesses). A witness that fails every time
-    speaks against its cell. The engines share the processes that they share in a run."""
+    """Results after witnesses of others were replayed alone on engines here (an id -> its witnesses). A witness that
+    fails every time speaks against its cell. The engines share the processes that they share in a run."""
     found: dict[str, list[Replay]] = {}
     environment = dict(results.environment)
     for engine, mine in witnesses.items():

@@ -174,7 +174,8 @@ class Alone:
 
 
 def _with_tighter_timelines(subject: Subject) -> Iterator[Subject]:
-    """The subject with fewer changes of its timeline, if it has several, then on at most three timelines, the shortest first."""
+    """The subject with fewer changes of its timeline, if it has several, then on at most three timelines, the shortest
+    first."""
     for fewer in fewer_changes(subject.case.schedule):
         yield next(_on_tighter_timelines(Subject(replace(subject.case, schedule=fewer), subject.base)))
     yield from _on_tighter_timelines(subject)

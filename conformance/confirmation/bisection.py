@@ -12,12 +12,14 @@ Search = Generator[tuple[T, ...], bool, tuple[T, ...]]
 
 
 def fewest(pool: tuple[T, ...], most: int, growth: int | None = None, suspects: tuple[T, ...] = ()) -> Search[T]:
-    """The fewest things that a failure needs, after at most ``most`` questions. It fails with all of them, which is not asked.
+    """The fewest things that a failure needs, after at most ``most`` questions. It fails with all of them, which is not
+    asked.
 
-    Bisection finds one needed thing at a time. It searches for the shortest prefix that makes it fail together with the things found so
-    far: the last of that prefix is needed. With ``growth``, short prefixes are tried first, each ``growth`` times as long as the one
-    before. ``suspects`` are tried alone before anything else. If the questions are used up first, it fails with the returned things, but some
-    of them may not be needed.
+    Bisection finds one needed thing at a time. It searches for the shortest prefix that makes it fail together with the
+    things found so
+    far: the last of that prefix is needed. With ``growth``, short prefixes are tried first, each ``growth`` times as
+    long as the one before. ``suspects`` are tried alone before anything else. If the questions are used up first, it
+    fails with the returned things, but some of them may not be needed.
     """
     needed = tuple[T, ...]()
     while pool and most > 0:

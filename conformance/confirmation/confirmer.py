@@ -111,8 +111,8 @@ class Confirmer:
         return [self._cell(v.cell, outcomes[kind]) for v, kind in zip(violations, kinds, strict=True)]
 
     def _found(self, target: Target, owed: Owed, ended: str) -> Witness:
-        """The witness of a new kind of failure. If an error ``ended`` the query, it did so for all of its pack: the first says what it
-        takes."""
+        """The witness of a new kind of failure. If an error ``ended`` the query, it did so for all of its pack: the
+        first says what it takes."""
         found = self._alone.witness(target, owed)
         if target.guarantee.accounting or not owed.beside or any(known.failed for known in found.confirmations):
             return found

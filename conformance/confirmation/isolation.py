@@ -1,8 +1,9 @@
 """Isolation: which of the perturbations of a failing twin it takes to fail.
 
-A row makes several changes at once. What fails in it runs again with all of its changes, then with fewer of them, all failing cases
-together, until a smallest set is left. That set may be two changes. What is left of the changes runs, too, so that one fault hides no
-other. What a stored witness shows to fail is taken away first, of all cases of a row at once.
+A row makes several changes at once. What fails in it runs again with all of its changes, then with fewer of them, all
+failing cases together, until a smallest set is left. That set may be two changes. What is left of the changes runs,
+too, so that one fault hides no other. What a stored witness shows to fail is taken away first, of all cases of a row at
+once.
 """
 
 from __future__ import annotations
@@ -56,15 +57,16 @@ MOST = 20
 """The most questions that one smallest set is worth."""
 
 SUSPECTS = 2
-"""Of the perturbations of a failing twin, so many are tried alone before it is bisected: one is to blame for most failures, and the rows
-without it tell which."""
+"""Of the perturbations of a failing twin, so many are tried alone before it is bisected: one is to blame for most
+failures, and the rows without it tell which."""
 
 RunCases = Callable[[list[Case]], Runs]
 
 
 def smallest(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float] | None = None) -> Search:
-    """The smallest sets of perturbations that fail, if all of them together fail. Those of the job are searched first: all failing cases of
-    an engine run ask for the same sets of them. ``suspicion``: factor (id) -> see ``suspicion_of``."""
+    """The smallest sets of perturbations that fail, if all of them together fail. Those of the job are searched first:
+    all failing cases of an engine run ask for the same sets of them. ``suspicion``: factor (id) -> see
+    ``suspicion_of``."""
     found: list[Parts] = []
     while of_case or of_job:
         one = yield from _one(of_case, of_job, suspicion or {})
@@ -84,7 +86,8 @@ def _one(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float]) -> Gener
 def _fewest(
     pool: Parts, beside: Parts, made: Callable[[Parts], Parts], suspicion: Mapping[str, float]
 ) -> Generator[Parts, bool, Parts]:
-    """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that order."""
+    """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that
+    order."""
     likely = sorted((part for part in pool if suspicion.get(factor_of(part))), key=lambda p: -suspicion[factor_of(p)])
     search = fewest(pool, MOST, suspects=tuple(likely[:SUSPECTS]))
     answer: bool | None = None
@@ -98,8 +101,9 @@ def _fewest(
 
 
 def suspicion_of(failing: Iterable[str], others: Iterable[str]) -> dict[str, float]:
-    """How much each factor (id) is to be suspected, from the perturbations of twins that failed and of others of their programs: Ochiai's
-    coefficient, as localisation of faults by coverage uses it (Abreu, Zoeteweij and van Gemund, TAIC PART 2007)."""
+    """How much each factor (id) is to be suspected, from the perturbations of twins that failed and of others of their
+    programs: Ochiai's coefficient, as localisation of faults by coverage uses it (Abreu, Zoeteweij and van Gemund, TAIC
+    PART 2007)."""
     failed = [frozenset(factors_of(perturbation)) for perturbation in failing]
     in_failed = Counter(factor for factors in failed for factor in factors)
     in_others = Counter(factor for perturbation in others for factor in {*factors_of(perturbation)})
@@ -126,8 +130,8 @@ def explaining(parts: Parts, known: Iterable[frozenset[str]]) -> Parts:
 
 
 def known_of(witnesses: Iterable[Witness], scenarios: Iterable[Scenario]) -> Known:
-    """What stored witnesses that failed on an engine show. One that ends with an error, or whose output a plan changes, shows it of each
-    guarantee of its program."""
+    """What stored witnesses that failed on an engine show. One that ends with an error, or whose output a plan changes,
+    shows it of each guarantee of its program."""
     guarantees = {s.id: s.guarantees for s in scenarios}
     known = dict[tuple[str, str], list[frozenset[str]]]()
     for witness in witnesses:
@@ -141,8 +145,8 @@ def known_of(witnesses: Iterable[Witness], scenarios: Iterable[Scenario]) -> Kno
 
 
 def taken_apart(entangled: Mapping[Failure, Against], isolated: Isolated) -> Iterator[tuple[Failure, Against]]:
-    """The failures that are taken apart, in their order: the first ALIKE of a guarantee under the same perturbations. The others are
-    explained."""
+    """The failures that are taken apart, in their order: the first ALIKE of a guarantee under the same perturbations.
+    The others are explained."""
     alike = Counter[tuple[str, ...]]()
     for failure, against in sorted(entangled.items(), key=lambda found: (found[1].size, found[0])):
         kind = (*failure[:2], against.case.perturbation)
@@ -156,8 +160,8 @@ def taken_apart(entangled: Mapping[Failure, Against], isolated: Isolated) -> Ite
 def told_apart(
     checked: Checked, cases: Iterable[Case], traces: Traces, scenarios: Iterable[Scenario], known: Known
 ) -> Isolated:
-    """What the failures come to by the traces that there are, among them those that an isolation asked for, without another run. A failure
-    is explained where a twin of its base under fewer of its perturbations fails, too."""
+    """What the failures come to by the traces that there are, among them those that an isolation asked for, without
+    another run. A failure is explained where a twin of its base under fewer of its perturbations fails, too."""
     guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
     failing = {
         (scenario, guarantee, against.case.id)
@@ -190,15 +194,16 @@ def _about_all(guarantee: Guarantee, parts: Iterable[str]) -> bool:
 
 
 class _Stopped:
-    """Queries that ended with an error, for all of their cases. Where one does not end under fewer perturbations, one failure stands for
-    all of them; where it does, the twins of a few programs."""
+    """Queries that ended with an error, for all of their cases. Where one does not end under fewer perturbations, one
+    failure stands for all of them; where it does, the twins of a few programs."""
 
     def __init__(self) -> None:
         self._places = set[tuple[object, ...]]()
         self._few = FewPrograms()
 
     def enough(self, twin: Case, traces: Traces) -> bool:
-        """Whether the queries of ENDED_ALIKE other programs ended with the error of a twin under the same perturbations."""
+        """Whether the queries of ENDED_ALIKE other programs ended with the error of a twin under the same
+        perturbations."""
         error = error_of(twin, traces)
         return error is not None and self._few.beyond((factors_of(twin.perturbation), error[:MESSAGE]), twin)
 
@@ -343,7 +348,8 @@ class Isolation:
         for one in asked:
             known.setdefault(self._of_job(one.whole), set()).update(self._of_job(one.known))
         for one in asked:
-            # Of a job, nothing that a case of its row is known to fail under: the row runs once more, not once for each known failure.
+            # Of a job, nothing that a case of its row is known to fail under: the row runs once more, not once for each
+            # known failure.
             others = known[self._of_job(one.whole)] if one.known else ()
             one.first = _without(one.whole, {*one.known, *others})
         first = {id(one): self._twins(one, one.first) for one in asked}

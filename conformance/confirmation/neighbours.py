@@ -16,16 +16,16 @@ RUNS = 40
 """Maximum number of runs of a pack for one failing case."""
 
 GROWTH = 4
-"""How many times as long each prefix that is tried first is as the one before: a run of few cases is cheap, and often one of the first is
-enough."""
+"""How many times as long each prefix that is tried first is as the one before: a run of few cases is cheap, and often
+one of the first is enough."""
 
 Fails = Callable[[Sequence[Case]], bool]
 """Whether a case fails beside these cases."""
 
 
 def neighbours_of(case: Case, pack: Pack, beside: Sequence[Case]) -> tuple[Case, ...]:
-    """The other cases of a pack without ``beside``: the cases that run together with ``case`` anyway. In pack order, but
-    those of the same program first: they are more likely to be needed."""
+    """The other cases of a pack without ``beside``: the cases that run together with ``case`` anyway. In pack order,
+    but those of the same program first: they are more likely to be needed."""
     itself = next((member for member in pack.cases if member.digest == case.digest), case)
     taken = {itself.id, case.id, case.digest, *(other.id for other in beside)}
     others = (member for member in pack.cases if member.id not in taken)
@@ -33,7 +33,8 @@ def neighbours_of(case: Case, pack: Pack, beside: Sequence[Case]) -> tuple[Case,
 
 
 def fewest_neighbours(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...]:
-    """The fewest neighbours that a case fails beside, after at most ``runs`` runs. The case fails beside all of them."""
+    """The fewest neighbours that a case fails beside, after at most ``runs`` runs. The case fails beside all of
+    them."""
     search = fewest(tuple(neighbours), runs, GROWTH)
     failed: bool | None = None
     while True:

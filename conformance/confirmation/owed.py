@@ -1,4 +1,5 @@
-"""What a run owes a witness: which runs confirm or refute it. One table, by what is known of the witness and by the kind of run."""
+"""What a run owes a witness: which runs confirm or refute it. One table, by what is known of the witness and by the
+kind of run."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ RUNS_ALONE = 3
 
 
 class Mode(Enum):
-    """The kinds of run: a full one; a first look, or one within a budget; one in which half of the stored witnesses may speak for all."""
+    """The kinds of run: a full one; a first look, or one within a budget; one in which half of the stored witnesses may
+    speak for all."""
 
     FULL = auto()
     BRIEF = auto()
@@ -36,7 +38,8 @@ class Known(Enum):
     - STORED: stored, and confirmed elsewhere, or in some of its runs.
     - NEW: found in this run, the first of its guarantee.
     - FURTHER: found in this run under other perturbations than the first of its guarantee.
-    - ENDED: found in this run; it ends its query, as do cases of ENDED_ALIKE other programs under the same perturbations.
+    - ENDED: found in this run; it ends its query, as do cases of ENDED_ALIKE other programs under the same
+      perturbations.
     """
 
     CONFIRMED = auto()
@@ -95,8 +98,8 @@ OWED: Mapping[tuple[Known, Mode], Owed] = {
 
 
 def owed_to_stored(witnesses: Iterable[Witness], info: EngineInfo, mode: Mode) -> dict[str, Owed]:
-    """Stored witness (id) -> what it is owed on an engine. One that failed alone with an earlier form of the adapter is as good as
-    confirmed, but for the first of these: it speaks for the adapter."""
+    """Stored witness (id) -> what it is owed on an engine. One that failed alone with an earlier form of the adapter is
+    as good as confirmed, but for the first of these: it speaks for the adapter."""
     witnesses = list(witnesses)
     alone = [w for w in witnesses if any(known.failed == known.runs for known in known_here(w, info))]
     earlier = [witness.id for witness in alone if not confirmed_here(witness, info)]
@@ -131,8 +134,9 @@ MOST_REPLAYS = 30
 
 def patience(witness: Witness, here: bool = False) -> int:
     """Number of replays that a witness must pass before it counts as fixed: 1 if the witness failed in every confirming
-    run, UNEXPECTED if one of these was of the very versions that it is replayed on (``here``). If it failed in a share p of the
-    confirming runs, here or elsewhere, the number is 3/p, so that an unfixed witness passes them all with a probability of 5 %."""
+    run, UNEXPECTED if one of these was of the very versions that it is replayed on (``here``). If it failed in a share
+    p of the confirming runs, here or elsewhere, the number is 3/p, so that an unfixed witness passes them all with a
+    probability of 5 %."""
     rates = [known.failed / known.runs for known in witness.confirmations if 0 < known.failed < known.runs]
     least = UNEXPECTED if here else 1
     return max(least, min(math.ceil(3 / min(rates)), MOST_REPLAYS)) if rates else least

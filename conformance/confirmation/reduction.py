@@ -90,7 +90,8 @@ RunCases = Callable[[list[Case]], Mapping[str, Trace]]
 
 
 def reduce(targets: list[Target], run: RunCases, candidates: int = CANDIDATES) -> int:
-    """Reduces all targets in place and returns the number of rounds. ``candidates`` is the maximum for a target in a round."""
+    """Reduces all targets in place and returns the number of rounds. ``candidates`` is the maximum for a target in a
+    round."""
     open_targets = list(targets)
     for number in range(ROUNDS):
         if not open_targets:
@@ -337,8 +338,8 @@ def tighter_timelines(schedule: Schedule, keep_first: bool = False) -> list[Sche
 
 
 def fewer_changes(schedule: Schedule) -> list[Schedule]:
-    """The schedule with only some kinds of its restarts, failures, bundles without data, partition counts and coalesced advances, the
-    fewest kinds first. Empty if it has one kind at most."""
+    """The schedule with only some kinds of its restarts, failures, bundles without data, partition counts and coalesced
+    advances, the fewest kinds first. Empty if it has one kind at most."""
 
     def change(step: Step) -> str:
         advance = isinstance(step, Advance) and not step.coalesced

@@ -28,7 +28,8 @@ STILL_FAILS, FIXED, NOT_EXPRESSIBLE, ERROR = "STILL FAILS", "FIXED", "NOT EXPRES
 """The possible answers of a replay."""
 
 STANDS = "STANDS"
-"""The answer of a witness that did not run again: it failed alone on this very engine, as did others, and these failed again."""
+"""The answer of a witness that did not run again: it failed alone on this very engine, as did others, and these failed
+again."""
 
 FAILS = (STILL_FAILS, STANDS)
 """The answers of a witness that speaks against its engine."""
@@ -106,8 +107,8 @@ def reference_of(scenarios: Iterable[Scenario], can: Capabilities) -> ReferenceT
 
 
 def replay(process: Any, witness: Witness, scenarios: Iterable[Scenario], can: Capabilities, passes: int = 0) -> Replay:
-    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours, until the witness fails, at most
-    ``passes`` times, or as often as its confirmations ask for."""
+    """Runs the cases of a witness on an engine's process, alone or beside the witness's neighbours, until the witness
+    fails, at most ``passes`` times, or as often as its confirmations ask for."""
     program, guarantee, subject = speaks_of(witness, scenarios)
     if reason := not_expressible(witness, scenarios, can):
         return Replay(witness, NOT_EXPRESSIBLE, reason)
@@ -144,7 +145,8 @@ def with_replays(cell: MatrixCell, replays: Iterable[Replay]) -> MatrixCell:
 
 
 def without_more_runs(cell: MatrixCell, replays: Iterable[Replay], info: EngineInfo) -> MatrixCell:
-    """A violated cell for which a budget leaves no time: it rests on a stored witness that failed in this run, or is unknown."""
+    """A violated cell for which a budget leaves no time: it rests on a stored witness that failed in this run, or is
+    unknown."""
     if not (found := still_failing(cell, replays)):
         return unanswered_alone(cell, EngineDown("the budget was spent"))
     witness = found.witness
@@ -154,7 +156,8 @@ def without_more_runs(cell: MatrixCell, replays: Iterable[Replay], info: EngineI
 def saying_who_ran_once(
     cells: Iterable[MatrixCell], witnesses: Mapping[str, Witness], info: EngineInfo
 ) -> list[MatrixCell]:
-    """The cells; a violated one that rests on one of these witnesses (by id) has the grade of that if the witness is not confirmed here."""
+    """The cells; a violated one that rests on one of these witnesses (by id) has the grade of that if the witness is
+    not confirmed here."""
     once = {name for name, witness in witnesses.items() if not confirmed_here(witness, info)}
     return [
         replayed_once(cell) if cell.verdict is Verdict.VIOLATED and cell.witness in once else cell for cell in cells

@@ -38,8 +38,8 @@ def replay_all(
     can: Capabilities,
     go_on: Callable[[], bool] = lambda: True,
 ) -> list[Replay]:
-    """Replays witnesses on an engine's process, as many at a time as the process takes, as each (by id) is ``owed``. Witnesses of one
-    timeline run together. Nothing begins once ``go_on`` says no."""
+    """Replays witnesses on an engine's process, as many at a time as the process takes, as each (by id) is ``owed``.
+    Witnesses of one timeline run together. Nothing begins once ``go_on`` says no."""
     witnesses, scenarios = list(witnesses), list(scenarios)
 
     def alone(witness: Witness) -> Replay:
@@ -107,8 +107,9 @@ SAMPLE = 0.5
 def _sample(
     packs: list[Pack], sampled: Mapping[str, Subject], subjects: Iterable[Subject]
 ) -> tuple[list[Pack], list[Pack]]:
-    """The packs that run at once, and those that do not if the sample fails as a whole. Each case of a witness that is not sampled runs at
-    once; of the other packs, those with most cases run until SAMPLE of the sampled witnesses are in them."""
+    """The packs that run at once, and those that do not if the sample fails as a whole. Each case of a witness that is
+    not sampled runs at once; of the other packs, those with most cases run until SAMPLE of the sampled witnesses are in
+    them."""
     may_wait = {case.id for subject in sampled.values() for case in subject.cases}
     may_wait -= {case.id for subject in subjects if subject not in sampled.values() for case in subject.cases}
     first = [pack for pack in packs if any(case.id not in may_wait for case in pack.cases)]

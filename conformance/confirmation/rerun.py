@@ -1,4 +1,5 @@
-"""Runs of candidates and witnesses in a process of the engine: with other neighbours, other case numbers and another PYTHONHASHSEED."""
+"""Runs of candidates and witnesses in a process of the engine: with other neighbours, other case numbers and another
+PYTHONHASHSEED."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Rerun:
 
     def alone(self, subject: Subject, neighbours: Sequence[Case] = (), number: int = 0) -> dict[str, PackRun]:
         """The results of each case of a subject, by case id. Each case runs in a pack of its own, or in a pack with
-        only its neighbours. A case that ran alone for the time ``number`` does not run so again: twins share their base.
+        only its neighbours. A case that ran alone for the time ``number`` does not run so again: twins share their
+        base.
 
         Raises:
             NotDriven, EngineDown: the run gave nothing.

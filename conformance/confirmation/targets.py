@@ -39,7 +39,8 @@ def kind_of(witness: Witness) -> Kind:
 
 
 def special(case: Case) -> frozenset[Feature]:
-    """The features that a twin asks of an engine beyond bundles and a watermark. A case as drawn asks for what its program needs."""
+    """The features that a twin asks of an engine beyond bundles and a watermark. A case as drawn asks for what its
+    program needs."""
     return schedule_needs(case.schedule) & RARE if case.base else frozenset()
 
 
@@ -129,8 +130,8 @@ class Targets:
 def _choices(
     violations: Iterable[tuple[Violation, Kind]], cases: Mapping[str, Case], runs: Runs
 ) -> dict[Kind, tuple[Guarantee, list[Subject]]]:
-    """The candidate cases for each kind of failure, on as few timelines as possible. A case that ends with an error does so for many
-    guarantees, and runs alone for all of them."""
+    """The candidate cases for each kind of failure, on as few timelines as possible. A case that ends with an error
+    does so for many guarantees, and runs alone for all of them."""
     found: dict[Kind, tuple[Guarantee, list[Subject]]] = {}
     for violation, kind in violations:
         _, subjects = found.setdefault(kind, (violation.guarantee, []))

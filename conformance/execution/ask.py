@@ -1,4 +1,5 @@
-"""Asks an engine: makes its packs, runs them, and runs a failed pack again: without a case, in parts, or in a fresh process."""
+"""Asks an engine: makes its packs, runs them, and runs a failed pack again: without a case, in parts, or in a fresh
+process."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from conformance.model.trace import Emission, Trace
 
 
 def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, Program]) -> list[Pack]:
-    """The packs that an engine runs of these cases. Programs with types share none with those without: on some engines each declared
-    state costs every micro-batch time, and such programs declare many."""
+    """The packs that an engine runs of these cases. Programs with types share none with those without: on some engines
+    each declared state costs every micro-batch time, and such programs declare many."""
     kinds: dict[bool, list[Case]] = {False: [], True: []}
     for case in cases:
         kinds[has_types(programs[program_ref(case.scenario, case.program)])].append(case)
@@ -33,8 +34,8 @@ def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, P
 
 
 def _risk(program: Program) -> str:
-    """What of a program may end a whole query in an engine, "" if nothing may: keys with types, values that do not fit, containers, or other
-    values with types."""
+    """What of a program may end a whole query in an engine, "" if nothing may: keys with types, values that do not fit,
+    containers, or other values with types."""
     if program.keys:
         return "keys"
     if program.misfits:
@@ -45,7 +46,8 @@ def _risk(program: Program) -> str:
 
 
 def parts_of(programs: Mapping[str, Program], pack: Pack) -> list[Pack]:
-    """The parts of a pack, each of programs that may end a query in one way. They run by themselves where the pack fails as a whole."""
+    """The parts of a pack, each of programs that may end a query in one way. They run by themselves where the pack
+    fails as a whole."""
     found: dict[str, list[Case]] = {}
     for case in pack.cases:
         found.setdefault(_risk(programs[program_ref(case.scenario, case.program)]), []).append(case)
@@ -76,8 +78,9 @@ def answered(process: Any, pack: Pack) -> PackRun:
 
 
 def failed_plan(pack: Pack, error: EngineDown) -> PackRun | None:
-    """The results of a pack of plan twins that an engine failed in: each case ends with the failure, for the plain query runs. None if
-    the pack has another query, if the engine's process ended, or if the failure names one of several cases."""
+    """The results of a pack of plan twins that an engine failed in: each case ends with the failure, for the plain
+    query runs. None if the pack has another query, if the engine's process ended, or if the failure names one of
+    several cases."""
     if not pack.cases[0].schedule.plan or isinstance(error, EngineEnded):
         return None
     if "[case " in str(error) and len(pack.cases) > 1:
@@ -127,10 +130,11 @@ class Ask:
         return total
 
     def pack(self, pack: Pack) -> Runs:
-        """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program, which then run by
-        themselves without that case. If the pack was too slow, it runs again in halves. After any other failure, and where its query ended
-        with an error, its parts run by themselves. A pack of one part runs again in a fresh query and then in a fresh process. A failure of a
-        plan in a case's call, and its last failure, are the plan's answer, which is kept.
+        """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program,
+        which then run by themselves without that case. If the pack was too slow, it runs again in halves. After any
+        other failure, and where its query ended with an error, its parts run by themselves. A pack of one part runs
+        again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure,
+        are the plan's answer, which is kept.
         Cases without an answer are lost, or have a fault if the schedule was not driven."""
         given, failed, asked, made = Runs(), 0, pack, False
         process: Process = self.process
@@ -187,8 +191,8 @@ class Ask:
             given.merge(self.pack(part))
 
     def _again(self, failed: Process, error: EngineDown, times: int) -> Process | None:
-        """The process for another run of a pack that failed for the time ``times``. None if another run cannot help: the engine hung, or
-        is given up."""
+        """The process for another run of a pack that failed for the time ``times``. None if another run cannot help:
+        the engine hung, or is given up."""
         if not self.beside or times > AGAIN or self.interrupted() or isinstance(error, (NoAnswer, GivenUp)):
             return None
         other = failed if times < AGAIN or isinstance(error, EngineEnded) else self.beside

@@ -14,10 +14,11 @@ from conformance.model.trace import Emission, Trace
 
 
 class CarriedEngine:
-    """One engine in two releases. The old one begins a case with a restart, and the new one resumes the case from the checkpoint.
+    """One engine in two releases. The old one begins a case with a restart, and the new one resumes the case from the
+    checkpoint.
 
-    A case without a restart runs in both releases. If the two differ on it, it counts as untouched: no output of a restarted twin
-    could equal both.
+    A case without a restart runs in both releases. If the two differ on it, it counts as untouched: no output of a
+    restarted twin could equal both.
     """
 
     def __init__(self, old: OpenEngine, new: OpenEngine) -> None:
@@ -37,8 +38,8 @@ class CarriedEngine:
         return self._old.alive and self._new.alive
 
     def run(self, pack: Pack) -> PackRun:
-        """Run one pack, up to its first restart in the old release. A pack that waits runs in both as a whole, because processing time
-        would pass between the two. Raises NotDriven, EngineDown."""
+        """Run one pack, up to its first restart in the old release. A pack that waits runs in both as a whole, because
+        processing time would pass between the two. Raises NotDriven, EngineDown."""
         if pack.cases[0].schedule.waits or not any(isinstance(step, Restart) for step in pack.timeline):
             return self._run_in_both(pack)
         folder = self._new.host.folder()
@@ -58,7 +59,8 @@ class CarriedEngine:
         return PackRun(new.traces, new.counts, old.untouched | new.untouched | differ, {**old.notes, **new.notes})
 
     def _not_resumed(self, pack: Pack, cause: str) -> PackRun:
-        """The run of a pack that the new release did not resume. If each release resumes from its own checkpoint, this is an answer.
+        """The run of a pack that the new release did not resume. If each release resumes from its own checkpoint, this
+        is an answer.
 
         Raises:
             EngineDown: one of the releases does not resume from its own checkpoint.

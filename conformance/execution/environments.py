@@ -1,9 +1,10 @@
 """Environments: an engine's framework in a requested release (``spark-tws@4.0.5``), in a Python of its own.
 
-uv builds an environment once. Its folder is named after its contents. The framework is installed first, with dependencies no newer
-than the release itself: PySpark 3.5.0 fails beside NumPy 2, but does not exclude it. The harness's own dependencies come on top and
-change none of these. The harness itself is not installed. Links lead a worker to the running harness, and to every package that has
-engines or scenarios for it. So both sides of a comparison run one harness.
+uv builds an environment once. Its folder is named after its contents. The framework is installed first, with
+dependencies no newer than the release itself: PySpark 3.5.0 fails beside NumPy 2, but does not exclude it. The
+harness's own dependencies come on top and change none of these. The harness itself is not installed. Links lead a
+worker to the running harness, and to every package that has engines or scenarios for it. So both sides of a comparison
+run one harness.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from conformance.model.engine import CannotRun
-from conformance.model.reading import tables_of, text_of
-from conformance.model.release import Release
 from conformance.model.values import digest
 from conformance.plugins.points import DISTRIBUTION, PACKAGE, checkout, checkout_points
+from conformance.support.reading import tables_of, text_of
+from conformance.support.release import Release
 
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-"""Where the environment sets this, as many containers do, each process of an engine would compile PySpark or Beam anew. Compiled modules then
-lie with what else runs keep, and not beside the sources."""
+"""Where the environment sets this, as many containers do, each process of an engine would compile PySpark or Beam anew.
+Compiled modules then lie with what else runs keep, and not beside the sources."""
 
 CACHE = "CONFORMANCE_CACHE"
 """The environment variable with the folder of the environments and of kept traces."""
 
 FOREIGN = ("PYTHONHOME", "VIRTUAL_ENV")
-"""Environment variables that would make a Python load files of another installation. ``Release.foreign`` has those of a framework."""
+"""Environment variables that would make a Python load files of another installation. ``Release.foreign`` has those of a
+framework."""
 
 TIMEOUT = 1_800
 """Seconds that an installation may take."""
@@ -46,13 +48,14 @@ SHARED = ("pyarrow",)
 """Packages that the harness and the frameworks share. The framework decides their versions."""
 
 BINARY = ("numpy", "pandas", "pyarrow")
-"""Packages that are never built from source. If the release's time has no wheel for this Python, a newer version is taken."""
+"""Packages that are never built from source. If the release's time has no wheel for this Python, a newer version is
+taken."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requirements of an environment: the framework's, and the harness's own. ``bounds`` are today's bounds on the packages
-    beside the framework."""
+    """The requirements of an environment: the framework's, and the harness's own. ``bounds`` are today's bounds on the
+    packages beside the framework."""
 
     framework: tuple[str, ...]
     harness: tuple[str, ...]
@@ -60,7 +63,8 @@ class Wanted:
 
 
 def requirements(release: Release) -> Wanted:
-    """The requirements of a worker: the framework in this release with the packages of its extra, and the harness's dependencies."""
+    """The requirements of a worker: the framework in this release with the packages of its extra, and the harness's
+    dependencies."""
     declared = [Requirement(text) for text in distribution(DISTRIBUTION).requires or []]
     extras = distribution(DISTRIBUTION).metadata.get_all("Provides-Extra") or []
     mine = next((e for e in extras if _of(release.package, declared, e)), "")
@@ -139,8 +143,8 @@ def _build(release: Release, wanted: Wanted, place: Path) -> None:
 
 
 def _day_after(release: Release, place: Path, folder: Path) -> str:
-    """The day after the upload of the release, as YYYY-MM-DD. The lock file that uv writes for a project with this one dependency
-    has the day."""
+    """The day after the upload of the release, as YYYY-MM-DD. The lock file that uv writes for a project with this one
+    dependency has the day."""
     project = folder / "project"
     project.mkdir()
     (project / "pyproject.toml").write_text(
@@ -160,7 +164,8 @@ def _day_after(release: Release, place: Path, folder: Path) -> str:
 
 
 def _uv(release: Release, place: Path, *arguments: str) -> str:
-    """Run uv and return its output. Raises CannotRun with the cause in a line; a log beside the environments then has the output."""
+    """Run uv and return its output. Raises CannotRun with the cause in a line; a log beside the environments then has
+    the output."""
     program = shutil.which("uv")
     command = [program] if program else [sys.executable, "-m", "uv"]
     if not program and find_spec("uv") is None:
@@ -194,7 +199,8 @@ def _cause(said: str, release: Release) -> str:
 
 
 def python_in(folder: Path, release: Release | None, hash_seed: int = 0) -> tuple[str, dict[str, str]]:
-    """(Python, its environment variables) of a process whose temporary files lie in a folder: of this installation, or of a release.
+    """(Python, its environment variables) of a process whose temporary files lie in a folder: of this installation, or
+    of a release.
 
     Raises:
         CannotRun: the release is not available.
@@ -229,7 +235,8 @@ def link_harness(folder: Path) -> Path:
 
 
 def _registering() -> Iterator[tuple[Distribution, list[EntryPoint]]]:
-    """The packages that register a plugin, each with its entry points. A checkout's entry points come from its files."""
+    """The packages that register a plugin, each with its entry points. A checkout's entry points come from its
+    files."""
     names = set()
     folder = checkout()
     for found in distributions():

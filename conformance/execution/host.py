@@ -21,11 +21,11 @@ from conformance.execution.environments import python_in
 from conformance.model.checker import Batch
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.feature import Feature
-from conformance.model.release import Release
 from conformance.model.runs import Pack, PackRun
 from conformance.plugins.loading import asked
 from conformance.plugins.registry import values_for, values_for_checker
 from conformance.results import tables
+from conformance.support.release import Release
 
 
 class EngineDown(Exception):
@@ -100,13 +100,14 @@ class Host:
         return told
 
     def lacks(self, engine: str) -> str:
-        """What this host's release lacks for an engine, "" for nothing. The engine need not be started. Raises EngineDown."""
+        """What this host's release lacks for an engine, "" for nothing. The engine need not be started. Raises
+        EngineDown."""
         lacks: str = self._answer(self._ask({"lacks": engine} | _plugins(values_for(engine))))["lacks"]
         return lacks
 
     def run(self, engine: str, pack: Pack, part: str = "", carried: str = "") -> PackRun:
-        """Run one pack, or a ``part`` of it: "begin" leaves files in the folder ``carried``, and "resume" goes on from them. Several
-        threads may call ``run`` at once.
+        """Run one pack, or a ``part`` of it: "begin" leaves files in the folder ``carried``, and "resume" goes on from
+        them. Several threads may call ``run`` at once.
 
         Raises:
             NotDriven: the engine did not run the requested schedule.
@@ -218,8 +219,8 @@ class Host:
 class OpenEngine:
     """An engine that runs in a host. ``lacks`` says that its release does not have the API at all.
 
-    The engine is asked for its evidence, and for its answers, when somebody wants to know: both take seconds. Raises CannotRun where it does
-    not say.
+    The engine is asked for its evidence, and for its answers, when somebody wants to know: both take seconds. Raises
+    CannotRun where it does not say.
     """
 
     def __init__(self, host: Host, engine: str, environment: dict[str, str], lacks: str) -> None:

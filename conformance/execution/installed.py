@@ -15,18 +15,18 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from conformance.execution.environments import python_of
 from conformance.model.engine import CannotRun, Engine, Released, Rooted
-from conformance.model.release import Release
 from conformance.model.values import Json
 from conformance.plugins.registry import releases_of, values_for
+from conformance.support.release import Release
 
 SHARED = ("pyarrow", "pandas", "numpy")
 """Packages that values pass through on their way to and from an engine."""
 
 
 def installed(engine: Engine) -> Json | None:
-    """What decides an engine's answers besides its adapter and the harness: Python, its packages, their configuration, and what the
-    engine itself names (``Rooted``). The environment of a release is built if it is not there. None if this is not known before the
-    engine is started.
+    """What decides an engine's answers besides its adapter and the harness: Python, its packages, their configuration,
+    and what the engine itself names (``Rooted``). The environment of a release is built if it is not there. None if
+    this is not known before the engine is started.
 
     Raises:
         CannotRun: the release is not available.
@@ -54,8 +54,8 @@ def _site(release: Release | None) -> str:
 
 @cache
 def _versions(package: str, site: str) -> Mapping[str, str] | None:
-    """Name -> version of a package, of those that it requires, of those that these require, and of SHARED. Without a package: of
-    all. None if the package is installed from a folder that may change without its version."""
+    """Name -> version of a package, of those that it requires, of those that these require, and of SHARED. Without a
+    package: of all. None if the package is installed from a folder that may change without its version."""
     there = _there(site)
     if not package:
         return {name: found.version for name, found in sorted(there.items())}

@@ -1,7 +1,8 @@
 """Kept traces: what engines answered in earlier runs, in a folder, an answer a file.
 
-A file's name identifies all that the answer depends on, so a file is never out of date. Runs may share a folder at the same time: a
-file is written under another name and then renamed. A file that cannot be read is reported in one line, removed, and asked again.
+A file's name identifies all that the answer depends on, so a file is never out of date. Runs may share a folder at the
+same time: a file is written under another name and then renamed. A file that cannot be read is reported in one line,
+removed, and asked again.
 """
 
 from __future__ import annotations
@@ -102,8 +103,8 @@ class Kept:
         self._write(f"{name}.json", json.dumps(data, indent=1).encode())
 
     def prune(self, days: float = DAYS, megabytes: float = MEGABYTES) -> int:
-        """Removes files that were not used for so many days, then the longest unused ones until the others take no more than
-        ``megabytes``. Returns how many files were removed. Names of files that are being written do not count."""
+        """Removes files that were not used for so many days, then the longest unused ones until the others take no more
+        than ``megabytes``. Returns how many files were removed. Names of files that are being written do not count."""
         oldest, room = time.time() - days * 86_400, megabytes * 2**20
         removed = 0
         for used, size, path in sorted(self.files(), reverse=True):
@@ -146,8 +147,8 @@ class Kept:
         return None
 
     def _write(self, file: str, content: bytes) -> None:
-        """Writes a file that appears under its name once it is whole. A full disk, or a folder that may not be written to, loses
-        the file alone: nothing else depends on it."""
+        """Writes a file that appears under its name once it is whole. A full disk, or a folder that may not be written
+        to, loses the file alone: nothing else depends on it."""
         for folder in filter(None, (self.folder, self._out)):
             self._write_to(folder, file, content)
 

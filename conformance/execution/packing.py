@@ -20,10 +20,11 @@ def packs_of(cases: Iterable[Case], largest: int, waiting: int | None = None, br
     A case of a sparse perturbation shares its pack only with cases of sparse perturbations and of other programs.
 
     Args:
-        largest: the most cases in a pack. A case and its twins on its timeline stay together, unless they are more than that.
+        largest: the most cases in a pack. A case and its twins on its timeline stay together, unless they are more than
+            that.
         waiting: the most cases in a pack whose timeline has waits, if given.
-        broad: whether programs take turns where a timeline fills several packs. One of the packs then has cases of all programs. This
-            suits an engine for which a run costs more than the programs in it.
+        broad: whether programs take turns where a timeline fills several packs. One of the packs then has cases of all
+            programs. This suits an engine for which a run costs more than the programs in it.
     """
     groups: dict[object, list[Case]] = {}
     before: Counter[object] = Counter()
@@ -89,7 +90,8 @@ SMALL = 50
 
 
 def halves(pack: Pack) -> list[Pack]:
-    """A pack split in two or three, or whole if it is small. Each part has cases of all programs. A case and its twins stay together."""
+    """A pack split in two or three, or whole if it is small. Each part has cases of all programs. A case and its twins
+    stay together."""
     if len(pack.cases) <= SMALL:
         return [pack]
     return [Pack(tuple(part)) for part in _parts(list(pack.cases), -(-len(pack.cases) // 2), broad=True)]

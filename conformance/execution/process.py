@@ -1,4 +1,5 @@
-"""An engine as a run asks it: behind the answers that are kept, and started once it is asked for what nobody has kept."""
+"""An engine as a run asks it: behind the answers that are kept, and started once it is asked for what nobody has
+kept."""
 
 from __future__ import annotations
 
@@ -123,8 +124,8 @@ def says_nothing(pack: Pack, run: PackRun) -> bool:
 def shelf_of(
     engine: Engine, adapter: str, kept: Kept, programs: Mapping[str, Program], fresh: bool, name: str = ""
 ) -> Shelf | None:
-    """The kept answers of an engine; None if it is not known, without a start, what the engine would run on. ``adapter`` is the
-    digest of its adapter. ``name`` is the shelf's if the answers were made elsewhere."""
+    """The kept answers of an engine; None if it is not known, without a start, what the engine would run on.
+    ``adapter`` is the digest of its adapter. ``name`` is the shelf's if the answers were made elsewhere."""
     if not name:
         try:
             ground = installed(engine)

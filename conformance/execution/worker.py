@@ -1,9 +1,9 @@
 """The process that engines run in: ``python -m conformance.execution.worker FOLDER``.
 
-The worker reads requests from standard input and answers on standard output, one JSON object a line with the request's number.
-Cases and traces travel as Arrow files. A request that loads an engine or a checker also has the user's files to load before
-(``load``), and the values of the settings (``settings``). The output of an engine itself goes to standard error, which the user's
-process keeps as the log.
+The worker reads requests from standard input and answers on standard output, one JSON object a line with the request's
+number. Cases and traces travel as Arrow files. A request that loads an engine or a checker also has the user's files to
+load before (``load``), and the values of the settings (``settings``). The output of an engine itself goes to standard
+error, which the user's process keeps as the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from conformance.results import tables
 
 
 class Worker:
-    """Serves requests. A worker opens each engine once. The engine then runs as many packs at a time as its capabilities say."""
+    """Serves requests. A worker opens each engine once. The engine then runs as many packs at a time as its
+    capabilities say."""
 
     def __init__(self, folder: Path, answers: TextIO) -> None:
         self._folder, self._answers, self._lock = folder, answers, threading.Lock()
@@ -90,7 +91,8 @@ class Worker:
             self._answer(number, cannot=_one_line(error))
 
     def _tell(self, request: dict[str, Any]) -> None:
-        """What an open engine says of itself: "evidence" of what it lacks, or "answers" to the queries that it may refuse."""
+        """What an open engine says of itself: "evidence" of what it lacks, or "answers" to the queries that it may
+        refuse."""
         number, engine = request["number"], self._engines[request["of"]]
         try:
             if request["tell"] == "evidence":

@@ -1,8 +1,9 @@
 """The design of the experiment: which engine runs an engine gets, and what changes in each of them.
 
-An engine run costs its micro-batches and hardly its cases, and nearly everything holds. So a row, which is one engine run, makes several
-changes at once, and what fails is taken apart afterwards. The rows are a covering design: each level of each perturbation is in so many
-rows, and each two changes of the timeline meet in one. The design is a function of what an engine has, of the timelines and of the seed.
+An engine run costs its micro-batches and hardly its cases, and nearly everything holds. So a row, which is one engine
+run, makes several changes at once, and what fails is taken apart afterwards. The rows are a covering design: each level
+of each perturbation is in so many rows, and each two changes of the timeline meet in one. The design is a function of
+what an engine has, of the timelines and of the seed.
 """
 
 from __future__ import annotations
@@ -44,21 +45,22 @@ from conformance.model.plan import PlanTwin
 from conformance.model.schedule import Schedule
 
 MOST_CHANGES, MOST_MOVING = 4, 6
-"""The most changes of a timeline in one row: each makes the row longer. There may be more in a row without plans, see MOVING."""
+"""The most changes of a timeline in one row: each makes the row longer. There may be more in a row without plans, see
+MOVING."""
 
 IN_VAIN = 6
 """How many rows in a row on each timeline may bring nothing new before the design ends."""
 
 TRIES = 4
-"""How many designs are made where each level is in several rows. The one that costs least stands: each takes what brings most next, and a short
-row may be left at the end."""
+"""How many designs are made where each level is in several rows. The one that costs least stands: each takes what
+brings most next, and a short row may be left at the end."""
 
 START = 3
 """What it takes to start an engine run, in micro-batches."""
 
 MOVING = frozenset({SINGLES, COARSER, FINER, COALESCE})
-"""Changes that decide when something comes out. Few programs put out the same under them, so a row with one of them says little of what else
-it changes, and has no plan."""
+"""Changes that decide when something comes out. Few programs put out the same under them, so a row with one of them
+says little of what else it changes, and has no plan."""
 
 ALLOWED = {
     Family.SEVERAL: OF_THE_TIMELINE,
@@ -66,7 +68,8 @@ ALLOWED = {
     Family.INITIAL: RECOVERIES,
     Family.DAMAGED: (),
 }
-"""The changes of a timeline that rows of a family make. A program in processing time has one at a time, see ``_waiting``."""
+"""The changes of a timeline that rows of a family make. A program in processing time has one at a time, see
+``_waiting``."""
 
 
 class Kind(Enum):
@@ -128,7 +131,8 @@ class Factors:
         return changes, [p for p in self.plans if p in self.expressible and planned]
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
-        """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such plans alone."""
+        """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such
+        plans alone."""
         if frozenset({one, other}) in APART:
             return False
         plans = [self.plans[p] for p in (one, other) if p in self.plans]
@@ -143,8 +147,8 @@ class Factors:
         return not any(plan.one_query and self._begins_a_query(p) for plan in plans for p in (one, other))
 
     def fills_a_row(self, perturbation: Perturbation) -> bool:
-        """Whether a plan stands in a query with few other plans, on an engine on which each run is dear: rows of it serve little else, and each
-        kind of programs has one."""
+        """Whether a plan stands in a query with few other plans, on an engine on which each run is dear: rows of it
+        serve little else, and each kind of programs has one."""
         return (
             self._can.heavy
             and perturbation in self.plans
@@ -169,8 +173,8 @@ def rows(
     seed: int,
     host: Sequence[Row] = (),
 ) -> list[Row]:
-    """The rows of a family for programs of a kind: a base row for each timeline, a covering design, those that ask most first,
-    and a row of cases without neighbours.
+    """The rows of a family for programs of a kind: a base row for each timeline, a covering design, those that ask most
+    first, and a row of cases without neighbours.
 
     Args:
         each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
@@ -228,8 +232,9 @@ class _Design:
 
     @staticmethod
     def _levels(perturbation: Perturbation, family: Family, each: int) -> Iterable[int]:
-        """The levels that rows have. A row has one failure at most, so an engine that is asked everything once gets one level of each: a
-        failed attempt in the first bundle, which every case reaches, and one of the sink in a later bundle."""
+        """The levels that rows have. A row has one failure at most, so an engine that is asked everything once gets one
+        level of each: a failed attempt in the first bundle, which every case reaches, and one of the sink in a later
+        bundle."""
         if family is Family.INITIAL:
             return (0,)
         if each == 1 and perturbation in FAILURES:
@@ -292,8 +297,8 @@ class _Design:
         return list(levels.items())
 
     def _gain(self, part: Part, chosen: Iterable[Part]) -> int:
-        """What a part brings. A row begins with a change of the timeline that plans can be beside; of plans, those that meet fewest others
-        come first."""
+        """What a part brings. A row begins with a change of the timeline that plans can be beside; of plans, those that
+        meet fewest others come first."""
         perturbation = part[0]
         met = sum(frozenset({perturbation, other}) in self._pairs for other, _ in chosen)
         if self._owed[part] <= 0:

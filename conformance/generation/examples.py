@@ -54,8 +54,9 @@ def examples(strategy: st.SearchStrategy[T], wanted: int, seed: int, identify: C
 
 @contextmanager
 def _no_local_constants() -> Iterator[None]:
-    """Keep local constants out of the examples. Hypothesis (6.170.15) mixes in the constants of loaded modules outside site-packages, so
-    the same seed would give other cases beside a user's port, or in a checkout. Hypothesis has no setting for this."""
+    """Keep local constants out of the examples. Hypothesis (6.170.15) mixes in the constants of loaded modules outside
+    site-packages, so the same seed would give other cases beside a user's port, or in a checkout. Hypothesis has no
+    setting for this."""
     nothing_known: LRUCache[Any, Any] = LRUCache(1024)  # the cache may already have such constants
     with (
         mock.patch.object(providers, "_get_local_constants", Constants, create=True),

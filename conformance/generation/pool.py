@@ -1,8 +1,9 @@
-"""The cases of a run as drawn: for each program and timeline, a few from a pool of many, chosen for what they put to the test.
+"""The cases of a run as drawn: for each program and timeline, a few from a pool of many, chosen for what they put to
+the test.
 
-The pool has small schedules that differ in kind (``small``), then Hypothesis's draws. What counts is what the schedule language can say and
-what the program's guarantees speak of: the guarantees that a case puts to the test, whichever way an engine reads *late*, the
-circumstances in it, its values and the order in which they follow each other, its keys.
+The pool has small schedules that differ in kind (``small``), then Hypothesis's draws. What counts is what the schedule
+language can say and what the program's guarantees speak of: the guarantees that a case puts to the test, whichever way
+an engine reads *late*, the circumstances in it, its values and the order in which they follow each other, its keys.
 """
 
 from __future__ import annotations
@@ -34,20 +35,23 @@ DRAWN = 3
 """How many schedules Hypothesis draws for each case that is wanted."""
 
 TIMELINES = 4
-"""On so many timelines together, or with so many times as many cases on one, the chosen cases have keys of each family of names."""
+"""On so many timelines together, or with so many times as many cases on one, the chosen cases have keys of each family
+of names."""
 
 Trait = tuple[object, ...]
 """One thing about a case that the pool has and the chosen cases should have, too."""
 
 NEEDED = "needed"
-"""A trait that begins so is wanted of a case, however many there are: without it, some change has no twin, or two parts never meet."""
+"""A trait that begins so is wanted of a case, however many there are: without it, some change has no twin, or two parts
+never meet."""
 
 CHANGES = (*REORDERINGS, SPLIT, MERGE)
 """Changes that a case can have only if its bundles are made so."""
 
 
 def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Tested) -> list[Case]:
-    """Cases of all programs: at least ``wanted`` of each program on each of its timelines, and more as long as they add to it."""
+    """Cases of all programs: at least ``wanted`` of each program on each of its timelines, and more as long as they add
+    to it."""
     timelines = draw_timelines(seed)
     cases = []
     for scenario in scenarios:
@@ -82,7 +86,8 @@ def _pool(
 def _chosen(
     pool: Mapping[Case, frozenset[str]], program: Program, domain: Domain, wanted: int, had: Counter[Trait]
 ) -> list[Case]:
-    """The cases that add most to what was ``had`` on earlier timelines, one after the other. ``pool``: case -> what it puts to the test."""
+    """The cases that add most to what was ``had`` on earlier timelines, one after the other. ``pool``: case -> what it
+    puts to the test."""
     timeline = next(iter(pool)).schedule.timeline
     each_once = frozenset((*domain.values, *domain.language.lists) if domain.language else ())
     traits = {case: frozenset(_traits(case, names, program, domain, each_once)) for case, names in pool.items()}
@@ -109,8 +114,8 @@ def _chosen(
 
 
 def _best(cases: list[Case], gains: dict[Case, float], gain: Callable[[Case], float]) -> Case | None:
-    """The case that adds most, of equals the first. ``gains`` has what each case added at most: what it adds only falls, so most cases need
-    not be asked again."""
+    """The case that adds most, of equals the first. ``gains`` has what each case added at most: what it adds only
+    falls, so most cases need not be asked again."""
     best = None
     for case in sorted(cases, key=gains.__getitem__, reverse=True):
         if best is not None and gains[case] < gains[best]:
@@ -124,7 +129,8 @@ def _best(cases: list[Case], gains: dict[Case, float], gain: Callable[[Case], fl
 def _carried(
     known: Mapping[Case, frozenset[str]], timelines: list[Schedule], domain: Domain, tested: Tested
 ) -> list[Case]:
-    """Cases for the guarantees that no case on a timeline puts to the test: those on another timeline that do, carried over."""
+    """Cases for the guarantees that no case on a timeline puts to the test: those on another timeline that do, carried
+    over."""
     found: list[Case] = []
     for timeline in timelines:
         mine = [case for case in known if case.schedule.timeline == timeline.timeline]
@@ -144,8 +150,8 @@ def _carried(
 
 
 def carried(schedule: Schedule, timeline: Schedule) -> Iterator[Schedule]:
-    """The schedule's elements on another timeline: each as far from the watermark that it meets as before, and all as far from each other as
-    before."""
+    """The schedule's elements on another timeline: each as far from the watermark that it meets as before, and all as
+    far from each other as before."""
     slots, marks, before = [slot.id for slot in timeline.bundles], watermarks(timeline), watermarks(schedule)
     others = [slot.id for slot in schedule.bundles]
     place = {slot: slots[n * len(slots) // len(others)] for n, slot in enumerate(others)}
@@ -160,7 +166,8 @@ def carried(schedule: Schedule, timeline: Schedule) -> Iterator[Schedule]:
 
 
 def _worth(trait: Trait, had: int, timeline: object) -> float:
-    """What one more case with a trait adds. A guarantee is wanted twice on each timeline; anything else once or twice at all."""
+    """What one more case with a trait adds. A guarantee is wanted twice on each timeline; anything else once or twice
+    at all."""
     if trait[0] == "guarantee":
         return 2.0 if had == 0 else 1.0 if had == 1 else 0.5 / had
     return 1.0 if had == 0 else 0.1 / had

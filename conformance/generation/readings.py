@@ -15,11 +15,13 @@ READINGS = (
     LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.AT_OR_BEHIND),
     LatenessProfile(Lateness.NEVER, Lateness.NEVER),
 )
-"""The ways in which engines may read *late*. Cases are drawn for all of them, so one file of cases serves every engine."""
+"""The ways in which engines may read *late*. Cases are drawn for all of them, so one file of cases serves every
+engine."""
 
 
 def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Callable[[list[Case]], list[frozenset[str]]]:
-    """A function from cases as drawn to the guarantees (ids) that each of them tests, whichever way an engine reads *late*."""
+    """A function from cases as drawn to the guarantees (ids) that each of them tests, whichever way an engine reads
+    *late*."""
     scenarios = tuple(scenarios)
     guarantees, programs = asked_of(scenarios), programs_of(scenarios)
     references = [reference_traces(programs, reading) for reading in READINGS]

@@ -1,8 +1,8 @@
 """Small scope: the small schedules of a domain on a timeline that differ in kind.
 
-Each kind is a short history of one key: an element at each distance from the watermark that matters to the program, two elements at each
-distance from each other, each value followed by another one. A case has as many keys as the domain allows, each with a history of its own,
-under names of one family: so rivals among the keys meet in one case.
+Each kind is a short history of one key: an element at each distance from the watermark that matters to the program, two
+elements at each distance from each other, each value followed by another one. A case has as many keys as the domain
+allows, each with a history of its own, under names of one family: so rivals among the keys meet in one case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ PAIRS = 64
 """The most ordered pairs of values that follow each other. A larger domain has each value followed by one other."""
 
 History = list[tuple[int, int, int, Json]]
-"""The elements of one key: (bundle, 0 for the watermark or 1 for the element before as the origin, distance in ms, value)."""
+"""The elements of one key: (bundle, 0 for the watermark or 1 for the element before as the origin, distance in ms,
+value)."""
 
 
 def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
@@ -51,7 +52,8 @@ def small_schedules(timeline: Schedule, domain: Domain) -> Iterator[Schedule]:
 
 
 def _of_language(timeline: Schedule, domain: Domain, values: Sequence[Json]) -> Iterator[Schedule]:
-    """All values once: as many in a case as it may have events, for its keys in turn, from the first bundle to the last."""
+    """All values once: as many in a case as it may have events, for its keys in turn, from the first bundle to the
+    last."""
     slots, marks = [slot.id for slot in timeline.bundles], watermarks(timeline)
     for number in range(-(-len(values) // domain.events)):
         part = values[number * domain.events : (number + 1) * domain.events]

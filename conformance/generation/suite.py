@@ -1,8 +1,8 @@
 """The suite of an engine: the rows of its design, filled with cases of all programs.
 
-Each case as drawn runs on the base row of its timeline. In each other row of the timeline it has a twin, which may have a change of its
-own beside those of the row. A change of a case costs no engine run: what a guarantee promises under such changes, and no row put to the
-test, gets a twin on the base row.
+Each case as drawn runs on the base row of its timeline. In each other row of the timeline it has a twin, which may have
+a change of its own beside those of the row. A change of a case costs no engine run: what a guarantee promises under
+such changes, and no row put to the test, gets a twin on the base row.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ OF_A_CASE = tuple(p for p in PERTURBATIONS if p.keeps_timeline and not p.sparse)
 """Changes of a case that cost no engine run."""
 
 TIMELINES = 4
-"""The most timelines of a family that rows change something on, on an engine that is asked everything twice; half of them on another one.
-Cases of a user's own may have many more."""
+"""The most timelines of a family that rows change something on, on an engine that is asked everything twice; half of
+them on another one. Cases of a user's own may have many more."""
 
 KINDS = (REORDERINGS, (SPLIT, MERGE), (RENAME, REDELIVER))
 """A twin on a base row has at most one change of each kind at once: two of a kind would undo each other."""
@@ -79,9 +79,9 @@ class Suite:
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
         designed: whether anything changes. If not, the cases run as they are.
         most: the most rows of programs of a kind in a family, 0 for all. They are on the shortest timeline.
-        known: pairs of a program ("scenario/program") and a change of a job (id) that ends its query on the engine, as stored witnesses
-            show. The program has no case in rows with that change: its fault would take the other programs along. What ends the queries
-            of ENDED_ALIKE programs, or of all, is in no row.
+        known: pairs of a program ("scenario/program") and a change of a job (id) that ends its query on the engine, as
+            stored witnesses show. The program has no case in rows with that change: its fault would take the other
+            programs along. What ends the queries of ENDED_ALIKE programs, or of all, is in no row.
 
     Attributes:
         rows: the design.
@@ -127,7 +127,8 @@ class Suite:
         found = dict.fromkeys(bases)
         for asked in self._asked.values() if designed else ():
             found |= dict.fromkeys(self._twins(asked))
-        # A twin that was given stands for the one that the design would make under the same changes: the two have one id.
+        # A twin that was given stands for the one that the design would make under the same changes: the two have one
+        # id.
         given = {case.id: case for case in mine if case.base}
         self.cases = [*(case for case in found if case.id not in given), *given.values()]
 
@@ -228,8 +229,8 @@ class Suite:
     def _lacking(
         self, asked: Asked, changes: list[Perturbation], met: Counter[Goal], tested: Mapping[str, frozenset[Goal]]
     ) -> Iterator[Case]:
-        """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the test. ``tested``: what
-        each case as drawn puts to the test by itself."""
+        """Twins on the base rows for what guarantees promise under changes of a case, and few cases have put to the
+        test. ``tested``: what each case as drawn puts to the test by itself."""
         goals = {(g.id, p.id) for g in asked.guarantees for p in changes if _promises(g, p)}
         relations = {g.id for g in asked.guarantees if g.same_under}
         # Changes that a relation is about go together; a predicate is about all.
@@ -257,8 +258,8 @@ class Suite:
 
 
 def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int], often: int) -> int:
-    """How much of what a program's guarantees promise in a row a case would show that few cases have shown. ``tested``: the predicates that
-    the case puts to the test by itself."""
+    """How much of what a program's guarantees promise in a row a case would show that few cases have shown. ``tested``:
+    the predicates that the case puts to the test by itself."""
     names = [perturbation.id for perturbation, _ in parts]
     predicates = sum(met.get((goal, name), 0) < often for goal in tested for name in names)
     relations = (g for g in asked.guarantees if g.same_under)

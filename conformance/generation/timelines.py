@@ -1,6 +1,7 @@
 """Timelines: schedules without events.
 
-A timeline costs an engine its micro-batches, whatever the number of cases on it. So timelines are few, and as short as their purpose allows.
+A timeline costs an engine its micro-batches, whatever the number of cases on it. So timelines are few, and as short as
+their purpose allows.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ ONE_BUNDLE = 2
 """The number of timelines of one bundle."""
 
 WAIT = 8_000
-"""How long (ms) each wait is. A TTL between WAIT + SLACK and 2 × WAIT is alive after one wait and expired after two, however long
-an engine takes for the micro-batches in between."""
+"""How long (ms) each wait is. A TTL between WAIT + SLACK and 2 × WAIT is alive after one wait and expired after two,
+however long an engine takes for the micro-batches in between."""
 
 
 RESTARTED = Schedule(
@@ -77,8 +78,8 @@ def _drawn(slots: tuple[int, ...], seed: int) -> Schedule:
 
 
 def timelines(slots: tuple[int, ...]) -> st.SearchStrategy[Schedule]:
-    """Schedules without events. Many advances equal a length that scenarios use (a multiple of 5 s), or are 1 ms off. With several
-    intervals, one of the first two advances is short and the other long."""
+    """Schedules without events. Many advances equal a length that scenarios use (a multiple of 5 s), or are 1 ms off.
+    With several intervals, one of the first two advances is short and the other long."""
     short = st.sampled_from([1, 500, 4_999, 5_000, 5_001, 9_999])
     long = st.sampled_from([10_000, 10_001, 12_000, 15_000, 20_000])
     starts = st.sampled_from([START, START + 1, START + 4_999, START + 5_000, START + 9_999, START + 12_345])
@@ -99,7 +100,8 @@ def timelines(slots: tuple[int, ...]) -> st.SearchStrategy[Schedule]:
 
 
 def stretched(timeline: Schedule) -> Schedule:
-    """The timeline, but the last of three bundles between two advances comes MONTH later, behind an advance of its own."""
+    """The timeline, but the last of three bundles between two advances comes MONTH later, behind an advance of its
+    own."""
     steps = timeline.steps
     place = next(n for n in range(len(steps)) if all(isinstance(step, Deliver) for step in steps[n : n + 3]))
     before, after = steps[: place + 2], steps[place + 2 :]
@@ -108,8 +110,8 @@ def stretched(timeline: Schedule) -> Schedule:
 
 
 def waiting_timeline() -> Schedule:
-    """A schedule without events in which processing time passes three times. One bundle comes before each wait, because more micro-batches
-    would take time that no wait counts."""
+    """A schedule without events in which processing time passes three times. One bundle comes before each wait, because
+    more micro-batches would take time that no wait counts."""
     steps: list[Step] = [Advance(0, START)]
     for _ in range(3):
         steps += [Deliver(len(steps)), Wait(len(steps) + 1, WAIT)]

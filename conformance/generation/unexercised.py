@@ -19,8 +19,8 @@ Promised = dict[tuple[str, str], list[str]]
 def unexercised(
     suite: Suite, scenarios: Sequence[Scenario], info: EngineInfo, reference: ReferenceTraces
 ) -> tuple[Promised, Promised]:
-    """What each guarantee promises on an engine, and what of it no case of the suite puts to the test, if the engine answers as the
-    specification does."""
+    """What each guarantee promises on an engine, and what of it no case of the suite puts to the test, if the engine
+    answers as the specification does."""
     met = set[tuple[str, str, str]]()
     programs, asked, by_id = programs_of(scenarios), asked_of(scenarios), {case.id: case for case in suite.cases}
     for case in suite.cases:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from conformance.judgement.evidence import ReferenceTraces, Traces
 from conformance.model.case import Case
 from conformance.model.equivalence import Equivalence, alike, grades, maximal
-from conformance.model.plain import Plain
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario
 from conformance.model.trace import Trace
 from conformance.model.values import Json
+from conformance.support.plain import Plain
 
 REFERENCE = "reference"
 """This engine is not compared with itself."""
@@ -172,7 +172,8 @@ def agreements(
 
 
 class _Shared:
-    """Gives engines with one trace of a case one object for it, so that what is found of two traces is found once, whatever the engines."""
+    """Gives engines with one trace of a case one object for it, so that what is found of two traces is found once,
+    whatever the engines."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Trace] = {}

@@ -34,7 +34,8 @@ def cells_asked(
     scenarios: Iterable[Scenario], engine: EngineInfo
 ) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None]]:
     """Every cell that an engine is asked for, in a fixed order. A relation is asked under each of its perturbations.
-    Any other guarantee is asked under each perturbation that its program can have twins of, if these leave it an occasion."""
+    Any other guarantee is asked under each perturbation that its program can have twins of, if these leave it an
+    occasion."""
     unread = {plan.perturbation for plan in engine.capabilities.plans if not plan.leaves_state}
     for scenario in scenarios:
         for guarantee in scenario.guarantees:
@@ -75,7 +76,8 @@ MOST_AGAINST = 100
 
 
 Failure = tuple[str, str, str]
-"""(scenario, guarantee, case) of a case that speaks against a guarantee; the guarantee is "" for a case without an answer."""
+"""(scenario, guarantee, case) of a case that speaks against a guarantee; the guarantee is "" for a case without an
+answer."""
 
 
 @dataclass
@@ -114,8 +116,8 @@ class Checked:
 
     @property
     def entangled(self) -> dict[Failure, Against]:
-        """The failures of twins under several perturbations: one of the perturbations may be the cause. Where cases as drawn fail the same
-        guarantee, none needs to be."""
+        """The failures of twins under several perturbations: one of the perturbations may be the cause. Where cases as
+        drawn fail the same guarantee, none needs to be."""
         as_drawn = {key[:2] for key, evidence in self.evidence.items() if key[2] == AS_DRAWN and evidence.against}
         return {
             (scenario, guarantee, against.case.id): against
@@ -126,7 +128,8 @@ class Checked:
         }
 
     def settled(self, isolated: Isolated) -> Checked:
-        """The result without the failures that are explained. Those that need several perturbations have cells of their own."""
+        """The result without the failures that are explained. Those that need several perturbations have cells of their
+        own."""
         settled = dict[CellKey, Evidence]()
         for (scenario, guarantee, perturbation), evidence in self.evidence.items():
 
@@ -162,7 +165,8 @@ def check(
 
 
 def _with_known_traces(cases: Iterable[Case], runs: Runs, reference: ReferenceTraces) -> Runs:
-    """The runs, with the reference's own trace in the place of each that equals it: what it answered before is not asked again."""
+    """The runs, with the reference's own trace in the place of each that equals it: what it answered before is not
+    asked again."""
     traces = dict(runs.traces)
     answered = [case for case in cases if case.id in traces]
     for name, specified in reference(answered).items():

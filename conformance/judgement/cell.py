@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from conformance.model.plain import Plain
+from conformance.support.plain import Plain
 
 
 class Verdict(Enum):
@@ -33,8 +33,12 @@ class Grade(Enum):
 
 GRADES = {
     Grade.CONFIRMED: "the witness failed alone on this engine, in this version and configuration, with this adapter",
-    Grade.REPLAYED: "a stored witness failed again in this run; alone it failed with an earlier adapter, in another version, or elsewhere",
-    Grade.STANDS: "a stored witness failed alone here before and did not run again; half of the engine's witnesses ran, and failed",
+    Grade.REPLAYED: "a stored witness failed again in this run; alone it failed with an earlier adapter, in another "
+    "version, or "
+    "elsewhere",
+    Grade.STANDS: "a stored witness failed alone here before and did not run again; half of the engine's witnesses "
+    "ran, and "
+    "failed",
     Grade.PACK: "cases failed in a pack, beside other cases, and none of them failed alone",
 }
 """Grade -> its meaning."""
@@ -56,7 +60,8 @@ class MatrixCell(Plain):
         lost: cases without an answer from the engine.
         witness: the id of the smallest case against the guarantee, "" if there is none.
         intermittent: "k/n" if the witness fails alone in only k of n runs.
-        grade: how well its witness is confirmed here; None where nothing speaks against the guarantee, or no run said it.
+        grade: how well its witness is confirmed here; None where nothing speaks against the guarantee, or no run said
+            it.
         reason: the reason for the verdict, in one line.
         notes: emulations that the engine's adapter used.
         coverage: circumstance -> number of cases with that circumstance, see ``judgement.coverage``.

@@ -3,8 +3,8 @@ in its step or later.
 
 The reference determines the expected output of a key. A key counts only under two conditions. Each of its elements is
 on time under every reading of *late*. No order that an engine may choose matters: the reference puts out the same
-values with the key's elements between two advances in reverse, with those of each bundle in reverse, and with the timers of one
-instant in reverse. So completeness accuses no engine over an order that nothing promises.
+values with the key's elements between two advances in reverse, with those of each bundle in reverse, and with the
+timers of one instant in reverse. So completeness accuses no engine over an order that nothing promises.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def _expected(program: Program, case: Case) -> Steps:
 
 
 def _by_key(program: Program, case: Case) -> dict[str, list[tuple[int, str]]]:
-    """Key -> its elements in order of delivery, each with its bundle. Typed keys of different names may be equal, and so are one here."""
+    """Key -> its elements in order of delivery, each with its bundle. Typed keys of different names may be equal, and
+    so are one here."""
     found: dict[str, list[tuple[int, str]]] = {}
     for bundle in case.schedule.bundles:
         for event in bundle.events:

@@ -64,7 +64,8 @@ ms off either of the two watermarks counts."""
 
 
 KEPT = 200_000
-"""Number of cases whose circumstances are kept, because several guarantees and several engines ask for the same cases."""
+"""Number of cases whose circumstances are kept, because several guarantees and several engines ask for the same
+cases."""
 
 _known: Known[tuple[str, bool], frozenset[str]] = Known(KEPT)
 

@@ -29,7 +29,8 @@ def error_of(case: Case, traces: Traces) -> str | None:
 
 
 ENDED_ALIKE = 4
-"""Of how many programs the cases speak of perturbations under which their query ends with an error: it does so for every program."""
+"""Of how many programs the cases speak of perturbations under which their query ends with an error: it does so for
+every program."""
 
 
 class FewPrograms:
@@ -52,8 +53,8 @@ class Runs:
 
     ``lost`` (case id -> cause) holds the cases without an answer. ``faults`` holds the cases on which the harness
     failed: the engine did not run the requested schedule. ``untouched`` holds the cases that a failure did not reach.
-    ``notes`` ("scenario/program" -> a remark) are shown with cells. ``failure`` is that of the engine's process, "" if it did not
-    fail; ``left_out`` are packs that did not run.
+    ``notes`` ("scenario/program" -> a remark) are shown with cells. ``failure`` is that of the engine's process, "" if
+    it did not fail; ``left_out`` are packs that did not run.
     """
 
     traces: dict[str, Trace] = field(default_factory=dict)
@@ -148,7 +149,8 @@ ReferenceTraces = Callable[[list[Case]], Traces]
 
 
 def perturbations_of(guarantee: Guarantee, plans: Iterable[PlanTwin] = ()) -> list[Perturbation | None]:
-    """The perturbations under which a guarantee is asked. None stands for cases as drawn. ``plans`` are those of the engine."""
+    """The perturbations under which a guarantee is asked. None stands for cases as drawn. ``plans`` are those of the
+    engine."""
     if guarantee.about_plans and (own := [plan.perturbation for plan in plans]):
         return [*own]
     if guarantee.same_under:
@@ -279,8 +281,8 @@ def pair_differs(program: Program, guarantee: Guarantee, base: Case, twin: Case,
 def gather(
     program: Program, guarantee: Guarantee, cases: Iterable[Case], runs: Runs, reference: ReferenceTraces
 ) -> dict[str, Evidence]:
-    """The evidence of cases, all of the guarantee's program, on one engine, by perturbation (its id, "" for cases as drawn). A twin
-    under several perturbations is evidence for each of them that the guarantee is about.
+    """The evidence of cases, all of the guarantee's program, on one engine, by perturbation (its id, "" for cases as
+    drawn). A twin under several perturbations is evidence for each of them that the guarantee is about.
 
     Args:
         cases: each twin's base is among them.
@@ -318,7 +320,8 @@ def gather(
 def _take(
     about: list[Evidence], case: Case, finding: Callable[[], tuple[bool, list[str]]], base: Case | None = None
 ) -> None:
-    """Adds what a case says to the evidence that it is about. ``base``, for a relation: the case that it is a twin of."""
+    """Adds what a case says to the evidence that it is about. ``base``, for a relation: the case that it is a twin
+    of."""
     try:
         exercised, against = finding()
     except Unjudgeable as error:
@@ -335,8 +338,8 @@ def _take(
 
 
 def about_of(guarantee: Guarantee, case: Case, untouched: Collection[str] = ()) -> list[str]:
-    """The perturbations (ids, "" for a case as drawn) under which a case can put a guarantee to the test. A failure that did not reach the
-    case is none."""
+    """The perturbations (ids, "" for a case as drawn) under which a case can put a guarantee to the test. A failure
+    that did not reach the case is none."""
     names = factors_of(case.perturbation)
     if case.id in untouched:
         names = tuple(name for name in names if name not in (RETRY.id, RESUME.id))
@@ -346,8 +349,8 @@ def about_of(guarantee: Guarantee, case: Case, untouched: Collection[str] = ()) 
 
 
 def says_nothing(case: Case, untouched: Collection[str]) -> bool:
-    """Whether a case that ran says nothing: too much processing time passed, or two releases answer it differently without a restart. A case
-    that a failure did not reach says what it would without the failure."""
+    """Whether a case that ran says nothing: too much processing time passed, or two releases answer it differently
+    without a restart. A case that a failure did not reach says what it would without the failure."""
     if case.id not in untouched:
         return False
     return case.schedule.waits or not any(isinstance(step, FailOnce) for step in case.schedule.steps)
@@ -356,8 +359,8 @@ def says_nothing(case: Case, untouched: Collection[str]) -> bool:
 def puts_to_test(
     program: Program, guarantees: Iterable[Guarantee], base: Case, case: Case, reference: ReferenceTraces
 ) -> frozenset[tuple[str, str]]:
-    """(guarantee, perturbation or "") that a case puts to the test, by the reference's behaviour. ``base`` is the case itself, or the one
-    that it is a twin of."""
+    """(guarantee, perturbation or "") that a case puts to the test, by the reference's behaviour. ``base`` is the case
+    itself, or the one that it is a twin of."""
     traces = reference([base, case])
     seen = Observation(case, traces[case.id])
     if seen.trace.error:
@@ -394,7 +397,8 @@ def _answered(case: Case, runs: Runs, about: Iterable[Evidence]) -> bool:
 
 def _gather_counts(guarantee: Guarantee, cases: list[Case], runs: Runs, evidence: Evidence) -> None:
     """The row counts of a pack count for all cases of the pack that had a row to drop, because row counts do not tell
-    the cases apart. The counts of another query around the operator are left out: it may read its rows several times."""
+    the cases apart. The counts of another query around the operator are left out: it may read its rows several
+    times."""
     assert guarantee.accounting
     wanted = {case.id for case in cases}
     for pack, run in runs.packs:

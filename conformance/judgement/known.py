@@ -11,7 +11,8 @@ Answer = TypeVar("Answer")
 
 
 class Known(Generic[Place, Answer]):
-    """Answers by what was asked. When there are more than ``most``, all are forgotten, and found again as they are asked for."""
+    """Answers by what was asked. When there are more than ``most``, all are forgotten, and found again as they are
+    asked for."""
 
     def __init__(self, most: int) -> None:
         self._most = most

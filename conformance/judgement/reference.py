@@ -14,8 +14,8 @@ from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
 
 KEPT = 100_000
-"""Number of traces that are kept for each reading of *late*, because drawing, several guarantees and several engines ask for the same
-cases."""
+"""Number of traces that are kept for each reading of *late*, because drawing, several guarantees and several engines
+ask for the same cases."""
 
 _known: dict[LatenessProfile, Known[tuple[Program, str], tuple[Trace, bool]]] = {}
 
@@ -27,8 +27,8 @@ def specified() -> Any:
 
 
 def ran(case: Case, program: Program, engine: Any = None) -> tuple[Trace, bool]:
-    """A case's trace on the reference, or on a reference that reads *late* otherwise (``engine``), and whether several timers were due at
-    one time."""
+    """A case's trace on the reference, or on a reference that reads *late* otherwise (``engine``), and whether several
+    timers were due at one time."""
     engine = engine or specified()
     known = _known.setdefault(engine.capabilities.lateness, Known(KEPT))
     # By digest: a candidate of a reduction may have the id of another case.

@@ -19,11 +19,11 @@ from conformance.model.engine import EngineInfo, program_needs
 from conformance.model.equivalence import Equivalence, alike, grades, maximal
 from conformance.model.feature import Feature
 from conformance.model.perturbation import PERTURBATIONS, factors_of
-from conformance.model.plain import Plain
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario, programs_of
 from conformance.model.trace import Trace
 from conformance.model.values import Json
+from conformance.support.plain import Plain
 
 Pair = tuple[Case, Case]
 """A case and its twin."""
@@ -156,7 +156,8 @@ def _grades(program: Program, pairs: list[Pair], traces: Traces, specified: Trac
     single = [len(factors_of(twin.perturbation)) == 1 for _, twin in pairs]
     graded = []
     for how in grades(program):
-        # A pair under several perturbations speaks for each of them where it is alike, and against none where it is not.
+        # A pair under several perturbations speaks for each of them where it is alike, and against none where it is
+        # not.
         counting = [n for n, kept in enumerate(by_reference) if how in kept and (single[n] or how in by_engine[n])]
         refuting = [pairs[number] for number in counting if how not in by_engine[number]]
         smallest = min(refuting, key=lambda pair: pair[1].size, default=None)

@@ -105,8 +105,8 @@ def broken(
 
 def replayed(cell: MatrixCell, witness: str, message: str, again: bool = True) -> MatrixCell:
     """The cell after a stored witness (its id) failed again, as ``message`` says: violated, whatever the cases of this
-    run say. A cell that is violated already keeps its reason. An unsupported cell stays unsupported. Without ``again``, the witness stands:
-    it did not run, but others of the engine did, and failed again."""
+    run say. A cell that is violated already keeps its reason. An unsupported cell stays unsupported. Without ``again``,
+    the witness stands: it did not run, but others of the engine did, and failed again."""
     if cell.verdict in (Verdict.VIOLATED, Verdict.UNSUPPORTED):
         return cell
     grade = Grade.REPLAYED if again else Grade.STANDS
@@ -138,15 +138,15 @@ def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: i
 
 
 def replayed_once(cell: MatrixCell) -> MatrixCell:
-    """A violated cell whose stored witness has not run alone with this adapter. In a brief run, it may not have run alone on this engine
-    and version at all."""
+    """A violated cell whose stored witness has not run alone with this adapter. In a brief run, it may not have run
+    alone on this engine and version at all."""
     return replace(cell, grade=Grade.REPLAYED)
 
 
 def unanswered_alone(cell: MatrixCell, error: Exception) -> MatrixCell:
     """A violated cell after no run alone gave a trace to judge. The verdict becomes error if the harness failed (the
-    trace could not be judged, or the schedule was not driven), and unknown if the engine's process went down, or if a plan's query,
-    which is the engine's own, did not keep to the schedule."""
+    trace could not be judged, or the schedule was not driven), and unknown if the engine's process went down, or if a
+    plan's query, which is the engine's own, did not keep to the schedule."""
     if isinstance(error, Unjudgeable):
         verdict, why = Verdict.ERROR, "could not be judged"
     elif isinstance(error, NotDriven):

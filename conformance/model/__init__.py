@@ -1,6 +1,7 @@
 """The vocabulary: all names that scenarios and engines import.
 
-Modules of this project import the submodules. Scenarios and engines of other projects write ``from conformance.model import …``.
+Modules of this project import the submodules. Scenarios and engines of other projects write ``from conformance.model
+import …``.
 """
 
 from conformance.model import types

@@ -16,8 +16,8 @@ from conformance.model.values import Json, digest
 class Case:
     """One schedule for one program of a scenario.
 
-    ``perturbation`` names the changes that made this case from the case ``base`` (an id), see ``perturbation.together``. Both are empty for
-    a case as drawn.
+    ``perturbation`` names the changes that made this case from the case ``base`` (an id), see
+    ``perturbation.together``. Both are empty for a case as drawn.
     """
 
     scenario: str

@@ -27,8 +27,8 @@ class Batch:
 
 
 class Checker(Protocol):
-    """A place that checks batches outside the process of the run. ``open`` and ``close`` work as those of an engine do. A checker
-    may be ``Configurable``."""
+    """A place that checks batches outside the process of the run. ``open`` and ``close`` work as those of an engine do.
+    A checker may be ``Configurable``."""
 
     def check(self) -> None:
         """Raise CannotRun where the checker's runtime is missing."""

@@ -1,5 +1,5 @@
-"""Damage to what a job keeps for a restart, by name. What a job keeps: who it is, what it planned, what it did, where it is in its input, and
-its state, with the form of that."""
+"""Damage to what a job keeps for a restart, by name. What a job keeps: who it is, what it planned, what it did, where
+it is in its input, and its state, with the form of that."""
 
 from __future__ import annotations
 

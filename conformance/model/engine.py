@@ -23,14 +23,15 @@ from conformance.model.types import has_container
 
 @dataclass(frozen=True)
 class NativeOperator:
-    """An engine's or a user's own operator that does the job of one program. The operator runs in the program's place. The
-    program's guarantees judge its output.
+    """An engine's or a user's own operator that does the job of one program. The operator runs in the program's place.
+    The program's guarantees judge its output.
 
     Attributes:
         program: "scenario/program".
         words: the operator's name for readers, such as ``dropDuplicatesWithinWatermark()``.
         silent: guarantees (ids) that the operator's output says nothing about -> the reason.
-        compared: whether the output should equal the program's. If so, it is compared with the reference and other engines.
+        compared: whether the output should equal the program's. If so, it is compared with the reference and other
+            engines.
         also: programs like ``program``, of the same parameters, whose job the operator does as well.
         whole: those of its programs all of whose output it should put out, once, and nothing else.
     """
@@ -57,23 +58,27 @@ UNNAMED = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Capabilities:
-    """An engine's abilities as data. ``conformance list engines`` prints them; cells of missing features are unsupported.
+    """An engine's abilities as data. ``conformance list engines`` prints them; cells of missing features are
+    unsupported.
 
     Attributes:
         largest_pack: the most cases in one engine run.
-        largest_waiting_pack: the most cases in a run with waits. Such a run says nothing if the engine adds much processing time to
-            its waits: to 8 steps with TTLs, 863 cases add 8 to 16 s on spark-tws-pandas, 120 add 3 to 5 s (Spark 4.3.0, 2 cores).
+        largest_waiting_pack: the most cases in a run with waits. Such a run says nothing if the engine adds much
+            processing time to its waits: to 8 steps with TTLs, 863 cases add 8 to 16 s on spark-tws-pandas, 120 add 3
+            to 5 s (Spark 4.3.0, 2 cores).
         parallel: how many packs the engine runs at a time.
-        heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside them.
+        heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside
+            them.
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
         plans_together: the most plans in one query: on some engines each makes the query as long again.
-        each: in how many rows of the engine's suite each level of each perturbation is. An engine that shares its implementation with
-            another one is asked once.
+        each: in how many rows of the engine's suite each level of each perturbation is. An engine that shares its
+            implementation with another one is asked once.
         common: people use it more than most, so that a run in a given time begins with it.
         quick: whether a quick run includes the engine.
-        native_operator: the operator that runs in place of a program. Such an engine takes the cases of its programs alone.
-        ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; "" for any
-            distance.
+        native_operator: the operator that runs in place of a program. Such an engine takes the cases of its programs
+            alone.
+        ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; ""
+            for any distance.
         plans: the queries that the engine can build around its operator beside the plain one.
     """
 
@@ -227,12 +232,12 @@ class NotDriven(Exception):
 
 
 class Engine(Protocol):
-    """One engine and API. ``open`` starts the engine. ``run`` may be called many times, from as many threads at once as the
-    capabilities say. ``close`` always ends the engine.
+    """One engine and API. ``open`` starts the engine. ``run`` may be called many times, from as many threads at once as
+    the capabilities say. ``close`` always ends the engine.
 
-    ``evidence`` maps an unsupported feature to the engine's own answer to a request for it. The protocols below declare what an
-    engine can do beyond this: ``Released``, ``Dated``, ``Resumable``, ``Configurable``, ``Sourced``. An engine implements a protocol by having
-    all of its members; naming the protocol is not needed.
+    ``evidence`` maps an unsupported feature to the engine's own answer to a request for it. The protocols below declare
+    what an engine can do beyond this: ``Released``, ``Dated``, ``Resumable``, ``Configurable``, ``Sourced``. An engine
+    implements a protocol by having all of its members; naming the protocol is not needed.
     """
 
     id: str
@@ -269,8 +274,8 @@ class Released(Protocol):
 
     Attributes:
         package: the framework's name on PyPI.
-        foreign: environment variables that would make a release load files of another installation. The engine's process does
-            not get them.
+        foreign: environment variables that would make a release load files of another installation. The engine's
+            process does not get them.
     """
 
     package: str
@@ -281,8 +286,8 @@ class Released(Protocol):
         return ()
 
     def lacks(self) -> str:
-        """A line that says that the installed release does not have the engine's API at all; "" where it has. ``lacks`` may be
-        called before ``open``."""
+        """A line that says that the installed release does not have the engine's API at all; "" where it has. ``lacks``
+        may be called before ``open``."""
         return ""
 
 
@@ -291,13 +296,14 @@ class Dated(Protocol):
     """An engine whose capabilities differ between the releases of its framework."""
 
     def date(self, versions: Iterable[Version]) -> None:
-        """Have the capabilities that all of these releases have. Without a call, they are those of the installed release."""
+        """Have the capabilities that all of these releases have. Without a call, they are those of the installed
+        release."""
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """An engine that can go on from another release's checkpoint. ``ID@OLD+NEW`` asks for the engine begun in one release and
-    resumed in the other."""
+    """An engine that can go on from another release's checkpoint. ``ID@OLD+NEW`` asks for the engine begun in one
+    release and resumed in the other."""
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart. Leave all that ``resume`` needs in the folder. Raises as ``run``."""
@@ -312,8 +318,8 @@ class Setting:
 
     Attributes:
         help: the purpose of the value, in a line.
-        envvar: the environment variable that gives the value where no option does, "" for none. Only the user's own process
-            reads it.
+        envvar: the environment variable that gives the value where no option does, "" for none. Only the user's own
+            process reads it.
     """
 
     help: str
@@ -325,8 +331,8 @@ class Configurable(Protocol):
     """An engine, or a checker, that takes settings of its users.
 
     Attributes:
-        settings: the name of an option without dashes (``master`` for ``--master``) -> its setting. Engines that declare the same
-            name share its value.
+        settings: the name of an option without dashes (``master`` for ``--master``) -> its setting. Engines that
+            declare the same name share its value.
     """
 
     settings: Mapping[str, Setting]
@@ -366,13 +372,14 @@ class Questioned(Protocol):
     questions: Mapping[str, str]
 
     def answers(self) -> Mapping[str, str]:
-        """Name -> ACCEPTED, ACCEPTED with what the engine did, or "refused: " and the engine's own class or condition of the error.
-        ``answers`` is called after ``open``."""
+        """Name -> ACCEPTED, ACCEPTED with what the engine did, or "refused: " and the engine's own class or condition
+        of the error. ``answers`` is called after ``open``."""
 
 
 @runtime_checkable
 class Revised(Protocol):
-    """An engine whose author identifies the adapter by a text, ``revision``. The adapter's modules then do not count."""
+    """An engine whose author identifies the adapter by a text, ``revision``. The adapter's modules then do not
+    count."""
 
     revision: str
 
@@ -389,8 +396,8 @@ class Rooted(Protocol):
     """An engine whose answers also depend on what no package manager of Python lists: Java, a binary, a cluster."""
 
     def roots(self) -> Mapping[str, str] | None:
-        """Name -> version, or another text that changes where the answers may. None if that is not known before ``open``: traces
-        are then not kept for later runs. Cheap; starts nothing; may be called before ``open``."""
+        """Name -> version, or another text that changes where the answers may. None if that is not known before
+        ``open``: traces are then not kept for later runs. Cheap; starts nothing; may be called before ``open``."""
 
 
 @dataclass(frozen=True)
@@ -403,8 +410,8 @@ class Family:
         alone: whether there is a plain one.
         all: whether the variants run by default, too.
         ports: whether the variants are users' own operators, which exist once they are loaded.
-        seeded: whether the variants are mutants. Only the self-test runs mutants by default. ``make`` then also takes two at once,
-            "one+two".
+        seeded: whether the variants are mutants. Only the self-test runs mutants by default. ``make`` then also takes
+            two at once, "one+two".
     """
 
     make: Callable[[str], Engine]
@@ -417,9 +424,10 @@ class Family:
 
 @dataclass
 class EngineInfo:
-    """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter`` identifies
-    the source of its adapter. ``packs`` is how many packs it ran, of how many. ``kept`` is how many of its answers an earlier run
-    had kept, and the day (YYYY-MM-DD, UTC) of the oldest. ``answers`` has what it refuses (``Questioned``)."""
+    """An engine as a run met it, for the results. ``lacks`` says that its release does not have the API. ``adapter``
+    identifies the source of its adapter. ``packs`` is how many packs it ran, of how many. ``kept`` is how many of its
+    answers an earlier run had kept, and the day (YYYY-MM-DD, UTC) of the oldest. ``answers`` has what it refuses
+    (``Questioned``)."""
 
     id: str
     title: str

@@ -52,10 +52,11 @@ class Correspondence:
     """A translation of a trace of one schedule into the terms of another.
 
     Attributes:
-        positions: step id -> the number of waits and advances up to it that both schedules make. A step counts itself. An advance
-            that the other schedule lacks counts as the next one that both make. Steps with equal numbers correspond.
-        keys: key -> the other schedule's different name for it, or None if the other schedule lacks the key. Emissions of
-            a key without a counterpart do not count.
+        positions: step id -> the number of waits and advances up to it that both schedules make. A step counts itself.
+            An advance that the other schedule lacks counts as the next one that both make. Steps with equal numbers
+            correspond.
+        keys: key -> the other schedule's different name for it, or None if the other schedule lacks the key. Emissions
+            of a key without a counterpart do not count.
         shift: how much later (ms) times are.
     """
 
@@ -65,8 +66,8 @@ class Correspondence:
 
 
 def correspondences(base: Schedule, twin: Schedule) -> tuple[Correspondence, Correspondence]:
-    """How to compare the traces of a case and its twin. An event keeps its id in a twin, which tells the names of keys. The first
-    watermark of both is the same moment, which tells the shift of times."""
+    """How to compare the traces of a case and its twin. An event keeps its id in a twin, which tells the names of keys.
+    The first watermark of both is the same moment, which tells the shift of times."""
     shift = twin.advances[0].watermark - base.advances[0].watermark
     common = {a.watermark for a in base.advances} & {a.watermark - shift for a in twin.advances}
     names = {arrival.event.id: arrival.event.key for arrival in base.arrivals}
@@ -199,8 +200,8 @@ def _by_step(found: Iterable[Seen]) -> Counter[tuple[int, str]]:
 
 
 def first_difference(program: Program, left: tuple[Schedule, Trace], right: tuple[Schedule, Trace]) -> str:
-    """The outputs of the first differing key in each of two traces, in a line. A key that differs only in the order within a step comes
-    last, because that order does not always count."""
+    """The outputs of the first differing key in each of two traces, in a line. A key that differs only in the order
+    within a step comes last, because that order does not always count."""
     one, two, _ = _in_common_terms(program, left, right)
     unlike = {key for key in one.keys() | two.keys() if _by_step(one.get(key, [])) != _by_step(two.get(key, []))}
     for key in sorted(one.keys() | two.keys(), key=lambda key: (key not in unlike, key)):
@@ -218,8 +219,9 @@ def first_difference(program: Program, left: tuple[Schedule, Trace], right: tupl
 def differing(
     left: tuple[Schedule, Trace], right: tuple[Schedule, Trace], how: Equivalence
 ) -> tuple[Emission | None, Emission | None]:
-    """The first emission in each of two traces that makes them differ; None where a trace has none. The pair is for a reader
-    to look at, not to judge by. Times in fields of values are not shifted, so twins with shifted times are not compared."""
+    """The first emission in each of two traces that makes them differ; None where a trace has none. The pair is for a
+    reader to look at, not to judge by. Times in fields of values are not shifted, so twins with shifted times are not
+    compared."""
     ours, theirs = correspondences(left[0], right[0])
     if theirs.shift:
         return None, None

@@ -1,7 +1,7 @@
 """Exports: a witness as one file that runs on its engine's framework alone, without this project.
 
-The entry points ``conformance.exports`` register formats: a name -> a function from ``Exportable`` to the text of a Python file. The
-function raises ``CannotExport`` where the format does not fit.
+The entry points ``conformance.exports`` register formats: a name -> a function from ``Exportable`` to the text of a
+Python file. The function raises ``CannotExport`` where the format does not fit.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class CannotExport(ValueError):
 
 
 class Difference(Enum):
-    """What tells an engine's output from the reference's: the rows, only the order of a key's rows, or only the steps that they come
-    out in."""
+    """What tells an engine's output from the reference's: the rows, only the order of a key's rows, or only the steps
+    that they come out in."""
 
     ROWS = "rows"
     ORDER = "order"
@@ -79,12 +79,13 @@ class Exportable:
         if _with_steps(self.seen) != _with_steps(self.specified):
             return Difference.STEPS
         raise CannotExport(
-            f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can show them differ"
+            f"witness {self.witness}: {self.engine} put out the rows that the reference put out, so no file can "
+            "show them differ"
         )
 
     def by_step(self, trace: Trace) -> list[list[Json]]:
-        """The rows of ``rows``, each behind the number of its step, from 0, among the steps that move the watermark, bring rows or
-        restart the job. For schedules that ``check_steps`` takes."""
+        """The rows of ``rows``, each behind the number of its step, from 0, among the steps that move the watermark,
+        bring rows or restart the job. For schedules that ``check_steps`` takes."""
         counted = (step.id for step in self.case.schedule.steps if isinstance(step, Advance | Deliver | Restart))
         numbers = {step: number for number, step in enumerate(counted)}
         return [[numbers[e.step], *row] for e, row in zip(trace.judged, rows(trace), strict=True)]
@@ -107,14 +108,15 @@ class Exportable:
         return next(iter(found.values())).type, {name: key.value for name, key in found.items()}
 
     def check_steps(self, others: tuple[type[Step], ...] = ()) -> None:
-        """Raises CannotExport for a schedule with other steps than bundles, advances that settle and ``others``, and for a program that
-        an export has no cells or no clock for."""
+        """Raises CannotExport for a schedule with other steps than bundles, advances that settle and ``others``, and
+        for a program that an export has no cells or no clock for."""
         for step in self.case.schedule.steps:
             plain = isinstance(step, Deliver) and not step.initial
             settles = isinstance(step, Advance) and not step.coalesced
             if not (plain or settles or isinstance(step, others)):
                 raise CannotExport(
-                    f"witness {self.witness} needs a step that exports do not have: {type(step).__name__}, step {step.id}"
+                    f"witness {self.witness} needs a step that exports do not have: {type(step).__name__}, step "
+                    f"{step.id}"
                 )
         lacks = {
             "processing time": self.program.waits,

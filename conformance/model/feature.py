@@ -48,8 +48,8 @@ class Feature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, the bounds
-    of what is native, or the reason for the lack and the version that showed it."""
+    """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, the
+    bounds of what is native, or the reason for the lack and the version that showed it."""
 
     how: str
     note: str = ""

@@ -1,9 +1,9 @@
 """Typed keys: the values that the keys of events stand for, and which of them are equal.
 
-Two keys are equal if they have the same type and equal values. Texts are equal if they have the same code points, binaries if they have the
-same bytes, moments if they are the same microsecond, decimals if they are the same number, structs field by field. A null equals a null and
-nothing else. A NaN equals a NaN. 0.0 and -0.0 are equal numbers that are written otherwise, as are decimals of another scale: engines may
-take them for one key or for two.
+Two keys are equal if they have the same type and equal values. Texts are equal if they have the same code points,
+binaries if they have the same bytes, moments if they are the same microsecond, decimals if they are the same number,
+structs field by field. A null equals a null and nothing else. A NaN equals a NaN. 0.0 and -0.0 are equal numbers that
+are written otherwise, as are decimals of another scale: engines may take them for one key or for two.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Perturbations: the factors of a designed experiment, each a named pure function from a schedule to a twin of it.
 
-A perturbation belongs to a case or to a job. That of a case keeps the timeline, so that its twins run beside their bases. That of a job
-changes the timeline or the query: it is the same for all cases of an engine run. A perturbation of several *levels* is done in several
-ways. A twin may have several perturbations: ``together`` makes it, and ``parts_of`` tells them apart.
+A perturbation belongs to a case or to a job. That of a case keeps the timeline, so that its twins run beside their
+bases. That of a job changes the timeline or the query: it is the same for all cases of an engine run. A perturbation of
+several *levels* is done in several ways. A twin may have several perturbations: ``together`` makes it, and ``parts_of``
+tells them apart.
 
-Each function takes a source of randomness and returns None where it has nothing to change. No perturbation makes an on-time event
-late: an event meets the same watermark as before or an earlier one. The translation of a twin's trace into the terms of its
-base (steps, keys, times) follows from the two schedules: see ``equivalence.Correspondence``.
+Each function takes a source of randomness and returns None where it has nothing to change. No perturbation makes an
+on-time event
+late: an event meets the same watermark as before or an earlier one. The translation of a twin's trace into the terms of
+its base (steps, keys, times) follows from the two schedules: see ``equivalence.Correspondence``.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from functools import lru_cache
 from itertools import combinations
 from random import Random
 
-from conformance.model import event_changes, timeline_changes
 from conformance.model.case import Case
+from conformance.model.changes import events as event_changes
+from conformance.model.changes import timeline as timeline_changes
 from conformance.model.feature import Feature
 from conformance.model.program import Program
 from conformance.model.schedule import Schedule
@@ -40,7 +43,8 @@ class Perturbation:
         apply: the function.
         needs: features that every twin needs.
         keeps_timeline: whether it belongs to a case: the twin can share an engine run with its base.
-        sparse: whether neighbours of the same program would hide the effect. A run then has at most one case of a program.
+        sparse: whether neighbours of the same program would hide the effect. A run then has at most one case of a
+            program.
         more: the other levels, beside ``apply``.
     """
 
@@ -61,7 +65,8 @@ class Perturbation:
         return f"{self.id}{LEVEL}{level}" if level else self.id
 
     def twin(self, case: Case, seed: int, level: int = 0) -> Case | None:
-        """The twin of a case under this perturbation alone, the same for the same seed; None where it changes nothing."""
+        """The twin of a case under this perturbation alone, the same for the same seed; None where it changes
+        nothing."""
         return together(case, ((self, level),), seed)
 
 
@@ -75,8 +80,8 @@ Part = tuple[Perturbation, int]
 def together(case: Case, parts: Sequence[Part], seed: int) -> Case | None:
     """The twin of a case under several perturbations, applied in their order; None where one of them changes nothing.
 
-    What a perturbation does depends on the case (on its timeline, if it belongs to a job) and on the seed, and not on the other
-    perturbations. So the twin under some of the perturbations shows what these do.
+    What a perturbation does depends on the case (on its timeline, if it belongs to a job) and on the seed, and not on
+    the other perturbations. So the twin under some of the perturbations shows what these do.
     """
     schedule = case.schedule
     for perturbation, level in parts:
@@ -198,17 +203,18 @@ OF_THE_TIMELINE = (
     SINGLES, COARSER, FINER, SHIFT_TIMES, NO_DATA, RESTART, RETRY, RESUME, SINK_FAILS, CRASH, EMPTY_BUNDLE, REPARTITION,
     COALESCE
 )  # fmt: skip
-"""The changes of a timeline in the order in which several of them are made. An empty bundle comes behind the failures, so that they choose
-among the bundles that the cases have elements in. Nothing comes between a failure or a crash and its bundle, nor between a coalesced
-advance and its bundle."""
+"""The changes of a timeline in the order in which several of them are made. An empty bundle comes behind the failures,
+so that they choose among the bundles that the cases have elements in. Nothing comes between a failure or a crash and
+its bundle, nor between a coalesced advance and its bundle."""
 
 APART = (
     frozenset({NO_DATA, COALESCE}),
     *map(frozenset, combinations(FAILURES, 2)),
     frozenset({SINGLES, COARSER}),
 )
-"""Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to coalesce. Whether a failure
-reached a case is told of one failure. An advance left out leaves more elements in an interval than one each can be delivered."""
+"""Perturbations that cannot meet. Where a bundle without any element follows each advance, no advance is left to
+coalesce. Whether a failure reached a case is told of one failure. An advance left out leaves more elements in an
+interval than one each can be delivered."""
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *REORDERINGS,
@@ -224,9 +230,9 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 def possible(program: Program, perturbation: Perturbation) -> bool:
     """Whether a case of the program can have a twin of this perturbation.
 
-    A program in processing time has one bundle before each wait, and its timelines are fixed but for an empty bundle; so are those of a job
-    that starts with state. Both can be restarted, and fail. Neither has cases without neighbours. A job whose checkpoint is damaged changes in
-    nothing else. A program with typed keys has no others than its own.
+    A program in processing time has one bundle before each wait, and its timelines are fixed but for an empty bundle;
+    so are those of a job that starts with state. Both can be restarted, and fail. Neither has cases without neighbours.
+    A job whose checkpoint is damaged changes in nothing else. A program with typed keys has no others than its own.
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
         return False

@@ -1,8 +1,9 @@
 """Plan twins: the same cases through another query around the operator, which must answer alike.
 
-An engine lists the plans that it can build (``Capabilities.plans``). Each one is a perturbation of that engine alone: it puts a step
-``Plan`` before a schedule. The reference ignores the step, so a pair of twins is kept alike if the plan changes nothing. Plans that meet
-stand in one query: the perturbations of several plans, one after the other, put the ids of all of them in the one step.
+An engine lists the plans that it can build (``Capabilities.plans``). Each one is a perturbation of that engine alone:
+it puts a step ``Plan`` before a schedule. The reference ignores the step, so a pair of twins is kept alike if the plan
+changes nothing. Plans that meet stand in one query: the perturbations of several plans, one after the other, put the
+ids of all of them in the one step.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from random import Random
 
-from conformance.model import timeline_changes
+from conformance.model.changes import timeline as timeline_changes
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, Perturbation, factors_of, parts_of
 from conformance.model.schedule import Schedule, renumbered
@@ -37,18 +38,19 @@ class PlanTwin:
         text: the query, or the part of it that differs.
         plain: the same part of the engine's plain query.
         restarts: whether the job is restarted, too, after its first bundle.
-        scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases with at most one
-            element of a key in a bundle.
-        in_parts: whether it hands out the elements of a bundle in parts. An attempt that fails behind the last element may then fail before
-            others, so it meets no such failure.
+        scrambles: whether it may hand out the elements of a bundle in another order. It then has twins only of cases
+            with at most one element of a key in a bundle.
+        in_parts: whether it hands out the elements of a bundle in parts. An attempt that fails behind the last element
+            may then fail before others, so it meets no such failure.
         one_query: whether it has twins only of cases whose job is not restarted.
         on_time: whether it has twins only of cases whose elements are all on time.
-        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail. It has no twins of cases
-            whose job is killed when the sink has the output.
-        leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read, otherwise.
+        own_sink: whether the output goes to a sink of the engine's own, in which nothing can be made to fail. It has no
+            twins of cases whose job is killed when the sink has the output.
+        leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read,
+            otherwise.
         always: whether the kit that checks an adapter asks it in any case.
-        slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them; it has no twins of cases whose
-            job is killed.
+        slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them; it has no
+            twins of cases whose job is killed.
     """
 
     id: str

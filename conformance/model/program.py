@@ -104,8 +104,8 @@ class State:
 
 
 class Timers(Protocol):
-    """A program's timers. A timer's name and tag identify it: setting it again moves it. ``set`` takes an event time (ms since
-    the epoch), ``set_after`` a processing time (ms from now)."""
+    """A program's timers. A timer's name and tag identify it: setting it again moves it. ``set`` takes an event time
+    (ms since the epoch), ``set_after`` a processing time (ms from now)."""
 
     def set(self, name: str, time: int, tag: str = "") -> None: ...
     def set_after(self, name: str, ms: int, tag: str = "") -> None: ...
@@ -117,8 +117,8 @@ NO_TIME = -1
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer that fired. ``time`` is the event time (ms) that the timer was set for. A timer in processing time has NO_TIME,
-    because no program sees that clock."""
+    """A timer that fired. ``time`` is the event time (ms) that the timer was set for. A timer in processing time has
+    NO_TIME, because no program sees that clock."""
 
     name: str
     tag: str
@@ -135,33 +135,36 @@ class Program:
 
     Attributes:
         cells: cell name -> kind.
-        ttl: cell -> how long (ms of processing time) an entry lives: a value, each element of a bag, each entry of a map. A new
-            write starts the time again.
-        types: cell -> its type: that of a value, of each element of a bag, and a ``Map`` for a map. Such a cell gives and gets values
-            of Python (see ``types``), and a call on it raises ``Refused`` if it fails. A cell without an entry holds JSON.
-        keys: name -> the key that it stands for. Events of schedules, and emissions, have the name; the callbacks see the value that the
-            engine hands over as the key. A program without entries has texts as keys.
+        ttl: cell -> how long (ms of processing time) an entry lives: a value, each element of a bag, each entry of a
+            map. A new write starts the time again.
+        types: cell -> its type: that of a value, of each element of a bag, and a ``Map`` for a map. Such a cell gives
+            and gets values of Python (see ``types``), and a call on it raises ``Refused`` if it fails. A cell without
+            an entry holds JSON.
+        keys: name -> the key that it stands for. Events of schedules, and emissions, have the name; the callbacks see
+            the value that the engine hands over as the key. A program without entries has texts as keys.
         misfits: whether the program also writes values that do not fit their cell's type.
         timers: the names of its timers.
         processing_time: whether its timers are in processing time, not in event time.
         windowing: one global window, or fixed windows.
         labels: fields of emitted objects whose values a key's elements may get in any order (an index).
         times: fields of emitted objects that hold times (ms). They shift with all times.
-        timed: whether an emission has the event time that the engine gave the output, whatever the program says: that of the element,
-            or of the timer, that the call was for.
+        timed: whether an emission has the event time that the engine gave the output, whatever the program says: that
+            of the element, or of the timer, that the call was for.
         stamped: whether it puts out what the query's own expressions for the current time say.
-        parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place uses
-            the same numbers.
-        initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the key's first
+        parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place
+            uses the same numbers.
+        initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the
+            key's first element.
+        damaged: whether what the job kept is damaged when the job begins again. Every schedule of the program has one
+            restart. A job that refuses to go on puts out ``{"refused": reason}`` under the key of the case's first
             element.
-        damaged: whether what the job kept is damaged when the job begins again. Every schedule of the program has one restart. A job that
-            refuses to go on puts out ``{"refused": reason}`` under the key of the case's first element.
-        inspected: whether the cells are read from outside the job when the last step is done. The content of each cell comes out in
-            that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a map as an object.
-            An empty cell gives nothing.
-        counted: whether the engine's own count of stored rows is compared with what is read from outside the job, after the last bundle
-            and when the last step is done. How many rows the engine counts beyond those that are read comes out each time, as
-            ``{"surplus": number}``, under the key "". Both numbers are those of all cases that run together.
+        inspected: whether the cells are read from outside the job when the last step is done. The content of each cell
+            comes out in that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag
+            as a list, a map as an object. An empty cell gives nothing.
+        counted: whether the engine's own count of stored rows is compared with what is read from outside the job, after
+            the last bundle and when the last step is done. How many rows the engine counts beyond those that are read
+            comes out each time, as ``{"surplus": number}``, under the key "". Both numbers are those of all cases that
+            run together.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -255,8 +258,8 @@ class Program:
         return self.keys[name]
 
     def key_name(self, key: str | TypedKey) -> str:
-        """The name of the key that an engine handed over: of a typed one, with the type that it was asked for. A value that no key of the
-        program is shown as is its own name."""
+        """The name of the key that an engine handed over: of a typed one, with the type that it was asked for. A value
+        that no key of the program is shown as is its own name."""
         if isinstance(key, str):
             return key
         told = canonical(shown(key.value))
@@ -274,8 +277,8 @@ class Program:
 
 @lru_cache(maxsize=64)
 def _names_of(kind: Any) -> Mapping[tuple[Type, str], str]:
-    """(type, what a key is shown as) -> its name. Of two names with one value the first counts, and a key's own value before that of its
-    type."""
+    """(type, what a key is shown as) -> its name. Of two names with one value the first counts, and a key's own value
+    before that of its type."""
     found: dict[tuple[Type, str], str] = {}
     for place in (0, 1):
         for name, key in kind.keys.items():

@@ -16,8 +16,8 @@ from conformance.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class ProgramCount:
-    """Rows of one bundle for one program ("scenario/program"). ``reported_late`` is None where the engine does not report by
-    program."""
+    """Rows of one bundle for one program ("scenario/program"). ``reported_late`` is None where the engine does not
+    report by program."""
 
     program: str
     delivered: int
@@ -29,8 +29,8 @@ class ProgramCount:
 class StepCount:
     """Rows of one bundle over all cases of a pack: handed in, received by programs, reported as late by the engine.
 
-    ``programs`` are the same rows by program, in order of their names, so that a lost row of one program and a doubled row of
-    another one do not cancel out. It is empty where the adapter cannot tell the programs apart.
+    ``programs`` are the same rows by program, in order of their names, so that a lost row of one program and a doubled
+    row of another one do not cancel out. It is empty where the adapter cannot tell the programs apart.
     """
 
     step: int
@@ -71,8 +71,8 @@ class PackRun:
     Attributes:
         traces: case id -> trace.
         counts: the engine's row counts, one per bundle.
-        untouched: cases (ids) that say nothing. Either a failed attempt did not reach them: none of their keys had written state
-            in it. Or two releases answer them differently without any restart.
+        untouched: cases (ids) that say nothing. Either a failed attempt did not reach them: none of their keys had
+            written state in it. Or two releases answer them differently without any restart.
         notes: "scenario/program" -> remark on how the program was run, for its cells.
     """
 

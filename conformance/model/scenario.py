@@ -1,7 +1,7 @@
 """Guarantees: named claims that a user relies on, and the predicates that decide them.
 
-A predicate looks at one run of one case (its input and its output) and yields once for every occasion that puts
-the claim to the test: True where the claim stood, a sentence where it did not. A case that makes a predicate yield nothing
+A predicate looks at one run of one case (its input and its output) and yields once for every occasion that puts the
+claim to the test: True where the claim stood, a sentence where it did not. A case that makes a predicate yield nothing
 does not exercise it.
 """
 
@@ -76,8 +76,8 @@ class Observation:
 
     @cached_property
     def told(self) -> Mapping[str, tuple[Emission, ...]]:
-        """Key -> its emissions, in order, for the keys whose elements are all on time and all named in the field ``id`` of some
-        emission. An API that puts out one row a call leaves elements out."""
+        """Key -> its emissions, in order, for the keys whose elements are all on time and all named in the field ``id``
+        of some emission. An API that puts out one row a call leaves elements out."""
         named = {value["id"] for value in self.values("id")}
         return {
             key: self.of_key(key)
@@ -86,7 +86,8 @@ class Observation:
         }
 
     def once(self, view: Callable[[Observation], Iterable[T]]) -> tuple[T, ...]:
-        """What a view of the scenario's own finds here. It is asked once, whatever the number of guarantees that use it."""
+        """What a view of the scenario's own finds here. It is asked once, whatever the number of guarantees that use
+        it."""
         if view not in self._views:
             self._views[view] = tuple(view(self))
         return self._views[view]
@@ -116,21 +117,22 @@ class Guarantee:
 
     Exactly one of the four decides it:
         predicate: decides it from one case and its trace.
-        complete: this program's output is all that the reference puts out on on-time input, once, under its key. Every program
-            of a scenario has such a guarantee, which the scenario adds.
-        same_under: the case and its twin under each of these perturbations are alike up to ``alike``. What a program promises in
-            ``Scenario.stable_under`` is such a guarantee, which the scenario adds.
+        complete: this program's output is all that the reference puts out on on-time input, once, under its key. Every
+            program of a scenario has such a guarantee, which the scenario adds.
+        same_under: the case and its twin under each of these perturbations are alike up to ``alike``. What a program
+            promises in ``Scenario.stable_under`` is such a guarantee, which the scenario adds.
         accounting: decides it from the engine's own row counts of a whole pack (or of a case that runs alone).
 
     Attributes:
         claim: the sentence, in words a user would say.
         program: the name of the scenario's program it speaks of.
         needs: features without which the claim cannot be put to the test.
-        id: what files call the guarantee. By default made of the claim; an id that is given stays when the claim is reworded.
+        id: what files call the guarantee. By default made of the claim; an id that is given stays when the claim is
+            reworded.
         formerly: ids that the guarantee had. Stored witnesses of these ids are witnesses of it.
         vacuous_under: perturbations under which no occasion for a predicate is left. It is not asked under them.
-        promised: whether it is a promise of ``Scenario.stable_under``. No case is drawn for its sake: the twins of the other
-            guarantees' cases put it to the test.
+        promised: whether it is a promise of ``Scenario.stable_under``. No case is drawn for its sake: the twins of the
+            other guarantees' cases put it to the test.
     """
 
     claim: str
@@ -168,8 +170,9 @@ class Guarantee:
 
     @property
     def opposite(self) -> Guarantee:
-        """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against the opposite. The
-        opposite has no cell. It lets a documented claim that this guarantee contradicts have a witness."""
+        """The opposite of a guarantee with a predicate: each occasion on which the claim stood speaks against the
+        opposite. The opposite has no cell. It lets a documented claim that this guarantee contradicts have a
+        witness."""
         assert self.predicate
         return replace(
             self,
@@ -197,8 +200,8 @@ def _contrary(predicate: Callable[[Observation], Iterator[Finding]], seen: Obser
 
 
 def promise(perturbations: Iterable[Perturbation], up_to: Equivalence) -> dict[str, Equivalence]:
-    """An entry of ``Scenario.stable_under`` for several perturbations. What is stable under an empty bundle is stable under one
-    without any element."""
+    """An entry of ``Scenario.stable_under`` for several perturbations. What is stable under an empty bundle is stable
+    under one without any element."""
     promised = {perturbation.id: up_to for perturbation in perturbations}
     return promised | ({NO_DATA.id: up_to} if EMPTY_BUNDLE.id in promised else {})
 
@@ -262,12 +265,13 @@ class Scenario:
         name: words; its slug is the scenario's id.
         programs: name -> program. A guarantee names the one that it speaks of.
         domain: name -> the inputs to draw for that program.
-        stable_under: name -> perturbation id -> the equivalence up to which the program promises to be stable under it (see
-            ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no promise. Each
-            promise that no guarantee makes in its own words is a guarantee, see ``promises``.
-        complete: each program has the guarantees that follow from its declaration: that its output is complete, and its promises.
-        planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in processing
-            time, and programs that start with state, have none.
+        stable_under: name -> perturbation id -> the equivalence up to which the program promises to be stable under it
+            (see ``promise``). The reference keeps the promise on every pair. A perturbation without an entry has no
+            promise. Each promise that no guarantee makes in its own words is a guarantee, see ``promises``.
+        complete: each program has the guarantees that follow from its declaration: that its output is complete, and its
+            promises.
+        planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in
+            processing time, and programs that start with state, have none.
     """
 
     name: str
@@ -312,22 +316,23 @@ class Scenario:
 
     @property
     def askable(self) -> dict[str, Guarantee]:
-        """Id, of now or formerly -> guarantee that a witness may speak against: each guarantee, and the opposite of each one with a
-        predicate."""
+        """Id, of now or formerly -> guarantee that a witness may speak against: each guarantee, and the opposite of
+        each one with a predicate."""
         opposites = [guarantee.opposite for guarantee in self.guarantees if guarantee.predicate]
         return {name: asked for asked in (*opposites, *self.guarantees) for name in (*asked.formerly, asked.id)}
 
 
 def completeness(program: str, scenario: Scenario) -> Guarantee:
-    """The guarantee that a program's output is complete: so lost, doubled, foreign and garbled output is minded in every program."""
+    """The guarantee that a program's output is complete: so lost, doubled, foreign and garbled output is minded in
+    every program."""
     which = f" ({program})" if len(scenario.programs) > 1 else ""
     claim = f"no output is lost, doubled or under another key{which}"
     return Guarantee(claim, program, complete=scenario.programs[program])
 
 
 def promises(scenario: Scenario) -> Iterator[Guarantee]:
-    """The promises of ``Scenario.stable_under`` as guarantees, one for each program and equivalence. A promise that a guarantee of
-    the scenario makes in its own words is left out."""
+    """The promises of ``Scenario.stable_under`` as guarantees, one for each program and equivalence. A promise that a
+    guarantee of the scenario makes in its own words is left out."""
     for name in scenario.programs:
         mine = [g for g in scenario.guarantees if g.program == name and g.same_under]
         made = {(p.id, e) for g in mine if not g.needs for p in g.same_under for e in (g.alike, *IMPLIES[g.alike])}

@@ -1,7 +1,7 @@
 """Schedules: the steps of a case in order, and when its events arrive.
 
-All times are integers, milliseconds since the epoch, UTC. ``steps`` has the kinds of step. Importers of ``Schedule`` may import
-them from here.
+All times are integers, milliseconds since the epoch, UTC. ``steps`` has the kinds of step. Importers of ``Schedule``
+may import them from here.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An event as delivered, with its step and the watermark (ms) that it met. ``settled`` is the watermark (ms) up to which the
-    engine had settled. The two watermarks differ only in a bundle after a coalesced advance."""
+    """An event as delivered, with its step and the watermark (ms) that it met. ``settled`` is the watermark (ms) up to
+    which the engine had settled. The two watermarks differ only in a bundle after a coalesced advance."""
 
     event: Event
     step: int
@@ -169,8 +169,8 @@ class Schedule:
         return next((step.events for step in self.bundles if step.initial), ())
 
     def due(self, time: int) -> int | None:
-        """The id of the step that makes a timer for ``time`` (ms) due: the first advance that reaches ``time``, or the bundle
-        after that advance if it is coalesced. None where no advance reaches ``time``."""
+        """The id of the step that makes a timer for ``time`` (ms) due: the first advance that reaches ``time``, or the
+        bundle after that advance if it is coalesced. None where no advance reaches ``time``."""
         for step, after in zip(self.steps, [*self.steps[1:], None], strict=True):
             if isinstance(step, Advance) and step.watermark >= time:
                 return after.id if step.coalesced and after else step.id
@@ -181,8 +181,8 @@ class Schedule:
         return next(bundle for bundle in self.bundles if bundle.id > step.id)
 
     def without_empty_bundles(self) -> Schedule:
-        """The schedule without its empty bundles. A bundle stays if the step before it is about it: a failure, or a coalesced
-        advance."""
+        """The schedule without its empty bundles. A bundle stays if the step before it is about it: a failure, or a
+        coalesced advance."""
         kept = [
             step
             for before, step in zip([None, *self.steps], self.steps, strict=False)
@@ -191,8 +191,8 @@ class Schedule:
         return Schedule(tuple(kept))
 
     def with_bundles(self, bundles: Mapping[int, Iterable[Event]]) -> Schedule:
-        """The same timeline with other events in the bundles that ``bundles`` names by step id. If a key has several elements of
-        initial state, the last one counts."""
+        """The same timeline with other events in the bundles that ``bundles`` names by step id. If a key has several
+        elements of initial state, the last one counts."""
 
         def filled(step: Deliver) -> Deliver:
             events = bundles[step.id]

@@ -11,13 +11,14 @@ from typing import Any
 from conformance.model.values import Json, canonical
 
 DRAIN = -1
-"""The step of emissions after the last step of a schedule (Beam's end of stream). They are recorded and never judged."""
+"""The step of emissions after the last step of a schedule (Beam's end of stream). They are recorded and never
+judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """One output of a program. ``step`` is the id of the step that it came out in. Within a key, a trace has the order of output.
-    ``error`` is the exception that stopped the program, in one line."""
+    """One output of a program. ``step`` is the id of the step that it came out in. Within a key, a trace has the order
+    of output. ``error`` is the exception that stopped the program, in one line."""
 
     key: str
     value: Json
@@ -54,8 +55,8 @@ class Trace:
 
     @cached_property
     def known(self) -> dict[int, tuple[Any, ...]]:
-        """What judges have found in the trace: the identity (``id``) of what was asked -> what was asked, and the answer. Most traces of
-        an engine are those of the reference, so most questions have been asked before."""
+        """What judges have found in the trace: the identity (``id``) of what was asked -> what was asked, and the
+        answer. Most traces of an engine are those of the reference, so most questions have been asked before."""
         return {}
 
     @property
@@ -80,7 +81,8 @@ class Trace:
 
     @classmethod
     def of_text(cls, text: str) -> Trace:
-        """The trace of a ``text``. Its emissions are read once they are asked for: most traces of a run are only compared by their texts."""
+        """The trace of a ``text``. Its emissions are read once they are asked for: most traces of a run are only
+        compared by their texts."""
         found = object.__new__(cls)
         found.__dict__["text"] = text
         return found

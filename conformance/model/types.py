@@ -1,8 +1,9 @@
 """Types of state cells, engine-neutral, and values of them as traces show them.
 
-A program declares a cell's type and gives and gets Python's own values: ``bool``, ``int``, ``float``, ``decimal.Decimal``, ``str``,
-``bytes``, ``datetime.date``, ``datetime.datetime`` (with a time zone), ``list``, ``dict``, and a ``tuple`` for a struct. None is a null
-of any type. An adapter maps a type to the engine's schema or coder. ``shown`` tells in JSON what value came back, whatever its type.
+A program declares a cell's type and gives and gets Python's own values: ``bool``, ``int``, ``float``,
+``decimal.Decimal``, ``str``, ``bytes``, ``datetime.date``, ``datetime.datetime`` (with a time zone), ``list``,
+``dict``, and a ``tuple`` for a struct. None is a null of any type. An adapter maps a type to the engine's schema or
+coder. ``shown`` tells in JSON what value came back, whatever its type.
 """
 
 from __future__ import annotations
@@ -227,7 +228,8 @@ class Struct(Type):
 
 
 def changed(kind: Type, value: Any, change: Callable[[Type, Any], Any]) -> Any:
-    """A value with each value within it, and then itself, put through ``change(type, value)``. Nulls are put through it, too."""
+    """A value with each value within it, and then itself, put through ``change(type, value)``. Nulls are put through
+    it, too."""
     within = value if value is None else kind.rebuilt(value, lambda k, v: changed(k, v, change))
     return change(kind, within)
 
@@ -247,8 +249,9 @@ LONG = 200
 def shown(value: Any) -> Json:
     """A value that a cell gave, as JSON that tells its type by Python's class of it: {"array": [{"integer": "1"}]}.
 
-    ``timestamp`` is microseconds since the epoch, ``binary`` is hexadecimal, and a map's entries are in the order of their JSON. A number
-    that is not finite is NaN, inf or -inf. A class that no type has is shown by its name and its text.
+    ``timestamp`` is microseconds since the epoch, ``binary`` is hexadecimal, and a map's entries are in the order of
+    their JSON. A number that is not finite is NaN, inf or -inf. A class that no type has is shown by its name and its
+    text.
     """
     value = bytes(value) if isinstance(value, bytearray | memoryview) else value
     if isinstance(value, str | bytes) and len(value) > LONG:

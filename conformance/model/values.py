@@ -51,7 +51,8 @@ def digest(value: Json) -> str:
 
 
 def spelled(key: str) -> str:
-    """A key as messages show it: on one line, in ASCII so that no two characters look alike, without the middle of a long one."""
+    """A key as messages show it: on one line, in ASCII so that no two characters look alike, without the middle of a
+    long one."""
     if re.fullmatch(r"[\w.-]{1,40}", key, re.ASCII):
         return key
     return ascii(key) if len(key) <= 40 else f"{ascii(key[:10])[:-1]}…{ascii(key[-10:])[1:]} ({len(key)} characters)"

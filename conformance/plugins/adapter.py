@@ -1,12 +1,12 @@
 """The digest of an engine's adapter: of the statements of its own modules.
 
-A confirmation of a witness is valid as long as the adapter does the same. The digest covers the statements of the adapter's
-modules, without comments, blank lines and docstrings. No module is imported for it. Imports, also inside functions, lead from
-module to module within the packages that engines come from. ``conformance.engines`` is one of these, the rest of
-``conformance`` is not.
+A confirmation of a witness is valid as long as the adapter does the same. The digest covers the statements of the
+adapter's modules, without comments, blank lines and docstrings. No module is imported for it. Imports, also inside
+functions, lead from module to module within the packages that engines come from. ``conformance.engines`` is one of
+these, the rest of ``conformance`` is not.
 
-A module that decides how much is run, and not what an engine does, says ``ADAPTER = False`` at its top level. The digest leaves it
-out.
+A module that decides how much is run, and not what an engine does, says ``ADAPTER = False`` at its top level. The
+digest leaves it out.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LEFT_OUT = "ADAPTER"
 def adapter_digest(engine: Engine) -> str:
     """Twelve hex digits that identify an engine's adapter.
 
-    The digest covers the modules of the engine's class, of its base classes and of its entry point; all modules that these import;
-    the Java files beside them that they name; and the files that the engine lists in ``sources``. If the engine has a
-    ``revision``, a text, the digest covers that text in place of the modules.
+    The digest covers the modules of the engine's class, of its base classes and of its entry point; all modules that
+    these import; the Java files beside them that they name; and the files that the engine lists in ``sources``. If the
+    engine has a ``revision``, a text, the digest covers that text in place of the modules.
     """
     sources = {path.name: _Source.of(path) for path in (engine.sources if isinstance(engine, Sourced) else ())}
     parts = {name: source.digest for name, source in sources.items()}
@@ -87,7 +87,8 @@ class _Source:
 
 
 PARSER = RLock()
-"""CPython 3.11 fails ("AST constructor recursion depth mismatch") if two threads have syntax trees made at the same time."""
+"""CPython 3.11 fails ("AST constructor recursion depth mismatch") if two threads have syntax trees made at the same
+time."""
 
 
 @cache

@@ -28,10 +28,10 @@ DECLARED = frozenset(Program.__annotations__)
 class Inlined:
     """Collects sources: ``imports`` are lines, ``definitions`` are sources in an order in which they can run.
 
-    Without ``own``, they are to stand in a file of their own: what the wanted things' packages and this one define is inlined, a program
-    loses what it declares, and no two things may have one name. With ``own``, which says of a module whether it is the author's, they are to
-    be told from changed ones: nothing is lost but annotations and comments, ``modules`` are the own modules that are used as a whole, and
-    ``values`` those of the constants that are JSON.
+    Without ``own``, they are to stand in a file of their own: what the wanted things' packages and this one define is
+    inlined, a program loses what it declares, and no two things may have one name. With ``own``, which says of a module
+    whether it is the author's, they are to be told from changed ones: nothing is lost but annotations and comments,
+    ``modules`` are the own modules that are used as a whole, and ``values`` those of the constants that are JSON.
     """
 
     def __init__(self, own: Callable[[str], bool] | None = None) -> None:

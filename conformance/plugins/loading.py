@@ -1,7 +1,7 @@
 """The user's files and modules that ``--load`` names, with their ports and scenarios.
 
-This module keeps the requested names for this process alone. A request to an engine's process carries the same names, so that the
-process loads the same files.
+This module keeps the requested names for this process alone. A request to an engine's process carries the same names,
+so that the process loads the same files.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from conformance.model.naming import instead, unknown
 from conformance.model.scenario import Scenario
 from conformance.model.values import digest
 from conformance.plugins.points import import_failure, shown
 from conformance.plugins.port import InvalidPort, Port
+from conformance.support.naming import instead, unknown
 
 _asked: tuple[str, ...] = ()
 
@@ -37,8 +37,8 @@ class Loaded:
 
     Attributes:
         sources: the files that they came from.
-        by_value: the modules made from files and from files beside these. Other processes cannot import them by name, or only
-            slowly.
+        by_value: the modules made from files and from files beside these. Other processes cannot import them by name,
+            or only slowly.
         origins: a port's or a scenario's name -> its file or module, as the user named it.
         modules: the loaded files and modules: as the user named it -> the module.
     """
@@ -206,7 +206,8 @@ def _module(name: str) -> ModuleType:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Silence the logs of an import. Some frameworks log what they lack (Beam 2.77.0), which a user who loads a port need not read."""
+    """Silence the logs of an import. Some frameworks log what they lack (Beam 2.77.0), which a user who loads a port
+    need not read."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,9 +1,10 @@
 """Entry points: the plugins that installed packages, and the checkout that this package runs from, register.
 
 The groups are ``conformance.engines``, ``conformance.scenarios``, ``conformance.ports``, ``conformance.checkers``,
-``conformance.exports``, ``conformance.reports`` and ``conformance.subjects``. An installed package registers by its metadata. A checkout registers by its ``pyproject.toml``, because
-metadata are as old as the last installation. Every file in the checkout's folder ``scenarios`` with a ``SCENARIO`` is registered
-by the scenario's id. So a new file in the folder runs without another edit or a reinstallation.
+``conformance.exports``, ``conformance.reports`` and ``conformance.subjects``. An installed package registers by its
+metadata. A checkout registers by its ``pyproject.toml``, because metadata are as old as the last installation. Every
+file in the checkout's folder ``scenarios`` with a ``SCENARIO`` is registered by the scenario's id. So a new file in the
+folder runs without another edit or a reinstallation.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from conformance.model.reading import tables_of, text_of
+from conformance.support.reading import tables_of, text_of
 
 PACKAGE = "conformance"
 """The package that is imported. The names of the groups begin with it, too."""
@@ -31,7 +32,8 @@ SCENARIOS = "scenarios"
 """The group of scenarios, and the name of the folder with their files."""
 
 PLUGINS = ("engines", SCENARIOS, "reports")
-"""The packages in this one with the project's own plugins. In a checkout they lie beside it, and links in it lead there."""
+"""The packages in this one with the project's own plugins. In a checkout they lie beside it, and links in it lead
+there."""
 
 
 class InvalidPlugin(ValueError):
@@ -73,8 +75,8 @@ def _installed(group: str, path: tuple[str, ...], but_own: bool) -> tuple[EntryP
 
 
 def package_of(module: str) -> str:
-    """The package of one author that a module belongs to: the top-level one. ``conformance.engines`` and its like count as
-    packages of their own, apart from the harness."""
+    """The package of one author that a module belongs to: the top-level one. ``conformance.engines`` and its like count
+    as packages of their own, apart from the harness."""
     top, _, rest = module.partition(".")
     within = rest.partition(".")[0]
     return f"{top}.{within}" if top == PACKAGE and within in PLUGINS else top
@@ -104,7 +106,8 @@ def checkout_points(folder: Path) -> tuple[EntryPoint, ...]:
 
 @lru_cache(maxsize=4)
 def _declared(file: Path, changed: int) -> tuple[EntryPoint, ...]:
-    """The entry points in a file. ``changed`` is the file's time of change, so that the cache holds each version apart."""
+    """The entry points in a file. ``changed`` is the file's time of change, so that the cache holds each version
+    apart."""
     tables = (
         tables_of(text_of(file, InvalidPlugin), shown(file), InvalidPlugin).get("project", {}).get("entry-points", {})
     )
@@ -119,8 +122,8 @@ def _declared(file: Path, changed: int) -> tuple[EntryPoint, ...]:
 def _unlisted(folder: Path, listed: set[str]) -> dict[str, EntryPoint]:
     """The scenarios of files that no entry point names, by their ids."""
     found: dict[str, EntryPoint] = {}
-    for file in sorted((folder / PACKAGE / SCENARIOS).glob("*.py")):
-        module = f"{PACKAGE}.{SCENARIOS}.{file.stem}"
+    for file in sorted((folder / PACKAGE / SCENARIOS).rglob("*.py")):
+        module = ".".join(file.relative_to(folder).with_suffix("").parts)
         if module in listed or not re.search(r"^SCENARIO\b", file.read_text(encoding="utf-8"), re.MULTILINE):
             continue
         point = EntryPoint("", f"{module}:SCENARIO", f"{PACKAGE}.{SCENARIOS}")
@@ -142,8 +145,8 @@ def shown(path: str | Path) -> str:
 def import_failure(
     name: str, error: BaseException, file: str = "", kind: type[InvalidPlugin] = InvalidPlugin
 ) -> InvalidPlugin:
-    """The reason why an import of ``name`` failed, in one line, with the last place in ``file`` that the import passed through. A
-    KeyboardInterrupt is raised again."""
+    """The reason why an import of ``name`` failed, in one line, with the last place in ``file`` that the import passed
+    through. A KeyboardInterrupt is raised again."""
     if isinstance(error, KeyboardInterrupt):
         raise error
     if isinstance(error, SyntaxError):

@@ -1,12 +1,12 @@
 """Ports: a user's own stateful operator in the place of a scenario's program, on one framework or on several.
 
-A user writes a port in a Python file, under the name PORT (or several under PORTS), and loads it with ``--load FILE``. Each side of
-a port is the operator on one framework. A side says how an event of the scenario becomes an input of the operator, and how an
-output of the operator becomes an emission. The scenario's guarantees judge each side. If a port has several sides, their outputs
-are compared.
+A user writes a port in a Python file, under the name PORT (or several under PORTS), and loads it with ``--load FILE``.
+Each side of a port is the operator on one framework. A side says how an event of the scenario becomes an input of the
+operator, and how an output of the operator becomes an emission. The scenario's guarantees judge each side. If a port
+has several sides, their outputs are compared.
 
-The entry-point group ``conformance.ports`` registers the classes of sides, each by its keyword of ``Port``. They can be imported
-from here by their own names, without their framework.
+The entry-point group ``conformance.ports`` registers the classes of sides, each by its keyword of ``Port``. They can be
+imported from here by their own names, without their framework.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Protocol, runtime_checkable
 
 from conformance.model.case import program_ref
-from conformance.model.naming import instead
 from conformance.model.scenario import Scenario
 from conformance.plugins.points import InvalidPlugin, load, registered
+from conformance.support.naming import instead
 
 
 class InvalidPort(InvalidPlugin):
@@ -29,8 +29,8 @@ class InvalidPort(InvalidPlugin):
 
 @runtime_checkable
 class PortSide(Protocol):
-    """A port's operator on one framework. The class of a side checks its arguments and raises InvalidPort. Importing the class
-    does not import the framework."""
+    """A port's operator on one framework. The class of a side checks its arguments and raises InvalidPort. Importing
+    the class does not import the framework."""
 
     @property
     def words(self) -> str:
@@ -47,9 +47,11 @@ class Port:
     """A user's operator in the place of a scenario's program.
 
     Attributes:
-        name: the port's name. The engine of each side is called ``FAMILY:NAME``; ``conformance list engines --load FILE`` lists it.
+        name: the port's name. The engine of each side is called ``FAMILY:NAME``; ``conformance list engines --load
+            FILE`` lists it.
         scenario: the id of a scenario (``conformance list scenarios``), or a Scenario of the user's own.
-        program: the name of the scenario's program whose job the operator does. A scenario with one program needs no name.
+        program: the name of the scenario's program whose job the operator does. A scenario with one program needs no
+            name.
         sides: keyword -> the operator on that framework. Keywords without a registered side are refused.
 
     Raises:

@@ -12,12 +12,12 @@ from packaging.version import InvalidVersion, Version
 from conformance.model.checker import Checker
 from conformance.model.engine import Dated, Engine, Family, Released, Resumable, Setting, bare
 from conformance.model.export import Exportable
-from conformance.model.naming import unknown
-from conformance.model.release import Release
 from conformance.model.scenario import Scenario
 from conformance.plugins.loading import Loaded, asked, loaded, narrowed
 from conformance.plugins.points import load, registered
 from conformance.plugins.settings import configured, declared_by, values
+from conformance.support.naming import unknown
+from conformance.support.release import Release
 
 
 class UnknownName(ValueError):
@@ -48,8 +48,8 @@ def _listed(with_variants: Callable[[Family], bool]) -> list[str]:
 
 
 def load_engine(name: str) -> Engine:
-    """The engine of an id, or of ``family:variant``, with the values of its settings. ``@VERSION`` gives the engine in a release of its
-    framework. ``@OLD+NEW`` gives it begun in one release and resumed in another.
+    """The engine of an id, or of ``family:variant``, with the values of its settings. ``@VERSION`` gives the engine in
+    a release of its framework. ``@OLD+NEW`` gives it begun in one release and resumed in another.
 
     Raises:
         UnknownName: there is no such engine, or it has no releases.
@@ -132,8 +132,8 @@ def port_engines(on_request: bool = False) -> list[str]:
 
 @dataclass(frozen=True)
 class PortNames(Mapping[str, str]):
-    """The variants of a family of ports: the name of each loaded port with this ``side`` -> the operator's name. Sides that the family
-    does not take (``takes``) are left out."""
+    """The variants of a family of ports: the name of each loaded port with this ``side`` -> the operator's name. Sides
+    that the family does not take (``takes``) are left out."""
 
     side: str
     takes: Callable[[Any], bool] = lambda side: True
@@ -164,8 +164,8 @@ def users() -> Loaded:
 
 
 def users_scenarios() -> list[Scenario]:
-    """The scenarios that run by default after ``--load``: those of the loaded ports, with the ports' programs alone. If no port is
-    loaded, all loaded scenarios."""
+    """The scenarios that run by default after ``--load``: those of the loaded ports, with the ports' programs alone. If
+    no port is loaded, all loaded scenarios."""
     found = users()
     return scenarios_of(port.ref for port in found.ports) if found.ports else list(found.scenarios)
 

@@ -1,7 +1,7 @@
 """Settings: values that a user gives to the engines that declare them (``Configurable``).
 
-The user's process takes the values from options or environment variables. The request to open an engine carries the engine's values.
-An engine's process reads them from the request alone.
+The user's process takes the values from options or environment variables. The request to open an engine carries the
+engine's values. An engine's process reads them from the request alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _given: dict[str, str] | None = None
 
 
 def configure(values: Mapping[str, str]) -> None:
-    """Let plugins in this process take these values (name -> value), in place of earlier values and of environment variables."""
+    """Let plugins in this process take these values (name -> value), in place of earlier values and of environment
+    variables."""
     global _given
     _given = dict(values)
 

@@ -1,8 +1,9 @@
 """Digests of what was run: of a program, of a scenario's modules, and of the harness's own code that drives engines.
 
-The digest of a program covers its source with all that this needs of its author's modules, without comments and annotations, and the
-values of its parameters and constants. Predicates beside the program are left out unless the program uses them. So a changed predicate
-leaves the digest as it is, and a changed constant of the program does not. Python's release and the harness's code have digests elsewhere.
+The digest of a program covers its source with all that this needs of its author's modules, without comments and
+annotations, and the values of its parameters and constants. Predicates beside the program are left out unless the
+program uses them. So a changed predicate leaves the digest as it is, and a changed constant of the program does not.
+Python's release and the harness's code have digests elsewhere.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def harness_digest(packages: tuple[str, ...]) -> str:
 
 
 def _is_own(module: str) -> bool:
-    """Whether a module belongs to the author of scenarios, and not to Python, to the harness or to an installed package."""
+    """Whether a module belongs to the author of scenarios, and not to Python, to the harness or to an installed
+    package."""
     package = package_of(module)
     if package == PACKAGE or package in sys.stdlib_module_names:
         return False

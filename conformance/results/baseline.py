@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from conformance.judgement.cell import MatrixCell, Verdict
-from conformance.model.reading import text_of, value_of
-from conformance.model.writing import write_whole
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
+from conformance.support.reading import text_of, value_of
+from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/baseline/2"
 
@@ -159,7 +159,8 @@ class Baseline:
         """Whether it may become a baseline, in place of its engines in ``before`` where that is given.
 
         Raises:
-            UnfitBaseline: the run was not a full one, an engine failed, or its results have fewer scenarios than ``before`` has.
+            UnfitBaseline: the run was not a full one, an engine failed, or its results have fewer scenarios than
+                ``before`` has.
         """
         if self.scope.flaws:
             raise UnfitBaseline(f"a baseline is of a full run; this run {' and '.join(self.scope.flaws)}")
@@ -205,7 +206,8 @@ class Baseline:
 
     @classmethod
     def of_text(cls, text: str, name: str) -> Baseline:
-        """Reads a baseline from the text of its own file, or of results. Messages use ``name``. Raises UnreadableBaseline."""
+        """Reads a baseline from the text of its own file, or of results. Messages use ``name``. Raises
+        UnreadableBaseline."""
         if _of_results(text):
             try:
                 results = Results.from_json(value_of(text, name, UnreadableResults), name)

@@ -7,8 +7,8 @@ The claims stand in ``claims.toml`` beside this module, each with a quote and wh
   the claim speaks of every case that tests the guarantee.
 - ``shown_by``: guarantees too, for a claim that something *may* happen. A violated guarantee shows the claim; nothing
   contradicts the claim.
-- ``refused``: queries that the document says are refused, by the names that engines know them by (``Questioned``). An engine that accepts
-  one contradicts the claim.
+- ``refused``: queries that the document says are refused, by the names that engines know them by (``Questioned``). An
+  engine that accepts one contradicts the claim.
 - ``probe``: the name of a script outside the harness. The result of the probe is recorded in ``claims_probed.json``,
   with the version.
 - ``not_decidable``: why the harness cannot decide it.
@@ -27,7 +27,7 @@ from importlib.resources import files
 from typing import Any
 
 from conformance.model.engine import bare
-from conformance.model.reading import tables_of
+from conformance.support.reading import tables_of
 
 WAYS = ("decided_by", "shown_by", "refused", "probe", "not_decidable")
 TEXT = {"id", "quote", "document", "probe", "not_decidable", "note", "finding"}
@@ -83,7 +83,8 @@ class Claim:
         refused: the queries (names) that it says are refused.
         probe: the name of the script that decides it, "" where guarantees do.
         note: how the sentence was read, where that is not plain.
-        finding: the number in docs/findings.toml of what contradicts it, with a script outside the harness; "" where nothing does.
+        finding: the number in docs/findings.toml of what contradicts it, with a script outside the harness; "" where
+            nothing does.
     """
 
     id: str

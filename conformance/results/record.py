@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from conformance.model.engine import EngineInfo
-from conformance.model.plain import Plain
 from conformance.model.scenario import Scenario
+from conformance.support.plain import Plain
 
 LEFT_OUT = "left out: the budget was spent"
 """The failure of an engine whose turn came after the end of a run's budget."""
@@ -164,8 +164,8 @@ class EngineRecord(Plain):
 
 @dataclass(frozen=True)
 class GuaranteeRecord(Plain):
-    """A guarantee in words. ``program`` is the one that the guarantee is about; ``source`` is the document that claims it, with its
-    ``quote`` and ``url``; both are "" where there is none."""
+    """A guarantee in words. ``program`` is the one that the guarantee is about; ``source`` is the document that claims
+    it, with its ``quote`` and ``url``; both are "" where there is none."""
 
     claim: str
     program: str = ""

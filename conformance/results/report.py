@@ -1,4 +1,5 @@
-"""Reports: renderings of results, ours and third parties' alike. The entry points ``conformance.reports`` register them."""
+"""Reports: renderings of results, ours and third parties' alike. The entry points ``conformance.reports`` register
+them."""
 
 from __future__ import annotations
 

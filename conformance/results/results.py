@@ -22,13 +22,13 @@ from conformance.judgement.cell import Folded, MatrixCell
 from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import fold
 from conformance.model.engine import bare
-from conformance.model.plain import Plain
-from conformance.model.reading import json_of
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
-from conformance.model.writing import write_whole
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.witness import UnreadableWitness, Witness
+from conformance.support.plain import Plain
+from conformance.support.reading import json_of
+from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/results/5"
 
@@ -72,15 +72,16 @@ class Results(Plain):
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """Column of the matrix -> the engines in it: one engine, or all engines of a framework that run a native operator."""
+        """Column of the matrix -> the engines in it: one engine, or all engines of a framework that run a native
+        operator."""
         found: dict[str, list[str]] = {}
         for engine in self.engines:
             found.setdefault(self.environment[engine].shown_as, []).append(engine)
         return found
 
     def in_short(self) -> Results:
-        """The results with NAME in place of NAME@VERSION wherever no two engines then have one name. Comparisons of runs of several
-        versions use this form. A witness keeps the name of the engine that it was found on."""
+        """The results with NAME in place of NAME@VERSION wherever no two engines then have one name. Comparisons of
+        runs of several versions use this form. A witness keeps the name of the engine that it was found on."""
         alike = Counter(map(bare, self.environment))
         names = {engine: bare(engine) if alike[bare(engine)] == 1 else engine for engine in self.environment}
         if all(name == engine for engine, name in names.items()):

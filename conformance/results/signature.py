@@ -23,10 +23,11 @@ _COUNT = r"(?<![\w.#-])\d+\b(?!\.\d)"
 
 
 def signature(message: str) -> str:
-    """How a guarantee failed: a predicate's message without its times, events, keys, values and places, but with its counts.
+    """How a guarantee failed: a predicate's message without its times, events, keys, values and places, but with its
+    counts.
 
-    A count is 0, 1 or larger. A larger one reads ``(several)``; a message's counts that are larger still read ``(more)``:
-    *in 0 sessions* and *in 7 sessions* are two signatures, *in 7* and *in 8* are one.
+    A count is 0, 1 or larger. A larger one reads ``(several)``; a message's counts that are larger still read
+    ``(more)``: *in 0 sessions* and *in 7 sessions* are two signatures, *in 7* and *in 8* are one.
     """
     for pattern, put in (*_NAMES, *_TIMES):
         message = re.sub(pattern, put, message)

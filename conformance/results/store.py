@@ -26,10 +26,10 @@ from conformance.model.engine import EngineInfo
 from conformance.model.feature import Feature
 from conformance.model.scenario import Scenario, programs_of
 from conformance.model.values import canonical
-from conformance.model.writing import write_whole
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.results import tables
+from conformance.support.writing import write_whole
 
 
 class UnusableCases(ValueError):
@@ -49,8 +49,8 @@ class Store:
         self._reading = threading.Lock()
 
     def replaced_by(self, batches: Iterable[list[Case]]) -> Iterator[list[Case]]:
-        """Store batches of cases, and yield each of them. They replace all files of an earlier run here, even if the batches are read
-        from these."""
+        """Store batches of cases, and yield each of them. They replace all files of an earlier run here, even if the
+        batches are read from these."""
         part = self.folder / "cases.part"
         shutil.rmtree(part, ignore_errors=True)
         for number, cases in enumerate(batches):
@@ -161,7 +161,8 @@ def write_cases(path: Path, cases: Iterable[Case]) -> None:
 
 
 def read_cases(path: Path, scenarios: Iterable[Scenario]) -> Iterator[list[Case]]:
-    """The cases of these scenarios, file by file, in a run's folder, in a folder of Parquet files or in one Parquet file.
+    """The cases of these scenarios, file by file, in a run's folder, in a folder of Parquet files or in one Parquet
+    file.
 
     Raises:
         UnusableCases: a file cannot be used.

@@ -1,7 +1,7 @@
 """Cases and traces as Arrow tables, in files and on the way to other processes.
 
-Schedules and emissions are JSON text. All other values are typed fields. A case and its twins are one family. Checks look at a
-family together.
+Schedules and emissions are JSON text. All other values are typed fields. A case and its twins are one family. Checks
+look at a family together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.schedule import Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import canonical
-from conformance.model.writing import naming
+from conformance.support.writing import naming
 
 TEXT, WHOLE = pa.string(), pa.int64()
 
@@ -43,8 +43,8 @@ TRACES = pa.schema(
         ("fault", TEXT),
     ]
 )
-"""An engine's trace of each case that it got. ``emissions`` is null if it gave no answer; then ``lost`` or ``fault`` says why. The
-metadata of the schema have the row counts of packs, and remarks (``COUNTS``, ``NOTES``)."""
+"""An engine's trace of each case that it got. ``emissions`` is null if it gave no answer; then ``lost`` or ``fault``
+says why. The metadata of the schema have the row counts of packs, and remarks (``COUNTS``, ``NOTES``)."""
 
 COUNTS, NOTES = b"conformance.counts", b"conformance.notes"
 

@@ -1,7 +1,7 @@
 """Witnesses: the smallest case that speaks against a guarantee, as a plain file that replays on any engine.
 
-A folder of witnesses has SCENARIO/ID.json for each, and ``confirmations.jsonl``: where and how often they failed alone, a line for
-each witness, engine and versions, sorted. A witness without a line is confirmed anew where it is replayed.
+A folder of witnesses has SCENARIO/ID.json for each, and ``confirmations.jsonl``: where and how often they failed alone,
+a line for each witness, engine and versions, sorted. A witness without a line is confirmed anew where it is replayed.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.model.case import Case
-from conformance.model.plain import Plain
-from conformance.model.reading import json_of, text_of
 from conformance.model.scenario import Scenario
 from conformance.model.schedule import InvalidSchedule, Schedule
 from conformance.model.trace import DRAIN, Trace
 from conformance.model.values import Json, canonical, digest
-from conformance.model.writing import write_whole
 from conformance.plugins.points import HOME, PACKAGE, checkout
+from conformance.support.plain import Plain
+from conformance.support.reading import json_of, text_of
+from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/witness/2"
 
@@ -113,8 +113,8 @@ class Witness(Plain):
     neighbours: tuple[Case, ...] = ()
 
     def confirmed_on(self, engine: str, versions: Mapping[str, str]) -> tuple[Confirmation, ...]:
-        """Its confirmations on an engine (an id without a release) in these versions and this configuration, whatever its adapter. The
-        versions of interpreters do not matter: a run alone rules out neighbours."""
+        """Its confirmations on an engine (an id without a release) in these versions and this configuration, whatever
+        its adapter. The versions of interpreters do not matter: a run alone rules out neighbours."""
 
         def compared(found: Mapping[str, str]) -> Mapping[str, str]:
             return {name: number for name, number in found.items() if name not in INTERPRETERS}
@@ -247,8 +247,8 @@ def stored_witnesses(folders: Iterable[Path], scenarios: Iterable[Scenario], the
     """The witnesses of some folders that are of these scenarios, each once, in the order of their names.
 
     Args:
-        there: ids of other scenarios that there are. Their witnesses are left out. A witness is unknown if its scenario is none of these
-            and none of ``scenarios``, or if its scenario has no such guarantee of such a program.
+        there: ids of other scenarios that there are. Their witnesses are left out. A witness is unknown if its scenario
+            is none of these and none of ``scenarios``, or if its scenario has no such guarantee of such a program.
 
     Raises:
         UnreadableWitness: a file is not a witness, or was edited.

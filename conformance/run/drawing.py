@@ -47,8 +47,8 @@ def batches(
     seed: int,
     draw: Callable[[Iterable[Asked]], Iterator[list[Case]]] | None = None,
 ) -> Iterator[list[Case]]:
-    """The cases of a run with this seed, at most BATCH of a program on a timeline at a time, each case once. ``draw``, if given, draws in
-    other processes."""
+    """The cases of a run with this seed, at most BATCH of a program on a timeline at a time, each case once. ``draw``,
+    if given, draws in other processes."""
     known: set[str] = set()
     number = -(-wanted // BATCH)
     for batch in range(number):
@@ -109,8 +109,8 @@ class Drawing:
         return Drawn(number, len(timelines), str(digest))
 
     def stop(self) -> None:
-        """Raises KeyboardInterrupt. While cases are generated here, the exception waits until it is safe: Python's garbage
-        collector calls Hypothesis then, and an exception raised in that call is lost."""
+        """Raises KeyboardInterrupt. While cases are generated here, the exception waits until it is safe: Python's
+        garbage collector calls Hypothesis then, and an exception raised in that call is lost."""
         self._stop_asked = True
         if not self._drawing:
             raise KeyboardInterrupt

@@ -1,7 +1,7 @@
 """Drawn cases that are kept: drawing depends on code and numbers alone, so it is done once for each of them.
 
-They lie among the kept traces, a file for each scenario, named by all that they depend on: the harness's code that draws and judges, the
-modules of the scenario and of the reference, and the numbers that were asked for.
+They lie among the kept traces, a file for each scenario, named by all that they depend on: the harness's code that
+draws and judges, the modules of the scenario and of the reference, and the numbers that were asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ DRAWN = "drawn"
 
 
 def name_of(scenario: Scenario, wanted: int, seed: int) -> str:
-    """The name of the file with a scenario's cases, "" for a scenario of a user's file: what that depends on is not known."""
+    """The name of the file with a scenario's cases, "" for a scenario of a user's file: what that depends on is not
+    known."""
     point = registered("scenarios").get(scenario.id)
     if point is None or any(type(program).__module__ in ("__main__", "") for program in scenario.programs.values()):
         return ""

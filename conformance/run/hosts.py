@@ -11,9 +11,9 @@ from conformance.execution.carried import AnyEngine, open_in
 from conformance.execution.environments import python_of
 from conformance.execution.host import Host
 from conformance.model.engine import CannotRun, EngineInfo
-from conformance.model.release import Release
 from conformance.plugins.registry import releases_of
 from conformance.results.store import file_name
+from conformance.support.release import Release
 
 AGAIN = "-again"
 """The name suffix of the process that runs packs again that failed in the first process."""
@@ -30,7 +30,8 @@ def host_names(info: EngineInfo) -> list[str]:
 
 
 class Hosts:
-    """The processes of one run, by name, all of which end with the ``with`` of a ``Hosts``. Several threads may use one at a time.
+    """The processes of one run, by name, all of which end with the ``with`` of a ``Hosts``. Several threads may use one
+    at a time.
 
     Args:
         logs: the folder of their logs.

@@ -15,7 +15,8 @@ MANY = 50_000
 
 
 def of_a_quick_run(scenarios: Iterable[Scenario]) -> list[Scenario]:
-    """The scenarios that a quick run has of these if the user names none: those that do not wait for processing time."""
+    """The scenarios that a quick run has of these if the user names none: those that do not wait for processing
+    time."""
     return [scenario for scenario in scenarios if not by_processing_time(scenario.programs.values())]
 
 
@@ -53,8 +54,8 @@ class Options:
             in the existing process; only the first of a guarantee is reduced, and what fails only beside other cases is
             unknown. Every stored witness is replayed in a pack, confirmed here or not; only one that is confirmed here,
             and passes there, runs alone.
-        sampled: stored witnesses that failed alone on the very engine, version and configuration run again until half of an engine's
-            failed; the others then stand.
+        sampled: stored witnesses that failed alone on the very engine, version and configuration run again until half
+            of an engine's failed; the others then stand.
         traces: the folder of kept traces, which answer in the place of engines; None for none.
         fresh: engines answer everything. Their answers are kept.
         traces_beside: other folders of kept traces, to read from.

@@ -22,8 +22,8 @@ _work: Callable[[Any], Any] | None = None
 
 
 def available() -> int:
-    """The number of processes that this machine has cores for, at most MOST. 1 where this process cannot be forked, or has threads: a fork
-    of such a process may crash at once."""
+    """The number of processes that this machine has cores for, at most MOST. 1 where this process cannot be forked, or
+    has threads: a fork of such a process may crash at once."""
     if "fork" not in multiprocessing.get_all_start_methods() or threading.active_count() > 1:
         return 1
     return min(MOST, os.cpu_count() or 1)
@@ -35,11 +35,12 @@ Asked = Callable[[Iterable[Item]], Iterator[Answer]]
 
 @contextmanager
 def workers(work: Callable[[Item], Answer], processes: int) -> Iterator[Asked[Item, Answer]]:
-    """A function from items to the answers of ``work``. Its processes begin here: a process that already has threads must not fork.
-    With one process, this process works. What ``work`` changes elsewhere is lost otherwise.
+    """A function from items to the answers of ``work``. Its processes begin here: a process that already has threads
+    must not fork. With one process, this process works. What ``work`` changes elsewhere is lost otherwise.
 
     Raises:
-        concurrent.futures.process.BrokenProcessPool: a process ended before its answer, as the fork of a process with threads may.
+        concurrent.futures.process.BrokenProcessPool: a process ended before its answer, as the fork of a process with
+        threads may.
     """
     global _work
     if processes < 2:

@@ -27,8 +27,8 @@ class Deadline:
 
 
 def by_value(infos: Iterable[EngineInfo]) -> list[EngineInfo]:
-    """Engines in the order of value: the reference, operators that most people use, which cost little, engines that a quick run has, other
-    operators, then the other engines of programs, which share much with those of a quick run."""
+    """Engines in the order of value: the reference, operators that most people use, which cost little, engines that a
+    quick run has, other operators, then the other engines of programs, which share much with those of a quick run."""
 
     def rank(info: EngineInfo) -> tuple[bool, bool, bool, bool]:
         can = info.capabilities

@@ -20,7 +20,6 @@ from conformance.judgement.evidence import Against, ReferenceTraces, Unjudgeable
 from conformance.judgement.verdict import not_run_alone, still_violated
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo, bare
-from conformance.model.naming import instead, unknown
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.points import DISTRIBUTION
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
@@ -30,6 +29,7 @@ from conformance.results.store import Digest, Store, UnusableTraces
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks, agreements_of
 from conformance.run.hosts import Hosts
+from conformance.support.naming import instead, unknown
 
 
 def check_again(

@@ -1,9 +1,10 @@
 """Shards: one run on several machines, and the results of all of them.
 
-Every shard generates the same cases and takes a share of the engines, by expected cost. An engine that would take longer than a
-shard should is shared by several, pack by pack. A shard leaves the traces that its engines gave. ``merged`` runs what was asked for
-once more, with these traces in the place of engines. So merged results come about like those of a run on one machine, and verdicts
-see all evidence. Engines are asked for what is left: to confirm the violations of an engine that several shards shared.
+Every shard generates the same cases and takes a share of the engines, by expected cost. An engine that would take
+longer than a shard should is shared by several, pack by pack. A shard leaves the traces that its engines gave.
+``merged`` runs what was asked for once more, with these traces in the place of engines. So merged results come about
+like those of a run on one machine, and verdicts see all evidence. Engines are asked for what is left: to confirm the
+violations of an engine that several shards shared.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import Any
 from conformance.execution.kept import Kept
 from conformance.execution.process import ENGINES
 from conformance.model.values import Json
-from conformance.model.writing import write_whole
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import JUDGING, harness_digest
 from conformance.results.record import KeptRecord
 from conformance.results.results import Results
 from conformance.run.options import Options, Part
+from conformance.support.writing import write_whole
 
 FILE, TRACES = "shard.json", "kept"
 """The description of a shard in its folder, and the folder of its traces there."""
@@ -36,7 +37,8 @@ class UnusableShards(ValueError):
 
 
 def parts_of(engines: Sequence[str], number: int, of: int) -> dict[str, Part]:
-    """Engine -> its part in shard ``number`` of ``of``, counted from 1. The same arguments give the same parts on every machine."""
+    """Engine -> its part in shard ``number`` of ``of``, counted from 1. The same arguments give the same parts on every
+    machine."""
     cost = {engine: _cost(engine) for engine in engines}
     shared = dict.fromkeys(engines, 1)
     while sum(shared.values()) < of:
@@ -66,7 +68,8 @@ def shard_of(options: Options, number: int, of: int) -> Options:
 
 
 def leave(options: Options, number: int, of: int, results: Results) -> None:
-    """Writes the description of a shard, for ``Shards.read``. ``options`` are those of the whole run, ``results`` the shard's."""
+    """Writes the description of a shard, for ``Shards.read``. ``options`` are those of the whole run, ``results`` the
+    shard's."""
     kept = Kept(options.out / TRACES)
     found = {path.stem: kept.data(f"{ENGINES}/{path.stem}") for path in (kept.folder / ENGINES).glob("*.json")}
     told = {

@@ -57,8 +57,8 @@ ISOLATIONS = 2
 
 @dataclass(frozen=True)
 class Shared:
-    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier runs, ``spent`` says
-    whether the run's time is over."""
+    """Data that all engines of a run share. ``stored`` holds the stored witnesses, ``kept`` the traces of earlier runs,
+    ``spent`` says whether the run's time is over."""
 
     options: Options
     store: Store
@@ -85,8 +85,8 @@ class Turn:
         self._run, self._options, self._store = shared, shared.options, shared.store
 
     def run(self) -> None:
-        """Starts the engine, replays its stored witnesses, and runs, judges and confirms all batches of cases. Of an engine that several
-        shards share, runs this shard's packs alone."""
+        """Starts the engine, replays its stored witnesses, and runs, judges and confirms all batches of cases. Of an
+        engine that several shards share, runs this shard's packs alone."""
         info = self.info
         try:
             if self._begin():

@@ -1,5 +1,5 @@
-"""The suite of an engine for mutants: which guarantees a mutant breaks on it. A case that a mutant answers as the reference does breaks
-nothing, because nothing accuses the reference: only the other cases are judged."""
+"""The suite of an engine for mutants: which guarantees a mutant breaks on it. A case that a mutant answers as the
+reference does breaks nothing, because nothing accuses the reference: only the other cases are judged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Found:
 
 
 class Bench:
-    """The suite of an engine of these cases as drawn, and what the reference that reads *late* as the engine does answers.
+    """The suite of an engine of these cases as drawn, and what the reference that reads *late* as the engine does
+    answers.
 
     Args:
         can: the capabilities of the engine, if others than its own.
@@ -87,8 +88,8 @@ class Bench:
         self._known, self._tested = dict[int, PackRun](), dict[str, dict[Row, list[str]]]()
 
     def found(self, mutant: str, whole: bool = False, first: Iterable[str] = ()) -> Found:
-        """What a mutant does, until a case has caught it. ``whole``: until every case had its say on every guarantee. ``first``: cases
-        (ids) that are asked first."""
+        """What a mutant does, until a case has caught it. ``whole``: until every case had its say on every guarantee.
+        ``first``: cases (ids) that are asked first."""
         engine, by, broken, seen = self._engine(mutant), tuple[str, ...](), set[Row](), False
         place = self._place[engine.looks_around]
         units = itertools.chain((place[name] for name in first if name in place), self._units[engine.looks_around])
@@ -100,7 +101,8 @@ class Bench:
         return Found(frozenset(broken), by, seen)
 
     def broken(self, mutant: str, only: Collection[Row], most: int | None = None) -> frozenset[Row]:
-        """Those of these guarantees that a mutant breaks, on ``most`` cases that put each to the test by the reference's behaviour."""
+        """Those of these guarantees that a mutant breaks, on ``most`` cases that put each to the test by the
+        reference's behaviour."""
         engine, broken = self._engine(mutant), set[Row]()
         asked = {ref: [one for one in mine if one[0] in only] for ref, mine in self._asked.items()}
         place = self._place[engine.looks_around]
@@ -131,8 +133,8 @@ class Bench:
     def _told(
         self, engine: Any, units: Iterable[Unit], asked: Mapping[str, list[Asked]], broken: Collection[Row]
     ) -> Iterator[tuple[Unit, set[Row]]]:
-        """The cases that a mutant answers otherwise than the reference does, each with the guarantees that it breaks there and that are
-        not ``broken`` yet."""
+        """The cases that a mutant answers otherwise than the reference does, each with the guarantees that it breaks
+        there and that are not ``broken`` yet."""
         answered = dict[int, PackRun]()
         for unit in units:
             left = [one for one in asked.get(_ref(unit[0]), ()) if one[0] not in broken]

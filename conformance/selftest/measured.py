@@ -22,8 +22,8 @@ def powers_of(
     progress: Callable[[str], None] = lambda text: None,
     processes: int = 1,
 ) -> list[Power]:
-    """The power of a run on each of the engines with these options: every mutant runs on the suite of that engine, in so many processes
-    side by side."""
+    """The power of a run on each of the engines with these options: every mutant runs on the suite of that engine, in
+    so many processes side by side."""
     scenarios, mutants, powers = list(scenarios), list(mutants), list[Power]()
     with workers(drawing_here(scenarios), processes) as draw:
         drawn = list(batches(scenarios, asked.wanted, asked.seed, draw))

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.model.plain import Plain
-from conformance.model.reading import json_of
-from conformance.model.writing import write_whole
+from conformance.support.plain import Plain
+from conformance.support.reading import json_of
+from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/power/3"
 

@@ -15,12 +15,12 @@ from zlib import crc32
 
 from conformance.judgement.cell import MatrixCell
 from conformance.model.case import Case
-from conformance.model.reading import text_of
 from conformance.model.scenario import Scenario
-from conformance.model.writing import write_whole
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.processes import answers, workers
 from conformance.selftest.power import Row
+from conformance.support.reading import text_of
+from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/selftest/1"
 
@@ -129,11 +129,12 @@ def selftest(
     processes: int = 1,
     progress: Callable[[str], None] = lambda text: None,
 ) -> SelfTest:
-    """Runs the reference on its suites of the seeds 0 to ``seeds`` - 1, and the mutants on the first of them. Mutants, pairs and guarantees
-    that are left then have their turn on the others.
+    """Runs the reference on its suites of the seeds 0 to ``seeds`` - 1, and the mutants on the first of them. Mutants,
+    pairs and guarantees that are left then have their turn on the others.
 
     Args:
-        wanted: number of cases of each program on each timeline with seed 0. The other seeds have half of them, and fewer twins.
+        wanted: number of cases of each program on each timeline with seed 0. The other seeds have half of them, and
+            fewer twins.
         processes: number of processes that work side by side. The result is the same.
     """
     # Imported here: reports read self-tests, and run none.
@@ -211,8 +212,8 @@ class _Known:
 
 
 def _teeth(bench: Any, known: _Known, asked: frozenset[Row], processes: int) -> Iterator[tuple[str, frozenset[Row]]]:
-    """Mutants, each with those that it breaks of the guarantees that none of them has broken. They are asked until each is broken or no
-    mutant is left."""
+    """Mutants, each with those that it breaks of the guarantees that none of them has broken. They are asked until each
+    is broken or no mutant is left."""
     broken = {mutant: found.broken for mutant, found in known.found.items()}
 
     def of_scenario(left: set[Row]) -> dict[str, frozenset[Row]]:

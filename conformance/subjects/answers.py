@@ -34,8 +34,8 @@ class Ran:
         stored: the rows that its state has at the end; None where it does not tell.
         stateful: an operator keeps state.
         error: what the run failed with, "" if it ran to its end.
-        before: the operators that kept state in the micro-batches whose output is not shown; None if those ran in another release, which
-            may name the same operators otherwise.
+        before: the operators that kept state in the micro-batches whose output is not shown; None if those ran in
+            another release, which may name the same operators otherwise.
         operators: those that kept state in the last query.
     """
 
@@ -99,8 +99,8 @@ def shown_row(row: Mapping[str, Json]) -> str:
 
 
 def moved_back(value: Json, by: int, first: int, last: int) -> Json:
-    """A value of an answer with its times moved back by some ms. Numbers that are s, ms or µs between ``first`` and ``last`` (ms) are
-    times too."""
+    """A value of an answer with its times moved back by some ms. Numbers that are s, ms or µs between ``first`` and
+    ``last`` (ms) are times too."""
     if isinstance(value, dict) and [*value] == [TIME]:
         return {TIME: value[TIME] - by * 1_000}
     if isinstance(value, dict) and [*value] == [DAY_OF]:
@@ -117,8 +117,8 @@ def moved_back(value: Json, by: int, first: int, last: int) -> Json:
 
 
 def final(ran: Ran, mode: str, output_key: Sequence[str]) -> Answer:
-    """The rows that a run ends with: all of them in append mode, the last one of each key in update mode, and those of the last
-    micro-batch in complete mode."""
+    """The rows that a run ends with: all of them in append mode, the last one of each key in update mode, and those of
+    the last micro-batch in complete mode."""
     batches = sorted(ran.outputs)
     if mode == "complete":
         return ran.outputs[batches[-1]] if batches else ()

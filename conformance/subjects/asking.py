@@ -1,4 +1,5 @@
-"""Asking a subject its questions on an engine: cases drawn, run in packs or alone, answers compared, failures reduced."""
+"""Asking a subject its questions on an engine: cases drawn, run in packs or alone, answers compared, failures
+reduced."""
 
 from __future__ import annotations
 
@@ -10,7 +11,6 @@ from random import Random
 from typing import Any
 
 from conformance.generation.examples import seeded
-from conformance.model.plain import Plain
 from conformance.model.types import Int
 from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, by_case, difference, final
@@ -47,6 +47,7 @@ from conformance.subjects.rows import (
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS, Given
 from conformance.subjects.subject import Subject
+from conformance.support.plain import Plain
 
 ALONE = 3
 """The cases of a round where cases run one by one."""
@@ -237,17 +238,20 @@ class Asking:
             missing = [key for key in subject.keys if key not in facts.columns]
             if missing:
                 raise InvalidSubject(
-                    f"subject {subject.name}: the output has no column {missing[0]!r} (it has {', '.join(facts.columns)}); "
+                    f"subject {subject.name}: the output has no column {missing[0]!r} (it has "
+                    f"{', '.join(facts.columns)}); "
                     "put the key out, or say key=None, and cases run one by one"
                 )
         output_key = subject.output_key or facts.output_key
         if facts.columns is not None and (strange := [c for c in output_key or () if c not in facts.columns]):
             raise InvalidSubject(
-                f"subject {subject.name}: output_key {strange[0]!r} is no column of the output ({', '.join(facts.columns)})"
+                f"subject {subject.name}: output_key {strange[0]!r} is no column of the output "
+                f"({', '.join(facts.columns)})"
             )
         if output_key is None:
             raise InvalidSubject(
-                f"subject {subject.name}: in update mode the output must have the columns that it is grouped by; put them out, "
+                f"subject {subject.name}: in update mode the output must have the columns that it is grouped by; "
+                "put them out, "
                 "or name the columns that tell one answer from another as output_key=…"
             )
         return replace(facts, output_key=tuple(output_key))
@@ -267,7 +271,8 @@ class Asking:
         return Asked(self.subject, self.span, delivery, Random(seeded(self.subject.name, *seed)))
 
     def _proved(self, asked: Asked) -> tuple[bool, str]:
-        """Whether cases may share runs, and how that is said: it is so if some of them answer alone as they do in the pack."""
+        """Whether cases may share runs, and how that is said: it is so if some of them answer alone as they do in the
+        pack."""
         if not self.subject.own_key:
             why = "no key" if not self.subject.keys else "no key of texts or whole numbers"
             self._must(self._run(Run(asked.delivery), packed=False))
@@ -338,7 +343,8 @@ class Asking:
     def _must(self, ran: Ran) -> None:
         if ran.error:
             raise InvalidSubject(
-                f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that it need not take, "
+                f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that "
+                "it need not take, "
                 "say which values a column has with values={…}, or give --sample"
             )
 
@@ -355,7 +361,8 @@ class Asking:
         return final(ran, self.subject.mode, self.facts.output_key or ())
 
     def _cases(self, ran: Ran, packed: bool) -> dict[int, Answer]:
-        """The final rows of each case; all of them but those of closing rows' own keys are of case 0 where a run has one."""
+        """The final rows of each case; all of them but those of closing rows' own keys are of case 0 where a run has
+        one."""
         answer = self._final(ran)
         if not self.subject.own_key:
             return {0: answer}
@@ -473,14 +480,15 @@ class Asking:
         return replace(before, verdict=Verdict.HOLDS, cases=cases, rows=rows, why="")
 
     def _must_tell(self, question: Question, pair: Pair) -> None:
-        """Raises NotAsked where a query that begins behind the restart answers like one that had always run: then no case shows that state
-        was kept."""
+        """Raises NotAsked where a query that begins behind the restart answers like one that had always run: then no
+        case shows that state was kept."""
         anew = replace(pair, varied=replace(pair.varied, setup=replace(pair.varied.setup, by=NOBODY)))
         if not self._failures(replace(question, judge=same), anew)[0]:
             raise NotAsked("no case tells a state that is kept from one that is gone")
 
     def _what_of_the_state(self, pair: Pair) -> str:
-        """What became of the previous version's state in a pair that fails, as the beginning of a sentence; "" without such a version."""
+        """What became of the previous version's state in a pair that fails, as the beginning of a sentence; "" without
+        such a version."""
         setup = pair.varied.setup
         if setup.by != PREVIOUS:
             return ""
@@ -561,8 +569,8 @@ class Asking:
     def _alone_at_last(
         self, question: Question, pair: Pair, first: Callable[[Sequence[Pair]], Pair | None], cases: Sequence[int]
     ) -> Pair:
-        """The first of some cases that fails alone, or beside rows that move the watermark as the others do; else all of them together. It
-        has as few rows as still fail."""
+        """The first of some cases that fails alone, or beside rows that move the watermark as the others do; else all
+        of them together. It has as few rows as still fail."""
         tried = [case for case in cases if case >= 0][:TRIED]
         single = first([only(pair, case) for case in tried] + [self._beside_clocks(pair, case) for case in tried])
         if single is None:
@@ -677,7 +685,8 @@ def _spelled(run: Run, packed: bool) -> str:
 def ask(
     driver: Driver, subject: Subject, options: Options, say: Callable[[str], None] = lambda line: None
 ) -> tuple[Report, dict[str, Failing]]:
-    """The report on a subject, and for each violated question a small pair that shows it. An unusable subject has a report with an error."""
+    """The report on a subject, and for each violated question a small pair that shows it. An unusable subject has a
+    report with an error."""
     asking = Asking(driver, subject, options, say)
     try:
         return asking.report(), asking.failing

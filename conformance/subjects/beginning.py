@@ -1,7 +1,8 @@
-"""A version before a restart that runs in a process of its own, in another release: ``python -m conformance.subjects.beginning PLACE``.
+"""A version before a restart that runs in a process of its own, in another release: ``python -m
+conformance.subjects.beginning PLACE``.
 
-Each line of its standard input is a run to begin, each line of its standard output how that ended: objects of JSON. The checkpoint and the
-input are files, which both processes name by the same paths.
+Each line of its standard input is a run to begin, each line of its standard output how that ended: objects of JSON. The
+checkpoint and the input are files, which both processes name by the same paths.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Cases drawn by Hypothesis: rows of a schema, at times that matter to the function, or made of the user's sample rows."""
+"""Cases drawn by Hypothesis: rows of a schema, at times that matter to the function, or made of the user's sample
+rows."""
 
 from __future__ import annotations
 
@@ -84,8 +85,8 @@ def _keys(column: Column) -> st.SearchStrategy[Json]:
 
 
 def rows_of(subject: Subject, span: Span, sample: Sequence[Row] = ()) -> st.SearchStrategy[tuple[Row, ...]]:
-    """The rows of a case. With sample rows, each is one of these: a column now and then has another row's value, and its time is
-    another."""
+    """The rows of a case. With sample rows, each is one of these: a column now and then has another row's value, and
+    its time is another."""
     return st.lists(
         st.sampled_from(list(subject.inputs)).flatmap(lambda of: _row(subject, of, span, sample)),
         min_size=LEAST,
@@ -139,8 +140,8 @@ def _with_boundaries(drawn: Sequence[tuple[str, dict[str, Json], int | None, int
 
 
 def draw(subject: Subject, span: Span, wanted: int, seed: int, sample: Sequence[Row] = ()) -> list[Row]:
-    """The rows of so many cases, in the order of time. The first case of sample rows is the sample itself, its first fifty rows.
-    The same arguments give the same rows."""
+    """The rows of so many cases, in the order of time. The first case of sample rows is the sample itself, its first
+    fifty rows. The same arguments give the same rows."""
 
     def identity(rows: tuple[Row, ...]) -> str:
         return canonical([[row.values, row.at, row.input] for row in rows])

@@ -70,7 +70,8 @@ class Driver(Protocol):
         """Raise CannotRun where the framework or its runtime is missing. Starts nothing."""
 
     def open(self, folder: Path, modules: Sequence[Any]) -> None:
-        """Start the engine, with temporary files below a folder. ``modules`` come from files that other processes cannot import."""
+        """Start the engine, with temporary files below a folder. ``modules`` come from files that other processes
+        cannot import."""
 
     def close(self) -> None: ...
 
@@ -81,5 +82,5 @@ class Driver(Protocol):
         """Run a subject over rows. What the run fails with is in the answer."""
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
-        """A script without the harness that shows a difference, for the file ``out``; "" if none can. The user's function is imported from
-        ``file``."""
+        """A script without the harness that shows a difference, for the file ``out``; "" if none can. The user's
+        function is imported from ``file``."""

@@ -1,7 +1,7 @@
 """Where a version before a restart runs, if not in this process: a process of its own, in another release.
 
-The process is ``python -m conformance.subjects.beginning``. The checkpoint and the input are files, which both processes name by the same
-paths.
+The process is ``python -m conformance.subjects.beginning``. The checkpoint and the input are files, which both
+processes name by the same paths.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.model.engine import CannotRun
-from conformance.model.plain import Plain
+from conformance.support.plain import Plain
 
 
 @dataclass(frozen=True)

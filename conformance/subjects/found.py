@@ -8,16 +8,17 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from conformance.model.naming import instead, unknown
 from conformance.plugins.loading import loaded_modules
 from conformance.plugins.points import load, registered
 from conformance.subjects.driver import Driver
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.subject import Subject, next_version
+from conformance.support.naming import instead, unknown
 
 
 def subjects_in(module: ModuleType) -> list[Subject]:
-    """The subjects that a module has, in the order in which they stand there. A subject is called as the variable that it is kept in."""
+    """The subjects that a module has, in the order in which they stand there. A subject is called as the variable that
+    it is kept in."""
     return [replace(value, name=name) for name, value in vars(module).items() if isinstance(value, Subject)]
 
 
@@ -29,7 +30,8 @@ def chosen(found: Sequence[Subject], names: Sequence[str], where: str) -> list[S
     """
     if not found:
         raise InvalidSubject(
-            f"{where} has no subject: put @subject(schema=…, key=…) of `from conformance import subject` above a function"
+            f"{where} has no subject: put @subject(schema=…, key=…) of `from conformance import subject` above a "
+            "function"
         )
     there = {each.name: each for each in found}
     for name in names:
@@ -71,7 +73,8 @@ def keeps_checkpoints(package: str) -> bool:
 
 
 def driver_of(subject: Subject, known: Mapping[str, Driver]) -> str:
-    """The name of the engine that runs a subject: the one that it names, or whose type the function is annotated with, or the only one.
+    """The name of the engine that runs a subject: the one that it names, or whose type the function is annotated with,
+    or the only one.
 
     Raises:
         InvalidSubject: there is no such engine, or nothing tells which.
@@ -96,7 +99,8 @@ def driver_of(subject: Subject, known: Mapping[str, Driver]) -> str:
     if len(known) == 1:
         return next(iter(known))
     raise InvalidSubject(
-        f"subject {subject.name}: nothing tells which engine runs it; annotate its argument, or say engine=…: {instead('', known)}"
+        f"subject {subject.name}: nothing tells which engine runs it; annotate its argument, or say engine=…: "
+        f"{instead('', known)}"
     )
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.execution.environments import python_in
-from conformance.model.release import Release
 from conformance.subjects.asking import Report
 from conformance.subjects.elsewhere import Place
 from conformance.subjects.worker import Request
+from conformance.support.release import Release
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Told:
 
     @property
     def code(self) -> int:
-        """The exit code of a command: 0 nothing is violated, 1 something is, 2 bad input, 3 an engine did not run to its end."""
+        """The exit code of a command: 0 nothing is violated, 1 something is, 2 bad input, 3 an engine did not run to
+        its end."""
         if self.unusable or any(report.error for report in self.reports):
             return 2
         if self.cannot:
@@ -51,8 +52,8 @@ def ask_all(
     begun: Release | None = None,
     seen: Callable[[Report], None] = lambda report: None,
 ) -> Told:
-    """The answers to a request, from a release of the framework. Versions before a restart run in the release ``begun``. The output of
-    the engine goes to the file ``log``; ``seen`` is given each report when it is there.
+    """The answers to a request, from a release of the framework. Versions before a restart run in the release
+    ``begun``. The output of the engine goes to the file ``log``; ``seen`` is given each report when it is there.
 
     Raises:
         CannotRun: the release is not available.

@@ -111,8 +111,8 @@ class Question:
 
 
 def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
-    """Runs that change what some questions change, each what the ones before it made: one with the first run of each question, one with its
-    last. Raises NotAsked."""
+    """Runs that change what some questions change, each what the ones before it made: one with the first run of each
+    question, one with its last. Raises NotAsked."""
     found = []
     for which in (0, -1):
         now, setup = asked, PLAIN
@@ -282,13 +282,15 @@ EMPTY = Question("empty", "Micro-batches without rows in between change nothing.
 RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)
 FAILURE = Question(
     "failure",
-    "A micro-batch that fails behind its sink and runs again puts out nothing else, for a sink that takes each batch once.",
+    "A micro-batch that fails behind its sink and runs again puts out nothing else, for a sink that takes each "
+    "batch once.",
     _failure,
     layer=True,
 )
 TIME = Question(
     "time",
-    "All times 28 years later give the same answer, as much later: nothing goes by the clock. A time that is put out as a text is not "
+    "All times 28 years later give the same answer, as much later: nothing goes by the clock. A time that is put "
+    "out as a text is not "
     "moved back.",
     _time,
     _moved,
@@ -386,8 +388,8 @@ def with_value(pair: Pair, of: str, column: str, value: Json) -> Pair:
 
 
 def means_something(pair: Pair, inputs: Sequence[str]) -> bool:
-    """Whether a pair still asks its question: it has rows, and late rows come when the watermark has passed them, two micro-batches
-    behind rows of each input."""
+    """Whether a pair still asks its question: it has rows, and late rows come when the watermark has passed them, two
+    micro-batches behind rows of each input."""
     for run in (pair.plain, pair.varied):
         for number, batch in enumerate(run.delivery):
             if any(row.late for row in batch):

@@ -18,8 +18,8 @@ ROUNDS = 8
 
 
 def fewer_rows(pair: Pair, first: First, inputs: Sequence[str], hollow: bool) -> Pair:
-    """A pair with as few of its cases' rows as still fail. ``hollow``: micro-batches without rows stay, so that many candidates share a
-    run."""
+    """A pair with as few of its cases' rows as still fail. ``hollow``: micro-batches without rows stay, so that many
+    candidates share a run."""
     for _ in range(ROUNDS):
         rows = [nr for nr in numbers(pair) if nr >= 0]
         smaller = [without(pair, gone, hollow) for gone in _chunks(rows)]
@@ -41,8 +41,8 @@ def _chunks(rows: Sequence[int]) -> Iterator[list[int]]:
 
 
 def plainer(pair: Pair, subject: Subject, first: First, inputs: Sequence[str]) -> Pair:
-    """A pair with plain values in the columns that do not matter, without closing rows that do not, and with as few micro-batches as
-    still fail. Each step is tried alone."""
+    """A pair with plain values in the columns that do not matter, without closing rows that do not, and with as few
+    micro-batches as still fail. Each step is tried alone."""
     for step in _steps(pair, subject):
         candidates = [step(pair)]
         found = first([each for each in candidates if each is not None and means_something(each, inputs)])

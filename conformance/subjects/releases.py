@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from packaging.version import InvalidVersion, Version
 
-from conformance.model.naming import instead
-from conformance.model.release import Release
 from conformance.subjects.answers import difference
 from conformance.subjects.asking import Finding, Report, Verdict
 from conformance.subjects.found import drivers
 from conformance.subjects.schema import InvalidSubject
+from conformance.support.naming import instead
+from conformance.support.release import Release
 
 RELEASES = "releases"
 """The id of the question whether two releases answer alike."""

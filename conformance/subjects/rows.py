@@ -1,10 +1,11 @@
 """The rows of cases, as drawn, and how they are delivered.
 
-A case is a handful of rows that belong together. The cases of a round share one stretch of event time and are delivered together, so that
-one run of the engine has many of them. A delivery is micro-batches of rows. It keeps the watermark's promise: a row is never behind the
-latest row before it by the delay or more, so the engine must not drop it.
+A case is a handful of rows that belong together. The cases of a round share one stretch of event time and are delivered
+together, so that one run of the engine has many of them. A delivery is micro-batches of rows. It keeps the watermark's
+promise: a row is never behind the latest row before it by the delay or more, so the engine must not drop it.
 
-The last two micro-batches are *closing* rows: copies of rows, far ahead in event time, that move the watermark past everything.
+The last two micro-batches are *closing* rows: copies of rows, far ahead in event time, that move the watermark past
+everything.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ def span_of(durations: Iterable[int], delay: int | None) -> Span:
 
 
 def closing(rows: Sequence[Row], span: Span) -> Delivery:
-    """The two micro-batches of closing rows: a copy of each different row at the closing time, and once more a millisecond later."""
+    """The two micro-batches of closing rows: a copy of each different row at the closing time, and once more a
+    millisecond later."""
     first = {(row.input, canonical(row.values)): row for row in rows}
     return tuple(
         tuple(
@@ -116,7 +118,8 @@ def closing(rows: Sequence[Row], span: Span) -> Delivery:
 
 
 def cut(rows: Sequence[Row], parts: int, random: Random | None = None) -> Delivery:
-    """The rows in order, in so many micro-batches: of equal size, or cut at random places. None is empty if there are rows enough."""
+    """The rows in order, in so many micro-batches: of equal size, or cut at random places. None is empty if there are
+    rows enough."""
     parts = max(1, min(parts, len(rows)))
     places = [len(rows) * n // parts for n in range(1, parts)]
     if random and len(rows) > parts:
@@ -130,8 +133,8 @@ def in_time(rows: Iterable[Row]) -> list[Row]:
 
 
 def other_order(rows: Sequence[Row], delay: int | None, random: Random, wild: bool) -> list[Row]:
-    """The rows in another order that keeps the watermark's promise; in any order without a watermark (``delay`` None). ``wild``: half of
-    the rows come as late as they may."""
+    """The rows in another order that keeps the watermark's promise; in any order without a watermark (``delay`` None).
+    ``wild``: half of the rows come as late as they may."""
     found = list(rows)
     random.shuffle(found)
     if delay is None or all(row.at is None for row in rows):
@@ -184,7 +187,8 @@ def moved_rows(subject: Subject, delivery: Delivery, by: int) -> Delivery:
 
 
 def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None = None) -> dict[str, Json]:
-    """The row as it goes to the engine. ``own`` makes the value of the own key its case's own: (value, case) -> value."""
+    """The row as it goes to the engine. ``own`` makes the value of the own key its case's own: (value, case) ->
+    value."""
     found = dict(row.values)
     if subject.time[row.input] and row.at is not None:
         found[subject.time[row.input]] = moment(row.at)
@@ -238,7 +242,8 @@ def _sample_row(subject: Subject, data: dict[str, Json], where: str, nr: int) ->
 
 
 def within(rows: Sequence[Row], span: Span) -> list[Row]:
-    """Sample rows with their times moved into a span: the first is at its start, and what lies beyond its end begins at the start again."""
+    """Sample rows with their times moved into a span: the first is at its start, and what lies beyond its end begins at
+    the start again."""
     times = [row.at for row in rows if row.at is not None]
     first = min(times, default=0)
     return [row if row.at is None else replace(row, at=START + (row.at - first) % (span.length + 1)) for row in rows]

@@ -1,7 +1,7 @@
 """The schema of a subject's input: columns and their types, as a line of SQL's DDL says them.
 
-A row is a JSON object. A timestamp in it is ISO 8601 in UTC (``2020-03-01T00:00:00.001Z``), a date is ``2020-03-01``, a binary value is
-Base64, a decimal is a string, a struct is an object, and a map has texts as keys.
+A row is a JSON object. A timestamp in it is ISO 8601 in UTC (``2020-03-01T00:00:00.001Z``), a date is ``2020-03-01``, a
+binary value is Base64, a decimal is a string, a struct is an object, and a map has texts as keys.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from conformance.model.naming import instead
 from conformance.model.types import (
     EPOCH,
     Array,
@@ -30,6 +29,7 @@ from conformance.model.types import (
     Type,
 )
 from conformance.plugins.points import InvalidPlugin
+from conformance.support.naming import instead
 
 
 class InvalidSubject(InvalidPlugin):

@@ -12,7 +12,8 @@ Given = Sequence[Mapping[str, Sequence[Json]]]
 
 
 ITSELF, PREVIOUS, NOBODY = "itself", "the previous version", "nobody"
-"""Who runs the micro-batches before a restart: the subject, its previous version, or nobody, and the subject begins behind them."""
+"""Who runs the micro-batches before a restart: the subject, its previous version, or nobody, and the subject begins
+behind them."""
 
 
 @dataclass(frozen=True)

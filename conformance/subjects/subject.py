@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from conformance.model.naming import instead
 from conformance.model.types import Date, Int, String, Timestamp
 from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
+from conformance.support.naming import instead
 
 MODES = ("append", "update", "complete")
 """What a streaming query puts out: each row once, each change of an answer, or all answers each time."""
@@ -39,7 +39,8 @@ class Subject:
         time: name of an input -> its column of event time, "" for none.
         delay: how far (ms) the watermark stays behind; None where the function has no watermark.
         mode: the output mode.
-        output_key: the columns that tell one answer from another in update mode; none for what the engine knows of the function.
+        output_key: the columns that tell one answer from another in update mode; none for what the engine knows of the
+            function.
         durations: times (ms) that the function goes by, beside those that the engine finds in it.
         values: column -> the values to draw for it (JSON), in the place of values of its type.
         settings: settings of the engine's session.
@@ -72,7 +73,8 @@ class Subject:
 
     @property
     def own_key(self) -> str:
-        """The key column whose values can be made a case's own: the first one of texts or of whole numbers, "" for none."""
+        """The key column whose values can be made a case's own: the first one of texts or of whole numbers, "" for
+        none."""
         for name in self.keys:
             kinds = [c.type for columns in self.inputs.values() for c in columns if c.name == name]
             if all(isinstance(kind, String | Int) for kind in kinds):
@@ -205,14 +207,16 @@ def next_version(previous: Subject, subject: Subject) -> Subject:
     """
     if set(previous.inputs) != set(subject.inputs):
         raise InvalidSubject(
-            f"subject {subject.name}: its inputs are {_names(subject.inputs)}, those of {previous.name} before it {_names(previous.inputs)}; "
+            f"subject {subject.name}: its inputs are {_names(subject.inputs)}, those of {previous.name} before it "
+            f"{_names(previous.inputs)}; "
             "a checkpoint belongs to its inputs"
         )
     for of, columns in previous.inputs.items():
         for column in columns:
             if subject.column(of, column.name) is None:
                 raise InvalidSubject(
-                    f"subject {subject.name}: its schema has no column {column.name!r}, which {previous.name} before it reads; "
+                    f"subject {subject.name}: its schema has no column {column.name!r}, which {previous.name} "
+                    "before it reads; "
                     "name it in the schema of both: rows are drawn from the later one"
                 )
     return replace(subject, previous=previous)

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from conformance.execution.output import private_stdout
 from conformance.model.engine import CannotRun
-from conformance.model.plain import Plain
 from conformance.model.values import Json
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
@@ -27,6 +26,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import Subject
+from conformance.support.plain import Plain
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Request(Plain):
 
 
 def work(request: Request, tell: Callable[[Json], None]) -> None:
-    """Ask all subjects of a request, and tell their reports. A line that says why nothing can be asked is told as ``unusable``, or as
-    ``cannot`` where an engine cannot run."""
+    """Ask all subjects of a request, and tell their reports. A line that says why nothing can be asked is told as
+    ``unusable``, or as ``cannot`` where an engine cannot run."""
     in_utc()
     try:
         loading.ask_for([request.file, *([request.next_file] if request.next_file else [])])
@@ -116,13 +116,14 @@ def in_utc() -> None:
 
 
 def _check_questions(driver: Driver, request: Request) -> None:
-    from conformance.model.naming import unknown
     from conformance.subjects.schema import InvalidSubject
+    from conformance.support.naming import unknown
 
     known = [question.id for question in driver.questions]
     if request.next_file and not any(question.versions for question in driver.questions):
         raise InvalidSubject(
-            f"{driver.version}: nothing comes behind a restart: no checkpoint is kept that a next version could go on from"
+            f"{driver.version}: nothing comes behind a restart: no checkpoint is kept that a next version could go "
+            "on from"
         )
     for name in request.questions:
         if name not in known:

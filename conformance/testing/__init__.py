@@ -1,4 +1,5 @@
-"""The kit for tests of adapters. ``check_engine`` certifies an adapter. Its programs and calls serve other tests, too."""
+"""The kit for tests of adapters. ``check_engine`` certifies an adapter. Its programs and calls serve other tests,
+too."""
 
 from conformance.testing.calls import (
     CALLS,

@@ -1,5 +1,5 @@
-"""Programs that carry out the calls in their events. With them, an engine can be compared with the reference on any sequence of
-state calls."""
+"""Programs that carry out the calls in their events. With them, an engine can be compared with the reference on any
+sequence of state calls."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ RAISES = "raises"
 """The tag of a timer whose callback raises."""
 
 Calls = list[list[Json]]
-"""A call in an event: [cell or "timers", method, *arguments], or ["emit", value, event time], ["event", "seen"] (emit the event as
-the program got it), ["raise", message]."""
+"""A call in an event: [cell or "timers", method, *arguments], or ["emit", value, event time], ["event", "seen"] (emit
+the event as the program got it), ["raise", message]."""
 
 
 class Interpreter(Program):
@@ -303,7 +303,8 @@ TIMERS: list[Calls] = [
         ["timers", "clear", "two", "never set"],
     ],
 ]
-"""Two timers of one instant; a timer that is moved; a timer that is cleared; a timer that is cleared but was never set."""
+"""Two timers of one instant; a timer that is moved; a timer that is cleared; a timer that is cleared but was never
+set."""
 
 FAILS: list[Calls] = [[["sum", "add", 1], ["sum", "get"]], [["sum", "get"], ["raise", "no luck"]], [["sum", "get"]]]
 """The program raises at the second event."""

@@ -10,7 +10,8 @@ from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json, canonical
 
 Part = tuple[str, int, str]
-"""(key, step, content) of the output of one element or timer. The content is canonical JSON without the element's id."""
+"""(key, step, content) of the output of one element or timer. The content is canonical JSON without the element's
+id."""
 
 
 def short(value: object) -> str:
@@ -80,7 +81,8 @@ def difference(got: Trace, wanted: Trace, whence: str = "in the reference") -> D
             if content == other and key == other_key:
                 return Difference(
                     f"key {key!r} put out {short(content)} in step {other_step}, not in step {step}, as {whence}",
-                    "what an element puts out has the step of its bundle, and what a timer does that of the advance that "
+                    "what an element puts out has the step of its bundle, and what a timer does that of the advance "
+                    "that "
                     "makes it due",
                 )
             if content == other and step == other_step:
@@ -105,7 +107,8 @@ def difference(got: Trace, wanted: Trace, whence: str = "in the reference") -> D
 
 
 def out_of_order(got: Trace, wanted: Trace) -> Difference | None:
-    """The first key and step whose elements came out in another order than in the reference, which takes them as they were delivered."""
+    """The first key and step whose elements came out in another order than in the reference, which takes them as they
+    were delivered."""
     came, shall = _origins(got), _origins(wanted)
     for (key, step), ids in shall.items():
         if (other := came.get((key, step), ids)) != ids and {*other} == {*ids}:
@@ -125,8 +128,8 @@ def _origins(trace: Trace) -> dict[tuple[str, int], list[str]]:
 
 
 def stray(got: Trace, wanted: Trace) -> Difference | None:
-    """The first difference that counts on an engine that puts out only some emissions of a call: an emission that the reference
-    lacks, or no emission of a key and step where the reference has some."""
+    """The first difference that counts on an engine that puts out only some emissions of a call: an emission that the
+    reference lacks, or no emission of a key and step where the reference has some."""
     came = Counter((e.key, e.step, canonical(_content(e)[1])) for e in got.judged)
     shall = Counter((e.key, e.step, canonical(_content(e)[1])) for e in wanted.judged)
     for key, step, content in sorted((came - shall).elements()):

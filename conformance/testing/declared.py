@@ -31,7 +31,8 @@ def declarations(engine: Engine) -> None:
             )
         if support.how != "native" and not support.note.strip():
             raise AdapterFault(
-                f"capabilities call {feature.value} {support.how} without a word; name the emulation, or give the reason "
+                f"capabilities call {feature.value} {support.how} without a word; name the emulation, or give the "
+                "reason "
                 "and the version it was seen on"
             )
     if not isinstance(can.lateness, LatenessProfile):
@@ -65,7 +66,8 @@ def closed(engine: Engine, before: set[threading.Thread]) -> None:
             thread.join(GRACE)
         if not thread.daemon and thread.is_alive():
             raise AdapterFault(
-                f"close() left the thread {thread.name!r} running, and no process ends before it; end it, or make it a daemon"
+                f"close() left the thread {thread.name!r} running, and no process ends before it; end it, or make "
+                "it a daemon"
             )
 
 

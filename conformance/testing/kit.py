@@ -32,23 +32,24 @@ def check_engine(engine: Engine, reorders: str = "") -> Report:
 
     The kit compares the traces with those of the reference, which reads lateness as the engine's capabilities say:
 
-    - Order: the outputs of different keys and of different timers of a step may come in any order, as may a bag. If the order differs,
-      the report has a remark. The elements of a key in a bundle keep the order of their delivery, unless ``reorders`` says why the
-      engine itself gives them another one. The outputs of one element keep their order, and every output keeps its step.
-    - If any number of emissions per call is emulated, the engine puts out nothing that the reference lacks, and something
-      in every place where the reference does.
+    - Order: the outputs of different keys and of different timers of a step may come in any order, as may a bag. If the
+      order differs, the report has a remark. The elements of a key in a bundle keep the order of their delivery, unless
+      ``reorders`` says why the engine itself gives them another one. The outputs of one element keep their order, and
+      every output keeps its step.
+    - If any number of emissions per call is emulated, the engine puts out nothing that the reference lacks, and
+      something in every place where the reference does.
     - Emissions after the last step (``DRAIN``) and the words of an exception do not count.
     - Counts of rows: the numbers of delivered and received rows are exact. A counter of late rows is 0 in a bundle
       without late rows and above 0 in one that lost some; another difference is a remark.
 
-    The kit leaves out cases that each engine may answer in its own way; scenarios ask them: timers at exactly the watermark,
-    behind it, or cleared by another timer's callback; late rows after a restart; state of an expired window. One
-    timer setting another may lead to a remark. Whether the engine held the schedule (its own watermark, its own
+    The kit leaves out cases that each engine may answer in its own way; scenarios ask them: timers at exactly the
+    watermark, behind it, or cleared by another timer's callback; late rows after a restart; state of an expired window.
+    One timer setting another may lead to a remark. Whether the engine held the schedule (its own watermark, its own
     partitions) cannot be seen from outside. The adapter proves it by itself, and raises NotDriven otherwise.
 
     Args:
-        reorders: why the engine hands out the elements of a key in another order than they were delivered in, such as "by event time
-            (beam 2.77.0)"; "" if it does not.
+        reorders: why the engine hands out the elements of a key in another order than they were delivered in, such as
+            "by event time (beam 2.77.0)"; "" if it does not.
 
     Raises:
         CannotRun: the engine is not available here.
@@ -120,7 +121,8 @@ class _Kit:
         if self.reordered:
             self.remarks.insert(
                 0,
-                "elements of a bundle, timers of a step or a bag are in another order than in the reference; fine if the "
+                "elements of a bundle, timers of a step or a bag are in another order than in the reference; fine "
+                "if the "
                 f"engine does so, not if the adapter does; seen in: {', '.join(dict.fromkeys(self.reordered))}",
             )
         if self.reorders:
@@ -154,7 +156,8 @@ class _Kit:
         return False
 
     def _trials(self, trials: Sequence[Trial]) -> None:
-        """Run trials, as many packs at a time as the capabilities say. The cases of trials that share a timeline share a pack."""
+        """Run trials, as many packs at a time as the capabilities say. The cases of trials that share a timeline share
+        a pack."""
         groups = [(group, self._packs(group)) for group in together(trials)]
         pool = ThreadPoolExecutor(max_workers=self.can.parallel)
         try:
@@ -179,8 +182,8 @@ class _Kit:
     def _traced(
         self, left: Iterable[Trial], group: Sequence[Trial], packs: Iterable[Pack], fault: AdapterFault
     ) -> AdapterFault:
-        """A fault of a group among other runs, by what is left of it without them. What passed runs again first, and then each
-        trial that is left by itself: a fault of its own is raised, and names it."""
+        """A fault of a group among other runs, by what is left of it without them. What passed runs again first, and
+        then each trial that is left by itself: a fault of its own is raised, and names it."""
         self._again()
         for trial in left:
             mine = self._packs([trial])
@@ -192,7 +195,8 @@ class _Kit:
         if (parallel := self.can.parallel) == 1:
             return AdapterFault(f"{fault}; when it ran again, it came out right: let nothing depend on chance")
         return AdapterFault(
-            f"beside other runs, {fault}; run() is called from {parallel} threads at once, as capabilities.parallel says: share "
+            f"beside other runs, {fault}; run() is called from {parallel} threads at once, as capabilities.parallel "
+            "says: share "
             "nothing, or say 1"
         )
 
@@ -246,7 +250,8 @@ class _Kit:
         return f"{self.labels.get(case.id, case.program)} (case {case.id})"
 
     def _compare(self, pack: Pack, run: PackRun, wanted: Mapping[str, Trace], mends: Mapping[str, str]) -> None:
-        """Compare each trace with the wanted one, except in what engines may differ. ``mends`` has the advice for each case (id)."""
+        """Compare each trace with the wanted one, except in what engines may differ. ``mends`` has the advice for each
+        case (id)."""
         for case in pack.cases:
             got = run.traces[case.id]
             self.wanted[case.id] = wanted[case.id]
@@ -257,7 +262,8 @@ class _Kit:
             ordered = self.every and not self.reorders and not windows
             if ordered and (other := out_of_order(got, wanted[case.id])):
                 raise AdapterFault(
-                    f"{self._at(case)}: {other.words}; hand the elements of a bundle over as they are delivered, or say why the "
+                    f"{self._at(case)}: {other.words}; hand the elements of a bundle over as they are delivered, or "
+                    "say why the "
                     "engine itself does not: check_engine(engine, reorders=WHY)"
                 )
             if self.every and in_order(got) != in_order(wanted[case.id]):
@@ -266,8 +272,8 @@ class _Kit:
     def _difference(
         self, case: Case, got: Trace, other: Trace | None = None, whence: str = "in the reference"
     ) -> Difference | None:
-        """The difference from another trace of the case, or from the reference's. If the engine puts out only some emissions, the
-        reference's trace is always the one to compare with."""
+        """The difference from another trace of the case, or from the reference's. If the engine puts out only some
+        emissions, the reference's trace is always the one to compare with."""
         wanted = self.wanted[case.id]
         return difference(got, other or wanted, whence) if self.every else stray(got, wanted)
 
@@ -283,7 +289,8 @@ class _Kit:
                     declared = profile.global_window if case.program == "plain" else profile.fixed_windows
                     raise AdapterFault(
                         f"lateness in {self._at(case)}, step {arrival.step}: a row {trial.places[event]} was "
-                        f"{'processed' if event in took else 'dropped'}, though the declared reading is that a row is late "
+                        f"{'processed' if event in took else 'dropped'}, though the declared reading is that a row "
+                        "is late "
                         f"for {declared.value!r}; {trial.mend}"
                     )
 
@@ -297,7 +304,8 @@ class _Kit:
         self.wanted[CHAIN.id] = self.specification.run(pack, PROGRAMS).traces[CHAIN.id]
         if unlike := self._difference(CHAIN, self._run(pack).traces[CHAIN.id]):
             self.remarks.append(
-                f"a timer set by a timer: {unlike.words}; fine if the engine does so, not if the adapter does not settle an "
+                f"a timer set by a timer: {unlike.words}; fine if the engine does so, not if the adapter does not "
+                "settle an "
                 "advance for Program.timer_chain"
             )
 
@@ -314,7 +322,8 @@ class _Kit:
         for (case, packed), alone in zip(chosen.values(), runs, strict=True):
             if unlike := self._difference(case, packed.traces[case.id], alone.traces[case.id], "when it runs alone"):
                 raise AdapterFault(
-                    f"{self._at(case)}: {unlike.words}; keep cases of a pack apart: state and timers belong to (program, case, "
+                    f"{self._at(case)}: {unlike.words}; keep cases of a pack apart: state and timers belong to "
+                    "(program, case, "
                     "key)"
                 )
         if chosen:
@@ -330,7 +339,8 @@ class _Kit:
                 got, wanted = again.traces[case.id], before.traces[case.id]
                 if unlike := self._difference(case, got, wanted, "the first time"):
                     raise AdapterFault(
-                        f"{self._at(case)}, run a second time: {unlike.words}; let nothing outlive a run, and nothing depend on "
+                        f"{self._at(case)}, run a second time: {unlike.words}; let nothing outlive a run, and "
+                        "nothing depend on "
                         "chance"
                     )
                 if in_order(got) != in_order(wanted):

@@ -18,7 +18,8 @@ from conformance.testing.trials import Trial
 
 
 def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> None:
-    """Raise AdapterFault if a run did not give a PackRun of this pack. ``where`` and ``at`` name the run and its cases."""
+    """Raise AdapterFault if a run did not give a PackRun of this pack. ``where`` and ``at`` name the run and its
+    cases."""
     if not isinstance(run, PackRun):
         raise AdapterFault(f"{where}: run() gave {short(run)}; give a PackRun")
     ids = {case.id for case in pack.cases}
@@ -54,20 +55,23 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
         ) from error
     if not same:
         raise AdapterFault(
-            f"{where}: the result of run() is not the same after it travelled as JSON; give tuples of emissions and counts, "
+            f"{where}: the result of run() is not the same after it travelled as JSON; give tuples of emissions and "
+            "counts, "
             "and values of lists, dicts with text as keys, text and numbers"
         )
     bundles = [step.id for step in pack.timeline if isinstance(step, Deliver) and not step.initial]
     # A step without a bundle has a count where the engine says that it dropped rows there.
     if [count.step for count in run.counts if count.step in bundles or not count.reported_late] != bundles:
         raise AdapterFault(
-            f"{where}: there are counts of the steps {[count.step for count in run.counts]}, the bundles are {bundles}; "
+            f"{where}: there are counts of the steps {[count.step for count in run.counts]}, the bundles are "
+            f"{bundles}; "
             "give one StepCount a bundle, in order"
         )
     for count in run.counts:
         if count.delivered != (rows := sum(1 for _ in pack.bundle(count.step))):
             raise AdapterFault(
-                f"{where}: step {count.step} counts {count.delivered} rows as delivered, the schedule has {rows}; count "
+                f"{where}: step {count.step} counts {count.delivered} rows as delivered, the schedule has {rows}; "
+                "count "
                 "the rows of all cases of the pack"
             )
         by_program = {part.program: part for part in count.programs}
@@ -77,7 +81,8 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
             or sum(part.received for part in by_program.values()) != count.received
         ):
             raise AdapterFault(
-                f"{where}: the counts by program of step {count.step} do not add up to those of its bundle; count each row "
+                f"{where}: the counts by program of step {count.step} do not add up to those of its bundle; count "
+                "each row "
                 "for its own program, or leave programs empty"
             )
     if run.untouched and not any(isinstance(step, FailOnce) for step in pack.timeline):
@@ -85,26 +90,30 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
 
 
 def counts(can: Capabilities, where: str, run: PackRun, specified: PackRun) -> Iterator[str]:
-    """Remarks on the engine's counts of rows. Raise AdapterFault where rows were counted but did not exist, or the other way round."""
+    """Remarks on the engine's counts of rows. Raise AdapterFault where rows were counted but did not exist, or the
+    other way round."""
     counted = can.features[Feature.LATE_COUNTER].how != "unsupported"
     for count, wanted in zip(run.counts, specified.counts, strict=True):
         if count.received != wanted.received:
             raise AdapterFault(
-                f"{where}step {count.step}: {count.received} of {count.delivered} rows are counted as received, programs got "
+                f"{where}step {count.step}: {count.received} of {count.delivered} rows are counted as received, "
+                "programs got "
                 f"{wanted.received}; count what on_event was called with, without attempts that failed"
             )
         late = wanted.delivered - wanted.received
         if not counted:
             if count.reported_late is not None:
                 raise AdapterFault(
-                    f"{where}step {count.step}: {count.reported_late} rows are reported as late by an engine whose counter of "
+                    f"{where}step {count.step}: {count.reported_late} rows are reported as late by an engine whose "
+                    "counter of "
                     "late rows is unsupported; report None, or declare the counter"
                 )
             continue
         reported = count.reported_late
         if type(reported) is not int or bool(reported) != bool(late) or reported < 0:
             raise AdapterFault(
-                f"{where}step {count.step}: {reported} rows are reported as late, {late} of {count.delivered} were dropped; read "
+                f"{where}step {count.step}: {reported} rows are reported as late, {late} of {count.delivered} were "
+                "dropped; read "
                 "the engine's counter for each bundle, or call it unsupported"
             )
         if reported != late:
@@ -112,8 +121,9 @@ def counts(can: Capabilities, where: str, run: PackRun, specified: PackRun) -> I
 
 
 def untouched(trial: Trial, called: set[str], labels: Mapping[str, str]) -> Iterator[str]:
-    """Remarks on the cases (ids) that are ``called`` untouched. Raise AdapterFault where the failed attempt did not reach a case that it
-    could reach, or claims to have reached a case that it could not. ``labels`` names the cases (ids) that were run."""
+    """Remarks on the cases (ids) that are ``called`` untouched. Raise AdapterFault where the failed attempt did not
+    reach a case that it could reach, or claims to have reached a case that it could not. ``labels`` names the cases
+    (ids) that were run."""
     reached, idle = (
         [case for case in (trial.cases[label].id for label in named) if case in labels]
         for named in (trial.reached, trial.idle)

@@ -32,6 +32,7 @@ found = [before for _, _, before in saying.SEEN]
 saying.says(
     "beam-not-parallel-in-a-key",
     not overlapping,
-    f"PrismRunner: {overlapping} of {len(saying.SEEN)} elements of one key began while another was in hand; they found {found} "
+    f"PrismRunner: {overlapping} of {len(saying.SEEN)} elements of one key began while another was in hand; they "
+    f"found {found} "
     "elements in the key's bag",
 )

@@ -1,5 +1,5 @@
-"""Which pipelines Beam refuses: a stateful DoFn on elements without a key, with one name for two cells. And what state is like in
-windows that merge."""
+"""Which pipelines Beam refuses: a stateful DoFn on elements without a key, with one name for two cells. And what state
+is like in windows that merge."""
 
 import apache_beam as beam
 import saying

@@ -1,7 +1,7 @@
 """Whether the state of a window is gone once the window has expired.
 
-FixedWindows(10), no lateness allowed, and a DoFn that clears nothing. Three elements of the window [0, 10) come while the watermark is
-at 0, 100 and 1,000. Each says what it read from the window's bag before it put itself there.
+FixedWindows(10), no lateness allowed, and a DoFn that clears nothing. Three elements of the window [0, 10) come while
+the watermark is at 0, 100 and 1,000. Each says what it read from the window's bag before it put itself there.
 """
 
 import apache_beam as beam

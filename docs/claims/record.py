@@ -1,4 +1,5 @@
-"""Run the probes, and record what they saw in conformance/results/claims_probed.json: python docs/claims/record.py [PROBE…]
+"""Run the probes, and record what they saw in conformance/results/claims_probed.json: python docs/claims/record.py
+[PROBE…]
 
 Some start Spark, which needs Java. That of Prism takes the binary that the harness would take.
 """
@@ -11,7 +12,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from conformance.engines.beam import prism_binary
+from conformance.engines.beam.runners import prism_binary
 from conformance.model.values import digest
 from conformance.results.catalogue import catalogue
 

@@ -1,4 +1,5 @@
-"""How long a stream-stream join holds a row: whether it matches one that comes when more than the watermark's delay has passed."""
+"""How long a stream-stream join holds a row: whether it matches one that comes when more than the watermark's delay has
+passed."""
 
 from pyspark.sql import functions as sf
 from saying import collected, micro_batches, says, spark_session

@@ -1,6 +1,7 @@
 """How often transformWithState calls handleInputRows for a key in a micro-batch, and with how many of its rows.
 
-On rows and in pandas; the rows of a key fit into one batch of Arrow's, or do not (three rows a batch, instead of 10,000).
+On rows and in pandas; the rows of a key fit into one batch of Arrow's, or do not (three rows a batch, instead of
+10,000).
 """
 
 import pandas as pd

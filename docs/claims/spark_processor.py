@@ -1,5 +1,5 @@
-"""What transformWithState gives for a value that was never set, does with two timers for one time, with an empty frame in update
-mode, and with timers where there is no time."""
+"""What transformWithState gives for a value that was never set, does with two timers for one time, with an empty frame
+in update mode, and with timers where there is no time."""
 
 import pandas as pd
 from pyspark.sql import Row

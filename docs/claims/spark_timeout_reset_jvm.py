@@ -1,8 +1,8 @@
 """Spark 4.3.0, flatMapGroupsWithState of the JVM: a later call that sets no timeout drops the timeout of its key.
 
-The drop does not depend on whether the later call updates the state. The key "alone" has no later call, and its timeout occurs. The
-batches are those of docs/findings/spark_timeout_kept.py, where applyInPandasWithState keeps the timeout if the later call does not update the state.
-The function is Java. Janino, which comes with Spark, compiles it.
+The drop does not depend on whether the later call updates the state. The key "alone" has no later call, and its timeout
+occurs. The batches are those of docs/findings/spark_timeout_kept.py, where applyInPandasWithState keeps the timeout if
+the later call does not update the state. The function is Java. Janino, which comes with Spark, compiles it.
 """
 
 import os
@@ -86,6 +86,7 @@ timed_out = sorted(line.partition(":")[0] for line in told if line.endswith(": t
 says(
     "spark-timeout-reset-by-call",
     len(later) == 2 and timed_out == ["alone"],
-    f"flatMapGroupsWithState of the JVM, each key's first call set a timeout; {'; '.join(later)}; the timeouts of {timed_out} occurred",
+    f"flatMapGroupsWithState of the JVM, each key's first call set a timeout; {'; '.join(later)}; the timeouts of "
+    f"{timed_out} occurred",
 )
 spark.stop()

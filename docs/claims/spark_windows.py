@@ -18,7 +18,8 @@ counts = [count for rows in out.values() for key, count in rows if key == "a"]
 says(
     "spark-window-state-until",
     counts == [2],
-    f"while the watermark is exactly the window's end, a row of that window is delivered; the window came out as {counts}, "
+    "while the watermark is exactly the window's end, a row of that window is delivered; the window came out as "
+    f"{counts}, "
     "and the row was dropped" * (counts == [1]),
 )
 

@@ -16,6 +16,7 @@ def visits(rows: DataFrame) -> DataFrame:
 
 @subject(schema=CLICKS, key="user", time="at", delay="10 seconds")
 def entry_pages(rows: DataFrame) -> DataFrame:
-    """On which page each user came in. The bug: `first` is the first row that the engine sees, not the first one in time."""
+    """On which page each user came in. The bug: `first` is the first row that the engine sees, not the first one in
+    time."""
     windows = rows.withWatermark("at", "10 seconds").groupBy(window("at", "5 minutes"), "user")
     return windows.agg(first("page").alias("entry"), count("*").alias("pages"))

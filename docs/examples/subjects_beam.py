@@ -54,7 +54,8 @@ def slowdowns(readings: beam.PCollection) -> dict[str, beam.PCollection]:
 
 @subject(schema=PLAYS, key="team", time="at", delay="5 minutes", output_mode="update")
 def leader_board(plays: beam.PCollection) -> beam.PCollection:
-    """The points of each team so far in the hour: a first pane after each element, which the next one takes the place of."""
+    """The points of each team so far in the hour: a first pane after each element, which the next one takes the place
+    of."""
     windowed = plays | "windows" >> beam.WindowInto(
         FixedWindows(3_600),
         trigger=trigger.AfterWatermark(early=trigger.AfterCount(1)),
@@ -70,10 +71,11 @@ def leader_board(plays: beam.PCollection) -> beam.PCollection:
 
 @subject(schema=PLAYS, key="team", time="at", delay="5 minutes", windowing=FixedWindows(3_600))
 def points_in_batches(plays: beam.PCollection) -> beam.PCollection:
-    """The points of each team in each hour, added up in batches of three plays first, as one does before a call to a service.
+    """The points of each team in each hour, added up in batches of three plays first, as one does before a call to a
+    service.
 
-    Bounded input gives another answer than a stream on the bundle-based DirectRunner (Beam 2.77.0): the batch that is not full comes out
-    when its window ends, and the grouping behind it takes it for late."""
+    Bounded input gives another answer than a stream on the bundle-based DirectRunner (Beam 2.77.0): the batch that is
+    not full comes out when its window ends, and the grouping behind it takes it for late."""
     scores = plays | "by team" >> beam.Map(_score).with_output_types(tuple[str, int])
     batches = scores | "batches" >> beam.GroupIntoBatches(3)
     sums = batches | "sum of each" >> beam.MapTuple(_sum).with_output_types(tuple[str, int])

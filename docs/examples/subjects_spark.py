@@ -62,7 +62,8 @@ def sessions(clicks: DataFrame) -> DataFrame:
 
 @subject(schema=READINGS, key="device", time="at", delay="30 seconds")
 def hot_minutes(readings: DataFrame) -> DataFrame:
-    """The minutes of each device with a mean of more than five degrees, counted by the quarter of an hour: two aggregations."""
+    """The minutes of each device with a mean of more than five degrees, counted by the quarter of an hour: two
+    aggregations."""
     minutes = (
         readings.withWatermark("at", "30 seconds")
         .groupBy(window("at", "1 minute"), "device")

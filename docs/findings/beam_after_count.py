@@ -1,4 +1,5 @@
-"""Beam 2.77.0, bundle-based DirectRunner: a trigger that fires at every element fires once for all elements of a bundle."""
+"""Beam 2.77.0, bundle-based DirectRunner: a trigger that fires at every element fires once for all elements of a
+bundle."""
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions

@@ -1,6 +1,7 @@
-"""Beam 2.77.0, FnApiRunner and the bundle-based DirectRunner: two keys that are decimals of 38 digits share one state, because the coder of
-the key (that of a row with a decimal) keeps 28 digits. Count.PerKey counts the two as one and puts out the key of 28 digits, and
-DeduplicatePerKey drops the second. FnApiRunner refuses a key with the plain hint of a decimal.
+"""Beam 2.77.0, FnApiRunner and the bundle-based DirectRunner: two keys that are decimals of 38 digits share one state,
+because the coder of the key (that of a row with a decimal) keeps 28 digits. Count.PerKey counts the two as one and puts
+out the key of 28 digits, and DeduplicatePerKey drops the second. FnApiRunner refuses a key with the plain hint of a
+decimal.
 """
 
 import decimal

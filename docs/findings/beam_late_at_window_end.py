@@ -1,4 +1,5 @@
-"""Beam 2.77.0, bundle-based DirectRunner: a window that has come out takes a late element while the watermark stands at its end."""
+"""Beam 2.77.0, bundle-based DirectRunner: a window that has come out takes a late element while the watermark stands at
+its end."""
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions

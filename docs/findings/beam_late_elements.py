@@ -1,8 +1,9 @@
-"""Beam 2.77.0, bundle-based DirectRunner: a stateful DoFn gets elements whose window expired, with the state that the window had.
+"""Beam 2.77.0, bundle-based DirectRunner: a stateful DoFn gets elements whose window expired, with the state that the
+window had.
 
-The first pipeline counts in windows with 5 s of allowed lateness and clears the count when its timer fires. The late element finds
-an empty count, sets the timer again, and the window closes a second time. The second pipeline allows no lateness and clears nothing.
-Each element finds all that came before it, 90 s and 990 s after the end of the window.
+The first pipeline counts in windows with 5 s of allowed lateness and clears the count when its timer fires. The late
+element finds an empty count, sets the timer again, and the window closes a second time. The second pipeline allows no
+lateness and clears nothing. Each element finds all that came before it, 90 s and 990 s after the end of the window.
 """
 
 import apache_beam as beam

@@ -1,4 +1,5 @@
-"""Beam 2.77.0, bundle-based DirectRunner: DeduplicatePerKey and GroupIntoBatches take elements far behind the watermark."""
+"""Beam 2.77.0, bundle-based DirectRunner: DeduplicatePerKey and GroupIntoBatches take elements far behind the
+watermark."""
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions

@@ -1,5 +1,6 @@
-"""Beam 2.77.0: GroupByKey on keys whose coder is a PickleCoder fails with a TypeError of Beam's own constructor, on each local runner. A
-stateful DoFn on such keys runs on the bundle-based DirectRunner, which keeps the keys themselves, and fails on FnApiRunner.
+"""Beam 2.77.0: GroupByKey on keys whose coder is a PickleCoder fails with a TypeError of Beam's own constructor, on
+each local runner. A stateful DoFn on such keys runs on the bundle-based DirectRunner, which keeps the keys themselves,
+and fails on FnApiRunner.
 """
 
 import apache_beam as beam

@@ -1,8 +1,9 @@
-"""Beam 2.77.0, Python: what it does not have that Spark has, and what the bundle-based DirectRunner does with a bundle that fails.
+"""Beam 2.77.0, Python: what it does not have that Spark has, and what the bundle-based DirectRunner does with a bundle
+that fails.
 
-The script ends with an AssertionError if one of these is not so. There is no map state, no TTL, no callback at the end of a window, and
-no input in order of time. The bundle-based DirectRunner refuses an ordered list, which FnApiRunner takes. It tries a failing bundle four
-times, with all its keys. It drops a late element without a metric that counts it.
+The script ends with an AssertionError if one of these is not so. There is no map state, no TTL, no callback at the end
+of a window, and no input in order of time. The bundle-based DirectRunner refuses an ordered list, which FnApiRunner
+takes. It tries a failing bundle four times, with all its keys. It drops a late element without a metric that counts it.
 """
 
 import inspect

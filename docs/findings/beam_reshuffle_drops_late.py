@@ -1,5 +1,5 @@
-"""Beam 2.77.0, bundle-based DirectRunner: a Reshuffle drops an element whose window has ended, which a stateful DoFn before it processed.
-The Reshuffle is a GroupByKey in the element's own window, with no allowed lateness.
+"""Beam 2.77.0, bundle-based DirectRunner: a Reshuffle drops an element whose window has ended, which a stateful DoFn
+before it processed. The Reshuffle is a GroupByKey in the element's own window, with no allowed lateness.
 """
 
 import apache_beam as beam

@@ -1,6 +1,7 @@
-"""Beam 2.77.0, bundle-based DirectRunner: a Reshuffle drops what a timer for the last millisecond of a window puts out, though all input was
-on time, and so does a GroupByKey. The output has the timer's time, which lies in the window; the watermark has passed the window's end by
-then. On Prism the output comes out: python beam_reshuffle_drops_window_end.py --prism_location=BINARY
+"""Beam 2.77.0, bundle-based DirectRunner: a Reshuffle drops what a timer for the last millisecond of a window puts out,
+though all input was on time, and so does a GroupByKey. The output has the timer's time, which lies in the window; the
+watermark has passed the window's end by then. On Prism the output comes out: python beam_reshuffle_drops_window_end.py
+--prism_location=BINARY
 """
 
 import sys

@@ -1,6 +1,7 @@
 """Beam 2.77.0, all local runners: a timer that another timer's callback clears fires all the same.
 
-One advance of the watermark makes both timers due. With arguments (--prism_location=PATH) the script runs on PrismRunner as well.
+One advance of the watermark makes both timers due. With arguments (--prism_location=PATH) the script runs on
+PrismRunner as well.
 """
 
 import sys

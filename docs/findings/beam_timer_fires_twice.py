@@ -1,5 +1,5 @@
-"""Beam 2.77.0, bundle-based DirectRunner: behind a Flatten, a timer that is set for a time behind the watermark fires twice. A timer ahead of the
-watermark fires once. So does either of them without the Flatten.
+"""Beam 2.77.0, bundle-based DirectRunner: behind a Flatten, a timer that is set for a time behind the watermark fires
+twice. A timer ahead of the watermark fires once. So does either of them without the Flatten.
 """
 
 import apache_beam as beam
@@ -24,7 +24,8 @@ class Fires(beam.DoFn):
 
 def run(time: int, flatten: bool) -> None:
     print(
-        f"watermark 100, a timer for {time}, {'behind a Flatten with a branch without elements' if flatten else 'no Flatten'}:"
+        f"watermark 100, a timer for {time}, "
+        f"{'behind a Flatten with a branch without elements' if flatten else 'no Flatten'}:"
     )
     stream = TestStream().advance_watermark_to(100).add_elements([TimestampedValue(("a", 1), time)])
     stream = stream.advance_watermark_to(200).advance_watermark_to_infinity()

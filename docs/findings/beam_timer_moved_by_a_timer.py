@@ -1,7 +1,8 @@
 """Beam 2.77.0: a timer that another timer's callback moves fires at its old time and at its new one.
 
-One advance of the watermark makes both timers due. The callback of the timer at 10 s moves the other timer from 20 s to 200 s. The
-watermark moves to 100 s and then to 300 s. With arguments (--prism_location=PATH) the script runs on PrismRunner as well.
+One advance of the watermark makes both timers due. The callback of the timer at 10 s moves the other timer from 20 s to
+200 s. The watermark moves to 100 s and then to 300 s. With arguments (--prism_location=PATH) the script runs on
+PrismRunner as well.
 """
 
 import sys

@@ -1,8 +1,9 @@
-"""Beam 2.77.0, FnApiRunner and PrismRunner: within a bundle, a value cell keeps and gives out the very object that was written.
+"""Beam 2.77.0, FnApiRunner and PrismRunner: within a bundle, a value cell keeps and gives out the very object that was
+written.
 
-The first element writes a list and changes the list afterwards. The second element reads the list and changes it, without a write. The
-third element reads both changes. On the bundle-based DirectRunner (argument: direct) it reads the list as it was written. The argument
-prism, with --prism_location=PATH or a download by Beam, runs the script on Prism.
+The first element writes a list and changes the list afterwards. The second element reads the list and changes it,
+without a write. The third element reads both changes. On the bundle-based DirectRunner (argument: direct) it reads the
+list as it was written. The argument prism, with --prism_location=PATH or a download by Beam, runs the script on Prism.
 """
 
 import sys

@@ -1,4 +1,5 @@
-"""Beam 2.77.0, bundle-based DirectRunner: a stateful DoFn gets the elements of a bundle in their order, in every run."""
+"""Beam 2.77.0, bundle-based DirectRunner: a stateful DoFn gets the elements of a bundle in their order, in every
+run."""
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions

@@ -1,7 +1,7 @@
 """Beam 2.77.0, DirectRunner: a state cell that nothing reads changes the order in which a key's elements come.
 
-With a combining state the pipeline runs on FnApiRunner. Without one it runs on Prism, which hands out a key's elements in order of
-event time. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
+With a combining state the pipeline runs on FnApiRunner. Without one it runs on Prism, which hands out a key's elements
+in order of event time. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys

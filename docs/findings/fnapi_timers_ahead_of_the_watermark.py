@@ -1,6 +1,7 @@
 """Beam 2.77.0, FnApiRunner: behind a source that checkpoints itself, timers fire ahead of its watermark.
 
-The source always reports the watermark 1 s. Its first element sets a timer for 1,000 s, which fires before the second element comes.
+The source always reports the watermark 1 s. Its first element sets a timer for 1,000 s, which fires before the second
+element comes.
 """
 
 import apache_beam as beam

@@ -1,7 +1,7 @@
 """Beam 2.77.0, PrismRunner: GroupIntoBatches loses a batch that is not full when its window ends.
 
-Batches have three elements, and windows 10 s. The key "a" gets three elements, the key "b" two. Those of "b" never come out. The
-bundle-based DirectRunner (first argument: direct) puts them out at the end of the window.
+Batches have three elements, and windows 10 s. The key "a" gets three elements, the key "b" two. Those of "b" never come
+out. The bundle-based DirectRunner (first argument: direct) puts them out at the end of the window.
 --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 

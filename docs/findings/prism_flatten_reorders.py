@@ -1,7 +1,8 @@
-"""Beam 2.77.0, PrismRunner: behind a Flatten with an empty collection, elements of a key with one event time come in another order.
+"""Beam 2.77.0, PrismRunner: behind a Flatten with an empty collection, elements of a key with one event time come in
+another order.
 
-Prism hands out the elements of a key in order of event time. Without the Flatten, those of one event time keep their order.
---prism_location=PATH names Prism's binary; otherwise Beam downloads it.
+Prism hands out the elements of a key in order of event time. Without the Flatten, those of one event time keep their
+order. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys

@@ -1,9 +1,10 @@
-"""Beam 2.77.0, PrismRunner: once a window has come out on time, the trigger AfterWatermark(late=AfterCount(1)) fires for no late element
-until the allowed lateness is over; then it fires once, also where nothing is new.
+"""Beam 2.77.0, PrismRunner: once a window has come out on time, the trigger AfterWatermark(late=AfterCount(1)) fires
+for no late element until the allowed lateness is over; then it fires once, also where nothing is new.
 
-The window [0 s, 10 s) allows 20 s of lateness, and its panes accumulate. The key "late" gets one element on time and three late ones, and
-the watermark moves after each of them. The key "on time" gets one element and no late one. The bundle-based DirectRunner (first argument:
-direct) counts 1, 2, 3 and 4, and 1. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
+The window [0 s, 10 s) allows 20 s of lateness, and its panes accumulate. The key "late" gets one element on time and
+three late ones, and the watermark moves after each of them. The key "on time" gets one element and no late one. The
+bundle-based DirectRunner (first argument: direct) counts 1, 2, 3 and 4, and 1. --prism_location=PATH names Prism's
+binary; otherwise Beam downloads it.
 """
 
 import sys

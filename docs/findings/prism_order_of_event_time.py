@@ -1,8 +1,9 @@
 """Beam 2.77.0, PrismRunner: a key's elements come in order of event time, and wait for the key's timers before them.
 
-The first element sets a timer for 10 s. The second element, at 12 s, is delivered at watermark 5 s and would move the timer to 22 s.
-Prism holds it until the watermark has reached 10 s, and by then the timer has fired. The bundle-based DirectRunner (first argument:
-direct) hands the element out at once. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
+The first element sets a timer for 10 s. The second element, at 12 s, is delivered at watermark 5 s and would move the
+timer to 22 s. Prism holds it until the watermark has reached 10 s, and by then the timer has fired. The bundle-based
+DirectRunner (first argument: direct) hands the element out at once. --prism_location=PATH names Prism's binary;
+otherwise Beam downloads it.
 """
 
 import sys

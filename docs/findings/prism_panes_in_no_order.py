@@ -1,8 +1,9 @@
-"""Beam 2.77.0, PrismRunner: the panes that one bundle brings come out in no order, and one more comes at the end of the stream.
+"""Beam 2.77.0, PrismRunner: the panes that one bundle brings come out in no order, and one more comes at the end of the
+stream.
 
-Each of 20 keys gets three elements in one bundle. The trigger fires for every element, and panes accumulate, so the counts of a key are 1, 2
-and 3. The bundle-based DirectRunner (first argument: direct) puts out one pane of a key, with the count 3. --prism_location=PATH names
-Prism's binary; otherwise Beam downloads it.
+Each of 20 keys gets three elements in one bundle. The trigger fires for every element, and panes accumulate, so the
+counts of a key are 1, 2 and 3. The bundle-based DirectRunner (first argument: direct) puts out one pane of a key, with
+the count 3. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
 """
 
 import sys

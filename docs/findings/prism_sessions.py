@@ -1,9 +1,10 @@
-"""Beam 2.77.0, PrismRunner: a session is cut where the watermark passes the end that one of its elements has by itself, and sessions that
-only touch become one.
+"""Beam 2.77.0, PrismRunner: a session is cut where the watermark passes the end that one of its elements has by itself,
+and sessions that only touch become one.
 
-The gap is 10 s. Elements at 11 s and 20 s share a session from 11 s to 30 s. At watermark 25 s, Prism puts out the element at 11 s as a
-session of its own. Elements at 40 s and 50 s are exactly the gap apart, and Prism puts out both as one session. The bundle-based
-DirectRunner (first argument: direct) does neither. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
+The gap is 10 s. Elements at 11 s and 20 s share a session from 11 s to 30 s. At watermark 25 s, Prism puts out the
+element at 11 s as a session of its own. Elements at 40 s and 50 s are exactly the gap apart, and Prism puts out both as
+one session. The bundle-based DirectRunner (first argument: direct) does neither. --prism_location=PATH names Prism's
+binary; otherwise Beam downloads it.
 """
 
 import sys

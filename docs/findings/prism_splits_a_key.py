@@ -1,8 +1,9 @@
 """Beam 2.77.0, PrismRunner: a slow bundle of a stateful DoFn is split within a key, and state that was written is lost.
 
-Every element takes half a second and adds itself to a bag of one key. Prism asks for a split when it sees no progress for some 100 ms.
-It hands out the rest of the key's elements while the first part still runs. Both parts start from the state before, and the part that
-ends last overwrites the other. --prism_location=PATH names Prism's binary; otherwise Beam downloads it.
+Every element takes half a second and adds itself to a bag of one key. Prism asks for a split when it sees no progress
+for some 100 ms. It hands out the rest of the key's elements while the first part still runs. Both parts start from the
+state before, and the part that ends last overwrites the other. --prism_location=PATH names Prism's binary; otherwise
+Beam downloads it.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Beam 2.77.0, PrismRunner: a window's state is gone at the window's end, whatever lateness is allowed.
 
-The window [0 s, 10 s) allows 100 s of lateness. The timer at its end and the late element at watermark 12 s read no state. The
-bundle-based DirectRunner (first argument: direct) still has the state. --prism_location=PATH names Prism's binary; otherwise Beam
-downloads it.
+The window [0 s, 10 s) allows 100 s of lateness. The timer at its end and the late element at watermark 12 s read no
+state. The bundle-based DirectRunner (first argument: direct) still has the state. --prism_location=PATH names Prism's
+binary; otherwise Beam downloads it.
 """
 
 import sys

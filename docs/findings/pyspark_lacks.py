@@ -1,8 +1,8 @@
 """PySpark 4.3.0: what its stateful APIs take, by their signatures.
 
-The script ends with an AssertionError if one of these is not so. transformWithState has values, lists and maps, and neither sets nor
-combining state; a timer of it is its time alone. It takes initial state. applyInPandasWithState has one state with one schema for each
-key, takes no initial state, and has no TTL. No API takes windows.
+The script ends with an AssertionError if one of these is not so. transformWithState has values, lists and maps, and
+neither sets nor combining state; a timer of it is its time alone. It takes initial state. applyInPandasWithState has
+one state with one schema for each key, takes no initial state, and has no TTL. No API takes windows.
 """
 
 import inspect

@@ -1,8 +1,8 @@
 """PySpark 4.3.0, applyInPandasWithState: an array or a map in the schema of the state.
 
-The query fails with KeyError: 'elementType' or 'keyType', before the function is called. A state of a number or of a struct goes well. The
-worker lower-cases the JSON of the schema before it reads it (pyspark/worker_util.py, Conf.get). 4.2.1 does the same; in 4.0.5
-a state with arrays and maps goes well.
+The query fails with KeyError: 'elementType' or 'keyType', before the function is called. A state of a number or of a
+struct goes well. The worker lower-cases the JSON of the schema before it reads it (pyspark/worker_util.py, Conf.get).
+4.2.1 does the same; in 4.0.5 a state with arrays and maps goes well.
 """
 
 import os

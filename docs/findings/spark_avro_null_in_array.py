@@ -1,6 +1,7 @@
 """PySpark 4.3.0, transformWithState: a null in an array ends the query where state is encoded as Avro.
 
-The processor writes [1, None] into a ValueState, once with each encoding of state. The driver's log has the JVM's NullPointerException.
+The processor writes [1, None] into a ValueState, once with each encoding of state. The driver's log has the JVM's
+NullPointerException.
 """
 
 import os

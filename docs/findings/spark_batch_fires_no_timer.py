@@ -1,4 +1,5 @@
-"""PySpark 4.3.0: transformWithState in a batch query tells a watermark of -1 and fires no timer; the JVM refuses such a query by event time."""
+"""PySpark 4.3.0: transformWithState in a batch query tells a watermark of -1 and fires no timer; the JVM refuses such a
+query by event time."""
 
 import os
 import sys

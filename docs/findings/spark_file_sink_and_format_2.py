@@ -1,7 +1,8 @@
-"""PySpark 4.3.0: with format 2 of checkpoints, a query that writes files cannot go on if it was killed between its sink and its commit log.
+"""PySpark 4.3.0: with format 2 of checkpoints, a query that writes files cannot go on if it was killed between its sink
+and its commit log.
 
-Start with `python spark_file_sink_and_format_2.py`. A kill at that instant leaves everything of the micro-batch but its entry in the commit
-log, so that entry is taken away.
+Start with `python spark_file_sink_and_format_2.py`. A kill at that instant leaves everything of the micro-batch but its
+entry in the commit log, so that entry is taken away.
 """
 
 import tempfile

@@ -1,7 +1,7 @@
 """PySpark 4.3.0: the watermark forgets a micro-batch if the query was killed between its file sink and its commit log.
 
-Start with `python spark_file_sink_watermark.py`. A kill at that instant leaves everything of the micro-batch but its entry in the commit
-log, so that entry is taken away.
+Start with `python spark_file_sink_watermark.py`. A kill at that instant leaves everything of the micro-batch but its
+entry in the commit log, so that entry is taken away.
 """
 
 import json

@@ -1,8 +1,9 @@
 """PySpark 4.3.0, applyInPandasWithState: the first format of its state, with timeouts, in a query that restarts.
 
-The setting spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion is 2 where nothing is said. With 1 and EventTimeTimeout, the
-restarted query fails as it loads what it stored: the schema of the state says that timeoutTimestamp is an int, and the stored row does
-not fit it. A state without a timeout fails, and one with a timeout of today. One with a timeout of 1,000 s after 1970 goes well.
+The setting spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion is 2 where nothing is said. With 1 and
+EventTimeTimeout, the restarted query fails as it loads what it stored: the schema of the state says that
+timeoutTimestamp is an int, and the stored row does not fit it. A state without a timeout fails, and one with a timeout
+of today. One with a timeout of 1,000 s after 1970 goes well.
 """
 
 import os

@@ -1,6 +1,7 @@
 """PySpark 4.3.0: an aggregation in windows behind an inner join that has no time bound drops pairs as late.
 
-The guide allows both operators in a row, and a watermark on an inner join is optional. With a time bound every pair is counted.
+The guide allows both operators in a row, and a watermark on an inner join is optional. With a time bound every pair is
+counted.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Spark 4.3.0, dropDuplicatesWithinWatermark: once a key is forgotten, an on-time duplicate is accepted, a late one is dropped."""
+"""Spark 4.3.0, dropDuplicatesWithinWatermark: once a key is forgotten, an on-time duplicate is accepted, a late one is
+dropped."""
 
 import json
 import os

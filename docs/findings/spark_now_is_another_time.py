@@ -1,4 +1,5 @@
-"""PySpark 4.3.0: in a micro-batch, now() is not current_timestamp(), and a micro-batch that is run again has another now().
+"""PySpark 4.3.0: in a micro-batch, now() is not current_timestamp(), and a micro-batch that is run again has another
+now().
 
 Start with `python spark_now_is_another_time.py`. The sink fails once, and the query is started again after two seconds.
 """

@@ -1,7 +1,7 @@
 """Spark 4.3.0: a stream-stream outer join holds an unmatched left row while the watermark stands exactly at its bound.
 
-The row comes out when the watermark is 1 ms later. While the watermark stands at the bound, Spark drops the row that could be its
-partner as late.
+The row comes out when the watermark is 1 ms later. While the watermark stands at the bound, Spark drops the row that
+could be its partner as late.
 """
 
 import json

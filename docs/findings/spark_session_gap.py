@@ -1,4 +1,5 @@
-"""Spark 4.3.0: session_window() joins two events that are exactly the gap apart, although the first event's session ends there."""
+"""Spark 4.3.0: session_window() joins two events that are exactly the gap apart, although the first event's session
+ends there."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 """PySpark 4.3.0: what TwsTester and transformWithState make of a value that does not fit the schema of its ValueState.
 
-A row writes the value, and reads the cell at once. On TwsTester (argument: tester, which needs no JVM) each read gives the value as it was
-written. With transformWithState the decimal that overflows ends the server of the state, and with it the query: the calls that follow fail
-with BrokenPipeError, although the processor catches what the write raises.
+A row writes the value, and reads the cell at once. On TwsTester (argument: tester, which needs no JVM) each read gives
+the value as it was written. With transformWithState the decimal that overflows ends the server of the state, and with
+it the query: the calls that follow fail with BrokenPipeError, although the processor catches what the write raises.
 """
 
 import datetime

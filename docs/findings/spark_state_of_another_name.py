@@ -1,4 +1,5 @@
-"""PySpark 4.3.0: a state variable of `transformWithState` that has another name in the next version is empty, without a word.
+"""PySpark 4.3.0: a state variable of `transformWithState` that has another name in the next version is empty, without a
+word.
 
 Start with `python spark_state_of_another_name.py`. The first version keeps its count as `n`, the next one as `visits`.
 """

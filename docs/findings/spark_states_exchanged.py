@@ -1,4 +1,5 @@
-"""PySpark 4.3.0: a query whose checkpoint has the state of two partitions exchanged goes on, and counts every key anew, without a word.
+"""PySpark 4.3.0: a query whose checkpoint has the state of two partitions exchanged goes on, and counts every key anew,
+without a word.
 
 Start with `python spark_states_exchanged.py`. Each of six keys has one row before the restart and one behind it.
 """

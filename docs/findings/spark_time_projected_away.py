@@ -1,4 +1,5 @@
-"""Spark 4.3.0, dropDuplicates without the event time among its columns: a late row is dropped or let through, by what is selected behind."""
+"""Spark 4.3.0, dropDuplicates without the event time among its columns: a late row is dropped or let through, by what
+is selected behind."""
 
 import json
 import os

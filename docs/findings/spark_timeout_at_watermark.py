@@ -1,4 +1,5 @@
-"""Spark 4.3.0: an event-time timeout of applyInPandasWithState does not fire while the watermark is exactly at its time.
+"""Spark 4.3.0: an event-time timeout of applyInPandasWithState does not fire while the watermark is exactly at its
+time.
 
 A timer of transformWithState for the same time fires then.
 """

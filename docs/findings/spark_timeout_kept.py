@@ -1,7 +1,8 @@
 """PySpark 4.3.0, applyInPandasWithState: what a later call for a key does to the key's timeout, if the call sets none.
 
-A call that neither updates the state nor sets a timeout keeps the timeout of the first call, which then occurs. A call that updates
-the state and sets no timeout drops that timeout. The key "alone" has no later call, and its timeout occurs.
+A call that neither updates the state nor sets a timeout keeps the timeout of the first call, which then occurs. A call
+that updates the state and sets no timeout drops that timeout. The key "alone" has no later call, and its timeout
+occurs.
 """
 
 import json

@@ -1,8 +1,9 @@
 """PySpark 4.3.0, transformWithState on rows: what a processor is handed for keys that are doubles and structs.
 
-Micro-batch 1 has the keys -0.0 and 0.0. Its row of 0.0 comes in the call of the key -0.0, and goes into that key's state; the micro-batches
-before and after have one of the two keys alone, and find another state each. Two rows of the key NaN in one micro-batch come in two calls.
-A struct is handed to ``handleInputRows`` as a dict, and to ``handleExpiredTimer`` as a Row.
+Micro-batch 1 has the keys -0.0 and 0.0. Its row of 0.0 comes in the call of the key -0.0, and goes into that key's
+state; the micro-batches before and after have one of the two keys alone, and find another state each. Two rows of the
+key NaN in one micro-batch come in two calls. A struct is handed to ``handleInputRows`` as a dict, and to
+``handleExpiredTimer`` as a Row.
 """
 
 import os

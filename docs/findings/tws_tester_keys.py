@@ -1,7 +1,7 @@
 """PySpark 4.3.0: TwsTester hands a processor another key and other rows than transformWithState does.
 
-On the real operator, the processor of the engine `spark-tws` (engines/spark/row_processor.py) takes its four grouping columns as
-`program, case, key, window = key`.
+On the real operator, the processor of the engine `spark-tws` (engines/spark/operators/row_processor.py) takes its four
+grouping columns as `program, case, key, window = key`.
 """
 
 from pyspark.sql import Row

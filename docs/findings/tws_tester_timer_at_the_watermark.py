@@ -1,7 +1,8 @@
-"""PySpark 4.3.0: TwsTester refuses a timer that ``handleInputRows`` sets for exactly the watermark, and the call's output is lost.
+"""PySpark 4.3.0: TwsTester refuses a timer that ``handleInputRows`` sets for exactly the watermark, and the call's
+output is lost.
 
-TwsTester takes a timer for the next millisecond. transformWithState takes both: `conformance run --engine spark-tws --scenario
-timer-firing`, guarantee "a timer set for exactly the watermark fires once".
+TwsTester takes a timer for the next millisecond. transformWithState takes both: `conformance run --engine spark-tws
+--scenario timer-firing`, guarantee "a timer set for exactly the watermark fires once".
 """
 
 from pyspark.errors import IllegalArgumentException

@@ -1,7 +1,7 @@
 """PySpark 4.3.0: TwsTester refuses a timer for a time that the watermark has passed; transformWithState takes it.
 
-The real operator fires such a timer in the next micro-batch: `conformance run --engine spark-tws --scenario event-time-timers`,
-guarantee "a timer set from a timer fires in the first advance that reaches it".
+The real operator fires such a timer in the next micro-batch: `conformance run --engine spark-tws --scenario
+event-time-timers`, guarantee "a timer set from a timer fires in the first advance that reaches it".
 """
 
 from pyspark.errors import IllegalArgumentException

@@ -1,7 +1,8 @@
 """PySpark 4.3.0: a value cell of TwsTester keeps, and gives out, the very object that was written.
 
-The first row writes a list and changes the list afterwards. The second row reads the list and changes what it read, without a write. In
-TwsTester the next row finds each change, in a later call as well. A query with transformWithState finds the list as it was written.
+The first row writes a list and changes the list afterwards. The second row reads the list and changes what it read,
+without a write. In TwsTester the next row finds each change, in a later call as well. A query with transformWithState
+finds the list as it was written.
 """
 
 import json

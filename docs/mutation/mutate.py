@@ -130,8 +130,8 @@ def predicate_lines(path: Path) -> set[int]:
 
 
 def by_selftest(path: Path) -> Callable[[str], bool]:
-    """A test of a mutant's source: the selftest's demands on its scenario hold, and every mutant engine is caught by the
-    guarantees that caught it before. What the engines do does not depend on predicates, so it is computed once."""
+    """A test of a mutant's source: the selftest's demands on its scenario hold, and every mutant engine is caught by
+    the guarantees that caught it before. What the engines do does not depend on predicates, so it is computed once."""
     from conformance.execution.packing import packs_of
     from conformance.generation.pool import draw_cases
     from conformance.generation.readings import exercised_by_any_reading

@@ -1,4 +1,5 @@
-"""The pages of the findings: one for each, from docs/findings.toml, its scripts, what they printed, and measured cells; and an index."""
+"""The pages of the findings: one for each, from docs/findings.toml, its scripts, what they printed, and measured cells;
+and an index."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from markupsafe import Markup
 
 from conformance.reports.advice import Advice
 from conformance.reports.findings import NAMED, Finding, excerpt
-from conformance.reports.leads import claimed
+from conformance.reports.page.leads import claimed
 from conformance.results import claims
 from conformance.results.catalogue import catalogue
 from site_pages.measured import FRAMEWORKS, Measured, Row
@@ -61,8 +62,8 @@ def index(findings: Iterable[Finding]) -> str:
 
 
 def shown_by(findings: Iterable[Finding], measured: Measured, advice: Sequence[Advice]) -> Places:
-    """Where a violated cell leads to a finding: its advice names the finding, or the cell contradicts a claim that does. A finding of
-    one framework is shown by engines of no other."""
+    """Where a violated cell leads to a finding: its advice names the finding, or the cell contradicts a claim that
+    does. A finding of one framework is shown by engines of no other."""
     contradicting = claimed()
     of = {finding.number: {name for name in FRAMEWORKS if name in finding.on.lower()} for finding in findings}
     found: dict[int, dict[Row, list[str]]] = {}

@@ -1,4 +1,5 @@
-"""What pages of the repository have in the site in the place of a mark: tables that are made of code and of measurements."""
+"""What pages of the repository have in the site in the place of a mark: tables that are made of code and of
+measurements."""
 
 from __future__ import annotations
 

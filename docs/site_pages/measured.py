@@ -24,7 +24,8 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class Breach:
-    """One way in which an engine violates a guarantee: its witness (an id), how it failed, and under which perturbations."""
+    """One way in which an engine violates a guarantee: its witness (an id), how it failed, and under which
+    perturbations."""
 
     engine: str
     framework: str
@@ -35,7 +36,8 @@ class Breach:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured: baselines, each of the engines of some framework, and the witnesses that are at hand, by id."""
+    """What was measured: baselines, each of the engines of some framework, and the witnesses that are at hand, by
+    id."""
 
     baselines: Sequence[Baseline] = ()
     witnesses: Mapping[str, Witness] = field(default_factory=dict)

@@ -1,5 +1,5 @@
-"""All generated pages: a page for each scenario, from its source and its measured cells, and the lists of engines, baselines and
-witnesses."""
+"""All generated pages: a page for each scenario, from its source and its measured cells, and the lists of engines,
+baselines and witnesses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import PERTURBATIONS
 from conformance.model.scenario import Scenario
 from conformance.plugins.registry import engine_ids, load_engine
-from conformance.reports import picture
 from conformance.reports.advice import Advice
-from conformance.reports.panels import panels
+from conformance.reports.page import picture
+from conformance.reports.page.panels import panels
 from conformance.reports.words import MEANINGS
 from conformance.results.baseline import Baseline
 from site_pages.measured import Measured, in_repository

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from conformance.reports.markdown import plain
+from conformance.reports.text.markdown import plain
 from conformance.reports.words import SYMBOLS, replay_command
 from conformance.results.witness import Witness
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from conformance.model.program import Program
 from conformance.model.scenario import Scenario
-from conformance.reports.excerpts import excerpt
+from conformance.reports.page.excerpts import excerpt
 
 
 def modules(scenario: Scenario) -> dict[str, list[Program]]:

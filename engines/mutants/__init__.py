@@ -1,65 +1,52 @@
 """Mutants: the reference engine with one seeded bug each. They show that the guarantees can be broken, and are noticed.
 
 Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id like any other, and so is
-``mutant:NAME+NAME``, which has two bugs at once. The bugs stand in a module for each section of an engine that they are in.
+``mutant:NAME+NAME``, which has two bugs at once. The bugs stand in a module for each section of an engine that they are
+in.
 """
 
 from __future__ import annotations
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants import (
+from conformance.engines.mutants import capacity, combined, counts, delivery, emissions, output, rare
+from conformance.engines.mutants.faults import (
     beginnings,
-    callbacks,
-    capacity,
-    collections,
-    combined,
-    containers,
-    counts,
     crashes,
     damages,
-    delivery,
-    emissions,
-    epochs,
     failures,
-    handed_keys,
-    initial_state,
-    inspection,
-    keys,
-    lateness,
-    misfits,
-    moments,
     neighbours,
     no_data,
-    operator_keys,
-    output,
-    output_times,
     partitions,
     plans,
-    processing_time,
-    rare,
     restarts,
-    state,
-    timers,
     together,
-    ttl,
-    typed_keys,
-    types,
-    waiting,
 )
 from conformance.engines.mutants.registry import Mutant, mutants_of, replaced
+from conformance.engines.mutants.state import collections, initial_state, inspection, keys, ttl, values
+from conformance.engines.mutants.time import callbacks, lateness, output_times, processing_time, timers, waiting
+from conformance.engines.mutants.typed import (
+    containers,
+    epochs,
+    handed_keys,
+    misfits,
+    moments,
+    operator_keys,
+    typed_keys,
+    types,
+)
 from conformance.engines.reference import Reference
 from conformance.model.case import Case
 from conformance.model.engine import Family
-from conformance.model.naming import unknown
 from conformance.model.program import Program
 from conformance.plugins.registry import UnknownName
+from conformance.support.naming import unknown
 
 MUTANTS = mutants_of(
     (
         lateness,
         counts,
         keys,
-        state,
+        values,
         collections,
         ttl,
         initial_state,
@@ -104,7 +91,8 @@ UNDO_EACH_OTHER = (
 
 
 class Mutated(Reference):
-    """The reference with seeded bugs. ``looks_around``: what it answers to a case depends on the other cases of the pack."""
+    """The reference with seeded bugs. ``looks_around``: what it answers to a case depends on the other cases of the
+    pack."""
 
     looks_around = False
     bugs: tuple[Mutant, ...] = ()

@@ -1,4 +1,5 @@
-"""Which methods of the reference a case calls: a mutant that has none of them of its own answers the case as the reference does."""
+"""Which methods of the reference a case calls: a mutant that has none of them of its own answers the case as the
+reference does."""
 
 from __future__ import annotations
 

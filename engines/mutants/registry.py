@@ -1,4 +1,5 @@
-"""How a class becomes a mutant: a decorator with the bug in words. The mutant's id is the class's name, ``late-by-row`` of LateByRow."""
+"""How a class becomes a mutant: a decorator with the bug in words. The mutant's id is the class's name, ``late-by-row``
+of LateByRow."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ def _all(program: Program) -> bool:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One bug: in words, and as the reference that has it. ``section`` is the module of its class. ``looks_around``: what it answers to a
-    case depends on the other cases of the pack.
+    """One bug: in words, and as the reference that has it. ``section`` is the module of its class. ``looks_around``:
+    what it answers to a case depends on the other cases of the pack.
     ``concerns``: false for programs that it answers as the reference does, whatever their cases."""
 
     words: str
@@ -37,7 +38,8 @@ class Mutant:
     concerns: Callable[[Program], bool] = _all
 
     def can_show(self, case: Case, program: Program, lateness: LatenessProfile) -> bool:
-        """Whether the mutant may answer a case otherwise than the reference does: a method is called for it that the mutant has its own of."""
+        """Whether the mutant may answer a case otherwise than the reference does: a method is called for it that the
+        mutant has its own of."""
         if not self.concerns(program):
             return False
         return not self._changed <= SEAMS or not self._changed.isdisjoint(called(case, program, lateness))
@@ -85,8 +87,8 @@ def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], typ
 
 
 def cell_bug(words: str, kind: Cell, plain: bool = False) -> Callable[[type[Value]], type[Value]]:
-    """The class is what the mutant has in the place of the reference's cells of this kind, those with a TTL left out. ``plain``: those with
-    a type are left out, too."""
+    """The class is what the mutant has in the place of the reference's cells of this kind, those with a TTL left out.
+    ``plain``: those with a type are left out, too."""
 
     def replaces(program: Program, asked: Cell, name: str) -> bool:
         return asked is kind and name not in program.ttl and not (plain and name in program.types)

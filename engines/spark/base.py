@@ -1,5 +1,5 @@
-"""What the Spark engines have in common: one session, one folder per pack, and the capabilities that come from how schedules are
-driven, whatever the API."""
+"""What the Spark engines have in common: one session, one folder per pack, and the capabilities that come from how
+schedules are driven, whatever the API."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from packaging.version import Version
 
 from conformance.engines.planned import named, twins
-from conformance.engines.spark import plans, refusals, releases, session
-from conformance.engines.spark.around import SparkPlan, composed
+from conformance.engines.spark.plans import plans
+from conformance.engines.spark.plans.around import SparkPlan, composed
+from conformance.engines.spark.refused import refusals
+from conformance.engines.spark.runtime import releases, session
 from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
@@ -27,9 +29,9 @@ from conformance.model.schedule import Schedule
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from conformance.engines.spark.job import Job
-    from conformance.engines.spark.operator import OperatorInput
-    from conformance.engines.spark.stored import StoredRow
+    from conformance.engines.spark.checkpoint.stored import StoredRow
+    from conformance.engines.spark.jobs.job import Job
+    from conformance.engines.spark.operators.operator import OperatorInput
 
 DRIVEN: Mapping[Feature, Support] = {
     Feature.SEVERAL_BUNDLES: NATIVE,
@@ -112,7 +114,8 @@ class SparkEngine:
 
     Attributes:
         can: the capabilities in a release that lacks nothing.
-        api: the method of grouped data or of a DataFrame that the engine needs, where older releases of PySpark have none.
+        api: the method of grouped data or of a DataFrame that the engine needs, where older releases of PySpark have
+            none.
         mode: the output mode of its queries.
         store: the name of the state store that its state is in.
         chains: a timer set by a timer takes another micro-batch to fire.
@@ -206,7 +209,7 @@ class SparkEngine:
 
     def _through_connect(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
         """The run of a pack by a client of a server in this session's JVM. Raises EngineGone."""
-        from conformance.engines.spark import connected
+        from conformance.engines.spark.jobs import connected
 
         closed = copy.copy(self)
         closed._spark = None
@@ -227,8 +230,8 @@ class SparkEngine:
 
     def _rest(self, job: Job) -> PackRun:
         """The run of a job that was begun. A plan that Spark refuses, or fails in, has answered."""
-        from conformance.engines.spark import batch_plan
-        from conformance.engines.spark.job import QueryFailed
+        from conformance.engines.spark.jobs import batch_plan
+        from conformance.engines.spark.jobs.job import QueryFailed
 
         try:
             return batch_plan.run(job, self.ends(job.programs)) if job.plan.batch else job.rest()
@@ -240,13 +243,13 @@ class SparkEngine:
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
-        from conformance.engines.spark import driving
-        from conformance.engines.spark.job import Job
+        from conformance.engines.spark.driving import proof
+        from conformance.engines.spark.jobs.job import Job
 
         spark = None
         try:
             with _telling_of_its_end():
-                settings = {"spark.sql.shuffle.partitions": str(driving.partitions_of(pack))}
+                settings = {"spark.sql.shuffle.partitions": str(proof.partitions_of(pack))}
                 if Schedule(pack.timeline).waits:
                     settings |= NO_EMPTY_BATCHES
                 plan = self._plan(pack)
@@ -269,7 +272,8 @@ class SparkEngine:
                 spark.stop()
 
     def _plan(self, pack: Pack) -> SparkPlan:
-        """What stands around the operator. Raises NotDriven if the pack asks for plans that the engine does not build, or not at once."""
+        """What stands around the operator. Raises NotDriven if the pack asks for plans that the engine does not build,
+        or not at once."""
         return composed(named(Schedule(pack.timeline), self.plans))
 
     def _session(self, settings: Mapping[str, str]) -> Any:
@@ -279,9 +283,9 @@ class SparkEngine:
 
     def delay(self, programs: Mapping[str, Program]) -> int:
         """The watermark's delay (ms). It is the harness's own where the operator does not read it."""
-        from conformance.engines.spark import driving
+        from conformance.engines.spark.driving import micro_batches
 
-        return driving.DELAY
+        return micro_batches.DELAY
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
         """What is stored after a micro-batch, of what the programs ask for."""

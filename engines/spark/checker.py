@@ -1,5 +1,5 @@
-"""Checks of stored cases and traces as a Spark job: the function that checks a small run in its process, over tables that executors
-read and write. Nothing of the size of a run passes through the driver."""
+"""Checks of stored cases and traces as a Spark job: the function that checks a small run in its process, over tables
+that executors read and write. Nothing of the size of a run passes through the driver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark import session
+from conformance.engines.spark.runtime import session
 from conformance.model.checker import Batch
 from conformance.model.engine import Setting
 
@@ -19,7 +19,8 @@ AT_A_TIME = 1_000
 
 
 class SparkChecker:
-    """Checks batches on the Spark that the session's setting names; its executors read and write the same folders as the run."""
+    """Checks batches on the Spark that the session's setting names; its executors read and write the same folders as
+    the run."""
 
     settings: Mapping[str, Setting] = session.SETTINGS
     configure = staticmethod(session.configure)
@@ -58,8 +59,8 @@ class SparkChecker:
 def checker_of(
     engine: str, programs: tuple[str, ...], metadata: dict[bytes, bytes], load: tuple[str, ...] = ()
 ) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    """The check of some cases (with all of their families) and their traces, as executors call it. ``metadata`` are those of the
-    whole table of traces: the row counts of packs; ``load`` names the user's files and modules."""
+    """The check of some cases (with all of their families) and their traces, as executors call it. ``metadata`` are
+    those of the whole table of traces: the row counts of packs; ``load`` names the user's files and modules."""
 
     def check(cases: pa.Table, traces: pa.Table) -> pa.Table:
         from conformance.judgement import batches as judging

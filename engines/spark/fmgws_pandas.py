@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from conformance.engines.spark.base import capabilities
-from conformance.engines.spark.connected import CONNECTED
 from conformance.engines.spark.groups import STATE, VARIANTS, GroupsEngine
-from conformance.engines.spark.plans import APPENDED, PLANS
-from conformance.engines.spark.setting_plans import OF_OTHERS, OF_PYTHON
+from conformance.engines.spark.jobs.connected import CONNECTED
+from conformance.engines.spark.plans.plans import APPENDED, PLANS
+from conformance.engines.spark.plans.settings import OF_OTHERS, OF_PYTHON
 from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operators.operator import OperatorInput
 
 
 NO_INITIAL_STATE = unsupported("applyInPandasWithState takes no initial state (Spark 4.3.0)")
 
 NO_CONTAINERS = unsupported(
-    "PySpark lower-cases the schema of the state, so one with an array or a map ends the query with KeyError: 'elementType' or 'keyType' "
+    "PySpark lower-cases the schema of the state, so one with an array or a map ends the query with KeyError: "
+    "'elementType' or 'keyType' "
     "(Spark 4.3.0)"
 )
 
@@ -64,9 +65,9 @@ class SparkFmgwsPandas(GroupsEngine):
         return replace(can, features={**can.features, Feature.CONTAINERS: containers})
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from conformance.engines.spark.frames import state_function
-        from conformance.engines.spark.operator import OUTPUT
-        from conformance.engines.spark.typed_groups import schema
+        from conformance.engines.spark.operators.frames import state_function
+        from conformance.engines.spark.operators.operator import OUTPUT
+        from conformance.engines.spark.state.typed_groups import schema
 
         function = state_function(given.programs, given.failure, given.typed)
         timeout = self.timeout_of(given.programs)

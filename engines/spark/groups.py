@@ -1,4 +1,5 @@
-"""What the engines with one state and one timeout per key share: how they keep cells and timers, and their configurations."""
+"""What the engines with one state and one timeout per key share: how they keep cells and timers, and their
+configurations."""
 
 from __future__ import annotations
 
@@ -6,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark import releases
 from conformance.engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
+from conformance.engines.spark.runtime import releases
 from conformance.engines.spark.tws import KEYS
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program, by_processing_time
 
 if TYPE_CHECKING:
-    from conformance.engines.spark.job import Job
-    from conformance.engines.spark.stored import StoredRow
+    from conformance.engines.spark.checkpoint.stored import StoredRow
+    from conformance.engines.spark.jobs.job import Job
 
 ONE_STATE = emulated("all cells in the one state of a key: as JSON, and each typed cell as a column")
 
@@ -41,7 +42,8 @@ VARIANTS = {
     "rocksdb-changelog": "RocksDB with changelog checkpointing",
     "processing-time": "processing-time timeout",
 }
-"""Configurations of these engines. Plain, they have an event-time timeout, and the HDFS-backed store, Spark's default."""
+"""Configurations of these engines. Plain, they have an event-time timeout, and the HDFS-backed store, Spark's
+default."""
 
 
 class GroupsEngine(SparkEngine):
@@ -68,7 +70,7 @@ class GroupsEngine(SparkEngine):
         return "ProcessingTimeTimeout" if by_processing_time(programs.values()) else self.timeout
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
-        from conformance.engines.spark import groups_state
+        from conformance.engines.spark.checkpoint import groups_state
 
         return groups_state.read(job.spark, job.checkpoint, job.programs, batch)
 

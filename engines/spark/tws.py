@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.engines.spark.base import SparkEngine, capabilities
-from conformance.engines.spark.connected import CONNECTED
-from conformance.engines.spark.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
-from conformance.engines.spark.setting_plans import OF_PYTHON, OF_TWS
+from conformance.engines.spark.jobs.connected import CONNECTED
+from conformance.engines.spark.plans.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.plans.settings import OF_PYTHON, OF_TWS
 from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.program import Program, by_processing_time
@@ -17,9 +17,9 @@ from conformance.model.program import Program, by_processing_time
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from conformance.engines.spark.job import Job
-    from conformance.engines.spark.operator import OperatorInput
-    from conformance.engines.spark.stored import StoredRow
+    from conformance.engines.spark.checkpoint.stored import StoredRow
+    from conformance.engines.spark.jobs.job import Job
+    from conformance.engines.spark.operators.operator import OperatorInput
 
 KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 """What PySpark's grouped data groups by."""
@@ -40,14 +40,16 @@ STATE = {
     Feature.COMBINING: emulated("sum in a ValueState"),
     Feature.INSPECTION: NATIVE,
     Feature.ROW_COUNT: unsupported(
-        "a query reports one count for all its state variables and timers, and the state data source reads one variable at a time "
+        "a query reports one count for all its state variables and timers, and the state data source reads one "
+        "variable at a time "
         "(Spark 4.3.0)"
     ),
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,
     **KEYS,
     Feature.MISFITS: unsupported(
-        "a decimal of too many digits ends the server of the state, so each later call, and the query, fails (Spark 4.3.0)"
+        "a decimal of too many digits ends the server of the state, so each later call, and the query, fails (Spark "
+        "4.3.0)"
     ),
 }
 """How transformWithState keeps state, whichever the language."""
@@ -65,7 +67,7 @@ class TwsEngine(SparkEngine):
     """Base of the engines on transformWithState, whichever the language."""
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
-        from conformance.engines.spark import state_reader
+        from conformance.engines.spark.checkpoint import state_reader
 
         return state_reader.read(job.spark, job.checkpoint, job.programs)
 
@@ -89,8 +91,8 @@ class SparkTws(TwsEngine):
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from conformance.engines.spark.operator import OUTPUT, TIMED
-        from conformance.engines.spark.row_processor import RowProcessor
+        from conformance.engines.spark.operators.operator import OUTPUT, TIMED
+        from conformance.engines.spark.operators.row_processor import RowProcessor
 
         return given.stream.groupBy(*given.group).transformWithState(
             statefulProcessor=RowProcessor(given.programs, given.failure, typed=given.typed, timed=given.timed),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.engines.spark.base import capabilities
-from conformance.engines.spark.connected import CONNECTED
-from conformance.engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
-from conformance.engines.spark.setting_plans import OF_PYTHON, OF_TWS
+from conformance.engines.spark.jobs.connected import CONNECTED
+from conformance.engines.spark.plans.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.plans.settings import OF_PYTHON, OF_TWS
 from conformance.engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
@@ -15,7 +15,7 @@ from conformance.model.feature import Feature, unsupported
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operators.operator import OperatorInput
 
 
 NO_NULLS = unsupported(
@@ -42,8 +42,8 @@ class SparkTwsPandas(TwsEngine):
     )
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from conformance.engines.spark.operator import OUTPUT
-        from conformance.engines.spark.pandas_processor import PandasProcessor
+        from conformance.engines.spark.operators.operator import OUTPUT
+        from conformance.engines.spark.operators.pandas_processor import PandasProcessor
 
         return given.stream.groupBy(*given.group).transformWithStateInPandas(
             statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed),

@@ -1,4 +1,5 @@
-"""The pages of the site, and its feed. They are plain HTML with one style beside them, which a browser shows without JavaScript."""
+"""The pages of the site, and its feed. They are plain HTML with one style beside them, which a browser shows without
+JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The addresses of the site's files, and the words for how a guarantee stands, which pages, feed and documents share."""
+"""The addresses of the site's files, and the words for how a guarantee stands, which pages, feed and documents
+share."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ WORDS = {verdict: verdict.value for verdict in Verdict} | {Verdict.VIOLATED: "br
 
 
 def place(name: str) -> str:
-    """An id as a part of an address: what a file's name or a relative link cannot carry, such as a colon, becomes a dash."""
+    """An id as a part of an address: what a file's name or a relative link cannot carry, such as a colon, becomes a
+    dash."""
     return re.sub(r"[^\w@+.-]|^\.+", "-", name)
 
 
@@ -43,7 +45,8 @@ def standing(point: Point) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Texts:
-    """Scenarios in words, by id. What has no words stands there by its id: a baseline may be older than a scenario's text."""
+    """Scenarios in words, by id. What has no words stands there by its id: a baseline may be older than a scenario's
+    text."""
 
     scenarios: Mapping[str, ScenarioRecord]
 

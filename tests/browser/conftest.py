@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.judgement.cell import Verdict
-from conformance.reports import html
+from conformance.reports.page import html
 from conformance.results.results import Results
 
 collect_ignore = [] if find_spec("playwright") else ["test_matrix_page.py", "test_questions.py"]
@@ -51,7 +51,8 @@ def violated(results):
 
 @pytest.fixture(scope="session")
 def part(results, violated, tmp_path_factory):
-    """The page of the same run, had only the scenario of that cell been asked: axe-core takes a minute on all of them."""
+    """The page of the same run, had only the scenario of that cell been asked: axe-core takes a minute on all of
+    them."""
     _, (scenario, _) = violated
     path = tmp_path_factory.mktemp("part") / "matrix.html"
     cells = [cell for cell in results.cells if cell.scenario == scenario]
@@ -110,7 +111,8 @@ def opened(browser, wrong):
         page.set_viewport_size({"width": 1280, "height": 900})
         page.emulate_media(media="screen", color_scheme="light")
         page.evaluate(
-            "anchor => { history.pushState(null, '', anchor || '#'); dispatchEvent(new Event('hashchange')); scrollTo(0, 0) }",
+            "anchor => { history.pushState(null, '', anchor || '#'); dispatchEvent(new Event('hashchange')); "
+            "scrollTo(0, 0) }",
             anchor,
         )
         return page

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from conformance.judgement.cell import Verdict
-from conformance.reports import html
+from conformance.reports.page import html
 from conformance.reports.words import standing
 
 UNFOLDED = "#?open=*"
@@ -378,7 +378,8 @@ def test_the_header_and_the_first_column_stay(page):
 
 
 def test_without_javascript_the_table_and_all_evidence_are_readable(open_page, ran, results):
-    """The evidence as text: each cell that says not all itself has it where its link leads, and each witness is there."""
+    """The evidence as text: each cell that says not all itself has it where its link leads, and each witness is
+    there."""
     page = open_page(ran / "matrix.html", java_script_enabled=False)
     cells = sum(len(cells) for cells in results.folded().values())
     assert page.locator(":is(#matrix, #operators-table) td > a:visible").count() == cells

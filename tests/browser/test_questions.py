@@ -1,7 +1,8 @@
 """Questions that people come with, each answered from the page alone in at most three steps.
 
-The page has a run on real engines. Made by hand are the cell of a stored witness, whatever the run asked, and the column of Spark's
-dropDuplicatesWithinWatermark, with what a baseline says of it. The chooser has the project's baselines.
+The page has a run on real engines. Made by hand are the cell of a stored witness, whatever the run asked, and the
+column of Spark's dropDuplicatesWithinWatermark, with what a baseline says of it. The chooser has the project's
+baselines.
 """
 
 import re
@@ -16,8 +17,8 @@ from playwright.sync_api import expect
 from conformance.judgement.cell import Grade, Verdict
 from conformance.judgement.verdict import as_recorded
 from conformance.plugins.registry import load_scenarios
-from conformance.reports import html
 from conformance.reports.grades import WEAKEST_FIRST, grade_of
+from conformance.reports.page import html
 from conformance.reports.words import standing
 from conformance.results.baseline import Baseline
 from conformance.results.record import ScenarioRecord
@@ -95,7 +96,8 @@ def under(baseline, engine):
 
 
 def opposed(old, other, was, now):
-    """The guarantees that stood one way on the old side and stand another way on the other side under one perturbation."""
+    """The guarantees that stood one way on the old side and stand another way on the other side under one
+    perturbation."""
     return {
         row
         for row, cells in other.items()
@@ -129,7 +131,8 @@ def known(found):
 
 
 def test_what_changes_from_applyinpandaswithstate_in_3_5_9_to_transformwithstate_in_4_3_0(page, measured):
-    """Three choices; what is listed as breaking held on the old side under a perturbation under which it is broken on the new one."""
+    """Three choices; what is listed as breaking held on the old side under a perturbation under which it is broken on
+    the new one."""
     page.get_by_label("I run", exact=True).select_option(label="applyInPandasWithState (PySpark)")
     page.get_by_label("I run: release").select_option(value="spark-fmgws-pandas@3.5.9")
     page.get_by_label("and want to move to", exact=True).select_option(label="transformWithState (PySpark, rows)")

@@ -58,12 +58,13 @@ def test_its_guarantees_catch_mutants(checkout):
 
 
 def test_the_tests_that_ask_something_of_every_scenario_pass(checkout):
-    """None of them demands a measurement on an engine, a claim, or another entry somewhere. Their names say that they ask it of all."""
+    """None of them demands a measurement on an engine, a claim, or another entry somewhere. Their names say that they
+    ask it of all."""
     about = [path for path in sorted((checkout / "tests" / "unit").glob("test_*.py")) if _asks_all(path.read_text())]
     assert len(about) > 10
     others = " or ".join(scenario.id for scenario in load_scenarios())
-    # What is asked of each scenario is asked of the others by these very tests, and a bug of certain programs is no question to all. Nor
-    # are the plans of an engine, or guarantees that the scenario's own run has put to the test.
+    # What is asked of each scenario is asked of the others by these very tests, and a bug of certain programs is no
+    # question to all. Nor are the plans of an engine, or guarantees that the scenario's own run has put to the test.
     left_out = f"bug or catches_a_mutant or every_plan_of_an_engine or each_guarantee_is_put_to_the_test or {others}"
     mine = ["-k", f"my-first or (every or each or all or structure) and not ({left_out})"]
     done = python(checkout, "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *mine, *about)

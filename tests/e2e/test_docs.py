@@ -1,4 +1,5 @@
-"""The commands of the documentation: they are there, with the options that pages give them, and a tutorial's say what it says."""
+"""The commands of the documentation: they are there, with the options that pages give them, and a tutorial's say what
+it says."""
 
 import re
 import shlex

@@ -5,14 +5,15 @@ import json
 import pytest
 from commands import conformance
 
-from conformance.model.reading import json_of
+from conformance.support.reading import json_of
 
 MUTANT = "mutant:late-at-the-watermark"
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A folder with the results of the reference, and of a mutant that goes by the reference's name, on the same cases."""
+    """A folder with the results of the reference, and of a mutant that goes by the reference's name, on the same
+    cases."""
     folder = tmp_path_factory.mktemp("runs")
     asked = ["--scenario", "late-data", "--witnesses", "none"]
     asked += ["--cases", 1, "--seed", 5]

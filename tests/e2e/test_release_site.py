@@ -1,4 +1,5 @@
-"""The static site of the repository's own baselines: whole, without a network, and its documents as their schemas say."""
+"""The static site of the repository's own baselines: whole, without a network, and its documents as their schemas
+say."""
 
 import json
 import posixpath
@@ -85,7 +86,8 @@ def test_pages_need_neither_scripts_nor_a_network(pages):
 
 
 def test_pages_are_told_by_their_structure_alone(pages):
-    """A language, a title, one first heading, named tables with heads that say what they are of, and a way past the links."""
+    """A language, a title, one first heading, named tables with heads that say what they are of, and a way past the
+    links."""
     for page in pages.values():
         assert page.open == []
         assert page.all("html") == [{"lang": "en"}]

@@ -10,7 +10,7 @@ from hostile import hostile_results
 from rich.console import Console
 
 from conformance.cli import job
-from conformance.cli.report import report_
+from conformance.cli.commands.report import report_
 from conformance.plugins.registry import UnknownName
 from conformance.results.report import Report, load_report, report_names
 from conformance.results.results import RESULTS, Results
@@ -108,7 +108,7 @@ def test_a_report_that_fails_has_a_line_and_takes_nothing_along(stored, tmp_path
     out = tmp_path / "out"
     job.prepare(out)
     (out / "summary.md").mkdir()
-    monkeypatch.setattr("conformance.reports.badge.REPORT", Report(lambda runs: 1 / 0, "badge.svg"))
+    monkeypatch.setattr("conformance.reports.text.badge.REPORT", Report(lambda runs: 1 / 0, "badge.svg"))
     with (tmp_path / "printed").open("w") as printed:
         assert not job.write(Results.read(stored), out, Console(file=printed, width=200))
     told = (tmp_path / "printed").read_text()

@@ -19,7 +19,8 @@ SCENARIO, GUARANTEE = "index-assignment", "indices-follow-arrival-order-within-a
 
 
 def test_what_holds_for_twins_alone_contradicts_a_claim_without_a_witness(tmp_path, monkeypatch):
-    """The case as drawn has no bundle of two elements, its twin has: there is nothing to look for a witness in, and nothing fails."""
+    """The case as drawn has no bundle of two elements, its twin has: there is nothing to look for a witness in, and
+    nothing fails."""
     monkeypatch.setattr("conformance.run.turn.opposed", lambda engine: {(SCENARIO, GUARANTEE)})
     bundles = [Deliver(n, (Event(f"e{n}", "a", None, 2_000 + n),)) for n in (1, 2)]
     case = Case(SCENARIO, "global", Schedule((Advance(0, 1_000), *bundles, Advance(3, 300_000))))

@@ -1,5 +1,5 @@
-"""Two releases of a framework compared, and the first bad one found, as a user meets it. The framework is a toy whose releases
-need no installation: their environments are there already."""
+"""Two releases of a framework compared, and the first bad one found, as a user meets it. The framework is a toy whose
+releases need no installation: their environments are there already."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from own_scenario import echo
 
 from conformance.execution.environments import CACHE, python_of
 from conformance.judgement.cell import Verdict
-from conformance.model.release import Release
 from conformance.results.baseline import Baseline
 from conformance.results.results import Results
+from conformance.support.release import Release
 
 TOY = Path(__file__).parent / "toy_framework"
 RELEASES = ["0.9", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "3.2", "4.0"]

@@ -62,7 +62,9 @@ WRONG = {
     "bisect pyspark --cell spark-tws@4.0.5/s/g --good 1 --bad 2": "by its id without a version",
     # options that do not go together
     "run --shard 1/2 --budget 5m": "--shard and --budget do not go together",
-    "run --engine reference --spark-master local[2]": "--spark-master is a setting of no engine that is to run (reference)",
+    "run --engine reference --spark-master local[2]": (
+        "--spark-master is a setting of no engine that is to run (reference)"
+    ),
     "run --engine spark-tws@4.0.5+4.3.0": "give --from and --to there",
     "report r.json --kills k": "--kills says what the page shows: give --html too",
     "replay w.json --to x.py": "--to names the file of an export: give --export, too",

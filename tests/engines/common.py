@@ -82,8 +82,8 @@ def beside(few, cases):
 
 
 def smallest_run(scenario, *perturbations):
-    """Cases of a scenario for a run of few packs: those of the shortest timeline of several bundles, and their twins under each of these
-    perturbations by itself."""
+    """Cases of a scenario for a run of few packs: those of the shortest timeline of several bundles, and their twins
+    under each of these perturbations by itself."""
     cases = cases_of(*load_scenarios([scenario]))
     plain = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
     shortest = min((case.schedule.timeline for case in plain), key=len)

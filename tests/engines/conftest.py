@@ -12,7 +12,8 @@ from conformance.plugins.registry import load_engine
 
 
 def _opened(name, folder, optional=False):
-    """What is not installed is skipped; what is and does not start is an error, unless it is ``optional``: has to be built first."""
+    """What is not installed is skipped; what is and does not start is an error, unless it is ``optional``: has to be
+    built first."""
     engine = load_engine(name)
     try:
         engine.check()

@@ -33,7 +33,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Schedule
 from conformance.model.trace import DRAIN
 from conformance.plugins.registry import load_scenarios
-from conformance.reports.claims import claim_lines
+from conformance.reports.text.claims import claim_lines
 from conformance.results.catalogue import opposed
 from conformance.results.claims import all_decisions
 from conformance.results.store import write_cases
@@ -109,7 +109,8 @@ def test_an_engine_failure_in_a_call_names_its_case(any_beam):
 def test_packed_and_alone_give_the_same_traces(any_beam):
     cases = [case for case in drawn(any_beam) if certain(any_beam, case)]
     few = cases[:: len(cases) // 3]
-    # Each program has a pipeline of its own on plain DirectRunner, and each windowing on FnApiRunner: some programs are enough there.
+    # Each program has a pipeline of its own on plain DirectRunner, and each windowing on FnApiRunner: some programs are
+    # enough there.
     several = any_beam.id in ("beam-direct", "beam-prism")
     packed = run(any_beam, beside(few, cases if several else [case for case in cases if case.scenario in FEW]))
     for case in few:
@@ -121,9 +122,10 @@ FEW = {"late-data", "per-key-counting", "session-timeout", "typed-state", "value
 
 
 def certain(engine, case):
-    """Whether what comes out does not depend on how Prism (Beam 2.77.0, docs/findings.md) parts its bundles: on that, a window's state is
-    there at its end, and an element that comes with others of its key is held back until a timer that they move has fired. Prism also
-    tells keys by their bytes, and hands over two forms of one key in another order in each run; 0.0 found the state of -0.0 in some runs."""
+    """Whether what comes out does not depend on how Prism (Beam 2.77.0, docs/findings.md) parts its bundles: on that, a
+    window's state is there at its end, and an element that comes with others of its key is held back until a timer that
+    they move has fired. Prism also tells keys by their bytes, and hands over two forms of one key in another order in
+    each run; 0.0 found the state of -0.0 in some runs."""
     program = PROGRAMS[program_ref(case.scenario, case.program)]
     if engine.id not in ("beam-prism", "beam-auto"):
         return True
@@ -164,7 +166,7 @@ def test_a_timer_beyond_the_last_advance_is_drained_not_judged(streaming):
 )
 def test_a_schedule_that_was_not_driven_is_an_error(beam, monkeypatch, sabotage, says):
     """The proof uses the pack's timeline; the stream is made from a sabotaged one."""
-    from conformance.engines.beam import direct
+    from conformance.engines.beam.runners import direct
 
     true = direct._stream
 
@@ -178,7 +180,7 @@ def test_a_schedule_that_was_not_driven_is_an_error(beam, monkeypatch, sabotage,
 
 
 def test_a_lost_element_is_an_error(beam, monkeypatch):
-    from conformance.engines.beam import direct
+    from conformance.engines.beam.runners import direct
 
     true = direct._stream
 
@@ -202,7 +204,7 @@ def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(beam):
 
 
 def test_a_failure_that_does_not_happen_is_an_error(beam, monkeypatch):
-    from conformance.engines.beam import dofn
+    from conformance.engines.beam.pipelines import dofn
 
     class FailedAlready(dict):
         def __contains__(self, attempt):
@@ -245,7 +247,7 @@ def test_what_a_reshuffle_changes_beside_an_output_is_in_the_output(beam):
     from apache_beam.utils.timestamp import Timestamp
     from apache_beam.utils.windowed_value import PANE_INFO_UNKNOWN, PaneInfo, PaneInfoTiming
 
-    from conformance.engines.beam.metadata import Compared, Noted
+    from conformance.engines.beam.plans.metadata import Compared, Noted
 
     place, window = ("program", "case", "a", 1), IntervalWindow(0, 10)
     on_time = PaneInfo(True, True, PaneInfoTiming.ON_TIME, 0, 0)
@@ -263,7 +265,8 @@ def test_what_a_reshuffle_changes_beside_an_output_is_in_the_output(beam):
 
 
 def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path):
-    """The runner is said to shuffle elements: the smallest case in which it does not, run alone, and kept apart from all cells."""
+    """The runner is said to shuffle elements: the smallest case in which it does not, run alone, and kept apart from
+    all cells."""
     scenarios = tuple(load_scenarios(["index-assignment"]))
     row = "index-assignment", "indices-follow-arrival-order-within-a-bundle"
     assert row in opposed("beam-direct")

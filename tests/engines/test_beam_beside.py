@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from common import COUNTED, PROGRAMS
 
-from conformance.engines.beam import beside
+from conformance.engines.beam.runners import beside
 from conformance.model.runs import Pack
 from conformance.model.schedule import Plan, renumbered
 

@@ -13,8 +13,8 @@ import pytest
 from common import CALLS, COUNTED, PROGRAMS, STATE, T, calls_case, drawn, run, specified
 from drawn import suite_of
 
-from conformance.engines.beam import prism_binary, prism_server
-from conformance.engines.beam.prism import BeamPrism
+from conformance.engines.beam.runners import prism_binary, prism_server
+from conformance.engines.beam.runners.prism import BeamPrism
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.feature import Feature
@@ -46,7 +46,7 @@ class Sabotaged:
 )
 def test_a_schedule_that_was_not_driven_is_an_error(prism, monkeypatch, sabotage, says):
     """The proof uses the pack's timeline and its times; the stream is made from a sabotaged one."""
-    from conformance.engines.beam import carried
+    from conformance.engines.beam.runners import carried
 
     stream, marks = carried.stream, carried.marks
     monkeypatch.setattr(carried, "marks", lambda pack: marks(Pack((COUNTED,))))
@@ -57,7 +57,7 @@ def test_a_schedule_that_was_not_driven_is_an_error(prism, monkeypatch, sabotage
 
 @pytest.mark.parametrize("rows", [lambda rows: rows[1:], lambda rows: rows[::-1]], ids=["lost", "reversed"])
 def test_a_lost_or_displaced_element_is_an_error(prism, monkeypatch, rows):
-    from conformance.engines.beam import carried
+    from conformance.engines.beam.runners import carried
 
     stream = carried.stream
     monkeypatch.setattr(carried, "stream", lambda pack: stream(Sabotaged(pack, rows=rows)))
@@ -69,7 +69,7 @@ def test_without_a_source_that_checkpoints_itself_no_bundle_is_driven(prism, mon
     """Prism then keeps the elements until the watermark moves on, and the proof notices."""
     import apache_beam
 
-    from conformance.engines.beam import carried
+    from conformance.engines.beam.runners import carried
 
     class NoSource(apache_beam.DoFn):
         def process(self, element):
@@ -81,7 +81,7 @@ def test_without_a_source_that_checkpoints_itself_no_bundle_is_driven(prism, mon
 
 
 def test_an_element_lost_before_a_program_is_an_error(prism, monkeypatch):
-    from conformance.engines.beam import pipeline
+    from conformance.engines.beam.pipelines import pipeline
 
     monkeypatch.setattr(pipeline, "_among", lambda programs: lambda element: element[1][1] != "e2")
     with pytest.raises(NotDriven, match="not handed 1 elements of the 3"):
@@ -149,7 +149,7 @@ def test_a_binary_that_ends_at_once_is_an_error():
 
 
 def test_a_release_on_which_no_schedule_can_be_driven_says_so_and_needs_no_binary(monkeypatch, tmp_path):
-    monkeypatch.setattr("conformance.engines.beam.prism.version", lambda package: "2.76.0")
+    monkeypatch.setattr("conformance.engines.beam.runners.prism.version", lambda package: "2.76.0")
     for name in ("check", "obtain"):
         monkeypatch.setattr(prism_binary, name, lambda: pytest.fail("asked for a binary"))
     engine = BeamPrism()
@@ -186,7 +186,8 @@ def test_a_release_that_knows_no_option_of_logging_starts_without(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="a signal at the parent's death is Linux's")
 def test_it_does_not_outlive_a_killed_process(prism):
     starts = (
-        "import sys, time; from pathlib import Path; from conformance.engines.beam.prism_server import PrismServer;"
+        "import sys, time; from pathlib import Path; from conformance.engines.beam.runners.prism_server import "
+        "PrismServer;"
         "server = PrismServer(Path(sys.argv[1])); server.options();"
         "print(server._process.pid, flush=True); time.sleep(60)"
     )
@@ -228,7 +229,7 @@ def test_auto_without_prism_downloads_nothing(monkeypatch, tmp_path):
 
     from apache_beam.runners.portability import prism_runner
 
-    from conformance.engines.beam.auto import BeamAuto
+    from conformance.engines.beam.runners.auto import BeamAuto
 
     def refused(*args, **kwargs):
         raise AssertionError("a download")
@@ -303,7 +304,8 @@ class TestTheBinary:
         go = self._program(
             tmp_path / "go",
             '#!/bin/sh\n/bin/echo "$1 in $(/bin/cat go.mod)" >> said\n'
-            'if [ "$1" = build ]; then /bin/cp said "$3"; /bin/echo "$4" >> "$3"; /bin/chmod +x "$3"; else /bin/echo "$2" >> said; fi\n',
+            'if [ "$1" = build ]; then /bin/cp said "$3"; /bin/echo "$4" >> "$3"; /bin/chmod +x "$3"; else '
+            '/bin/echo "$2" >> said; fi\n',
         )
         monkeypatch.setattr(prism_binary, "_go", lambda: str(go))
         prism_binary.check()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import conformance
 
-from conformance.engines.beam import prism_binary
+from conformance.engines.beam.runners import prism_binary
 
 pytestmark = pytest.mark.engine
 

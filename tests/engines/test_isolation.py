@@ -1,4 +1,5 @@
-"""An engine that crashes, hangs or prints floods takes nothing else down: it is started again, and what it did not answer is unknown."""
+"""An engine that crashes, hangs or prints floods takes nothing else down: it is started again, and what it did not
+answer is unknown."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""Operators of Spark's and transforms of Beam's own in the place of programs: what they put out on schedules that are small enough to
-follow by hand, and that they are driven as it says."""
+"""Operators of Spark's and transforms of Beam's own in the place of programs: what they put out on schedules that are
+small enough to follow by hand, and that they are driven as it says."""
 
 from collections import Counter
 from dataclasses import replace
@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from common import PROGRAMS, T
 
-from conformance.engines.beam import native as beam_native
-from conformance.engines.spark import native as spark_native
+from conformance.engines.beam.native import engine as beam_native
+from conformance.engines.spark.native import engine as spark_native
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.feature import Feature
@@ -16,7 +16,7 @@ from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, Partitions, Plan, Restart, renumbered
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_engine
-from conformance.scenarios import stream_join
+from conformance.scenarios.stories import stream_join
 
 pytestmark = pytest.mark.engine
 
@@ -54,8 +54,9 @@ TYPED = {"a": "1 and null", "b": "composed"}
 
 
 def case(engine, *steps):
-    """A case of the program in whose place the engine runs. Steps are watermarks, steps of the model, and bundles of (id, key, time);
-    times are in ms after T. An event whose id begins with "r" is a right row of a join, others are left ones."""
+    """A case of the program in whose place the engine runs. Steps are watermarks, steps of the model, and bundles of
+    (id, key, time); times are in ms after T. An event whose id begins with "r" is a right row of a join, others are
+    left ones."""
     made = []
     ref = engine.capabilities.native_operator.program
     keys = TYPED if PROGRAMS[ref].keys else {}
@@ -76,7 +77,8 @@ def side(event):
 
 
 def came_out(engine, *steps):
-    """(step, key, value), by step and key; the order of a key's emissions in a step is the engine's. Times are after T."""
+    """(step, key, value), by step and key; the order of a key's emissions in a step is the engine's. Times are after
+    T."""
     one = case(engine, *steps)
     emissions = engine.run(Pack((one,)), PROGRAMS).traces[one.id].emissions
 
@@ -375,8 +377,9 @@ def test_duplicates_of_zeros(native, name, accepted):
     "variant", [name if name in OF_EACH_KIND else pytest.param(name, marks=pytest.mark.slow) for name in SPARK]
 )
 def test_neighbours_a_restart_and_other_partitions_change_nothing(native, variant):
-    """One case of a pack gives alone what it gives beside the other, which has equal keys; that one gives the same alone with a
-    restart, with its state in as many partitions as asked for. The driving of such a query is proven like any other's."""
+    """One case of a pack gives alone what it gives beside the other, which has equal keys; that one gives the same
+    alone with a restart, with its state in as many partitions as asked for. The driving of such a query is proven like
+    any other's."""
     engine = native(f"spark-native:{variant}")
     before = [0, [("e1", "a", 1), ("r2", "a", 2)], 5_000]
     after = [[("e4", "a", 5_001), ("e6", "b", 5_001), ("r5", "b", 5_002)], 100_000]
@@ -390,8 +393,8 @@ def test_neighbours_a_restart_and_other_partitions_change_nothing(native, varian
         assert {e.key for e in packed[mine.id].emissions} == {a.event.key for a in mine.schedule.arrivals}
     moved = case(engine, Partitions(0, 5), *before, Restart(0), *after)
     found = engine.run(Pack((moved,)), PROGRAMS).traces[moved.id].emissions
-    # Windows of a key that one micro-batch ends come out in no order (Spark 4.3.0, docs/findings.md). A table comes out whole, once more
-    # after the restart.
+    # Windows of a key that one micro-batch ends come out in no order (Spark 4.3.0, docs/findings.md). A table comes out
+    # whole, once more after the restart.
     gather = set if engine.mode == "complete" else sorted
     assert gather(str((e.key, e.value)) for e in found) == gather(
         str((e.key, e.value)) for e in packed[two.id].emissions
@@ -401,10 +404,10 @@ def test_neighbours_a_restart_and_other_partitions_change_nothing(native, varian
 
 @pytest.mark.parametrize("variant", READ_IN_WAYS_OF_THEIR_OWN)
 def test_a_heartbeat_off_by_one_is_an_error(native, monkeypatch, variant):
-    from conformance.engines.spark import driving
+    from conformance.engines.spark.driving import micro_batches
 
-    engine, true = native(f"spark-native:{variant}"), driving.heartbeat
-    monkeypatch.setattr(driving, "heartbeat", lambda watermark, *delay: true(watermark + 1, *delay))
+    engine, true = native(f"spark-native:{variant}"), micro_batches.heartbeat
+    monkeypatch.setattr(micro_batches, "heartbeat", lambda watermark, *delay: true(watermark + 1, *delay))
     with pytest.raises(NotDriven, match="at watermark"):
         engine.run(Pack((case(engine, 0, [("e1", "a", 1)], 100_000),)), PROGRAMS)
 
@@ -418,7 +421,7 @@ class Sabotaged:
 
 @pytest.mark.parametrize("variant", BEAM)
 def test_a_schedule_that_was_not_driven_is_an_error(native, monkeypatch, variant):
-    from conformance.engines.beam import direct
+    from conformance.engines.beam.runners import direct
 
     true = direct._stream
     engine = native(f"beam-native:{variant}")

@@ -1,9 +1,10 @@
-"""Beam's own transforms over bounded input that ends: what FnApiRunner and plain DirectRunner lose, and how their pipelines end."""
+"""Beam's own transforms over bounded input that ends: what FnApiRunner and plain DirectRunner lose, and how their
+pipelines end."""
 
 import pytest
 from common import PROGRAMS, T
 
-from conformance.engines.beam import prism_binary
+from conformance.engines.beam.runners import prism_binary
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun
 from conformance.model.runs import Pack

@@ -1,11 +1,11 @@
-"""Beam's own transforms on Prism: what they put out where Prism and the bundle-based DirectRunner agree, and that they are driven as it
-says."""
+"""Beam's own transforms on Prism: what they put out where Prism and the bundle-based DirectRunner agree, and that they
+are driven as it says."""
 
 import pytest
 from common import PROGRAMS
 from test_native import BEAM, Sabotaged, case, native  # noqa: F401
 
-from conformance.engines.beam import carried, prism_binary
+from conformance.engines.beam.runners import carried, prism_binary
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.runs import Pack
 from conformance.plugins.registry import load_engine
@@ -27,7 +27,8 @@ def of(engine, one):
 
 @pytest.mark.parametrize("variant", [variant for variant in BEAM if variant != "batches"])
 def test_it_puts_out_what_the_transform_puts_out_on_the_other_runner(native, variant):  # noqa: F811
-    """Bundles whose elements lie in windows and sessions of their own. A batch that is not full gets lost on Prism (docs/findings.md)."""
+    """Bundles whose elements lie in windows and sessions of their own. A batch that is not full gets lost on Prism
+    (docs/findings.md)."""
     steps = [0, [("e1", "a", 1)], 100_000, [("e2", "b", 150_000)], 300_000]
     one, other = (native(f"{family}:{variant}") for family in ("beam-prism-native", "beam-native"))
     found, wanted = of(one, case(one, *steps)), of(other, case(other, *steps))
@@ -56,7 +57,7 @@ def test_packed_cases_do_not_see_each_other(native, variant):  # noqa: F811
 
 
 def test_a_release_on_which_no_schedule_can_be_driven_says_so(monkeypatch):
-    monkeypatch.setattr("conformance.engines.beam.prism.version", lambda package: "2.67.0")
+    monkeypatch.setattr("conformance.engines.beam.runners.prism.version", lambda package: "2.67.0")
     lacks = load_engine("beam-prism-native:sessions").lacks()
     assert lacks.startswith("the Prism of Beam 2.67.0 fires no timer when the watermark comes to its time")
     assert lacks.endswith("that takes Beam 2.69.0")

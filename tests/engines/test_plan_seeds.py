@@ -1,4 +1,5 @@
-"""Other seeds give other plans to an engine, and other cases to a plan: none of them accuses a plan that has no stored witness."""
+"""Other seeds give other plans to an engine, and other cases to a plan: none of them accuses a plan that has no stored
+witness."""
 
 from pathlib import Path
 
@@ -15,7 +16,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 WITNESSES = Path(__file__).parents[2] / "witnesses"
 
 SCENARIOS = ("per-key-counting", "session-timeout")
-"""Of counts and of timers; engines violate little of them, so that most of the time goes to plans, not to confirmations."""
+"""Of counts and of timers; engines violate little of them, so that most of the time goes to plans, not to
+confirmations."""
 
 OF_BEAM = ("beam-direct", "beam-fnapi", "beam-native:count", "beam-native:sessions")
 OF_SPARK = ("spark-tws", "spark-tws-jvm", "spark-fmgws-jvm", "spark-fmgws-pandas", "spark-tws-pandas")

@@ -54,8 +54,8 @@ def opened(spark, beam, tmp_path):
 
 
 def runs(engine, cases, *perturbations):
-    """The cases of several bundles that an engine takes: as drawn or under these perturbations, each on the shortest timeline that three
-    of them have."""
+    """The cases of several bundles that an engine takes: as drawn or under these perturbations, each on the shortest
+    timeline that three of them have."""
     drawn = [case for case in cases if not case.perturbation and len(case.schedule.bundles) > 1]
     found = []
     for wanted in perturbations or ("",):
@@ -79,7 +79,8 @@ def test_an_operator_that_does_the_programs_job_gives_what_the_reference_gives(i
 
 
 def on_one_timeline(engine, cases):
-    """The cases as drawn that an engine takes, of the shortest timeline: of several bundles where the engine takes several."""
+    """The cases as drawn that an engine takes, of the shortest timeline: of several bundles where the engine takes
+    several."""
     few = [case for case in cases if not case.perturbation and engine.capabilities.takes(case, None)]
     short = min(few, key=lambda case: (len(case.schedule.bundles) == 1, len(case.schedule.steps)))
     return [case for case in few if case.schedule.timeline == short.schedule.timeline]
@@ -156,7 +157,8 @@ def test_an_exception_of_the_operator_ends_its_case_and_no_other(idle, opened, n
 
 
 def test_the_example_of_the_documentation(spark, beam, tmp_path):
-    """The bug in the port is found with a witness of two elements, the two ports differ, and the mended one is right."""
+    """The bug in the port is found with a witness of two elements, the two ports differ, and the mended one is
+    right."""
     ported, mended = EXAMPLES / "port_index_assignment.py", EXAMPLES / "port_index_assignment_fixed.py"
     scenarios = load_scenarios(["index-assignment"])
     cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))

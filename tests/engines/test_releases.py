@@ -68,7 +68,8 @@ def test_a_release_that_does_not_exist_is_one_line_and_exit_code_3(tmp_path):
 
 @pytest.mark.slow
 def test_the_oldest_release_runs_and_says_what_it_lacks(tmp_path):
-    """Its own fault is seen: the API of pandas loses a null that is put out. That it runs, the upgrade from it shows, too."""
+    """Its own fault is seen: the API of pandas loses a null that is put out. That it runs, the upgrade from it shows,
+    too."""
     lacking = [f"{engine}@{OLDEST}" for engine in ("spark-tws", "spark-tws-tester")]
     there = {f"spark-fmgws-pandas@{OLDEST}": Verdict.VIOLATED}
     done = run(tmp_path, *lacking, *there, scenario="null-output")
@@ -95,15 +96,15 @@ def test_an_operator_that_a_release_refuses_is_named(monkeypatch):
     """PySpark 3.4.1 refuses an aggregation behind a join with a time range condition."""
     engine = load_engine("spark-native:join-then-window")
     assert engine.lacks() == ""
-    monkeypatch.setattr("conformance.engines.spark.releases.released", lambda: (3, 4))
+    monkeypatch.setattr("conformance.engines.spark.runtime.releases.released", lambda: (3, 4))
     assert engine.lacks().endswith(
         "refuses a stream-stream join with a time range condition and groupBy(window()).count() behind it"
     )
 
 
 def test_an_upgrade_of_spark(tmp_path):
-    """What both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query that the old
-    one takes is refused later, and nothing else blocks."""
+    """What both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query
+    that the old one takes is refused later, and nothing else blocks."""
     write_cases(tmp_path / "few.parquet", smallest_run("per-key-counting", "restart"))
     asked = ["--scenario=per-key-counting", "--quick", "--cases-from=few.parquet", "--witnesses=none", "--out=out"]
     asked += ["--engine=spark-native:count", "--engine=spark-tws-tester"]

@@ -119,7 +119,8 @@ def test_a_processing_time_timeout_has_no_late_rows_and_no_timers_in_event_time(
 
 
 class Misbehaves(Program):
-    """Does to its process what the event's value says, when its key is "bad". A file that the value names exists from then on."""
+    """Does to its process what the event's value says, when its key is "bad". A file that the value names exists from
+    then on."""
 
     cells = {"count": Cell.COMBINING}
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from common import PROGRAMS, specified
 
-from conformance.engines.spark import crashes
+from conformance.engines.spark.checkpoint import crashes
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
@@ -21,7 +21,8 @@ def _bundle(number, after, keys):
 
 
 def killed(scenario, program, plan=""):
-    """A case whose jobs are killed at each point, twice in one bundle too: advances in the same micro-batch, and none."""
+    """A case whose jobs are killed at each point, twice in one bundle too: advances in the same micro-batch, and
+    none."""
     steps = [
         *([Plan(0, plan)] if plan else []),
         Advance(0, T),

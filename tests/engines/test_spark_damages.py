@@ -9,7 +9,7 @@ from conformance.model.damage import DAMAGES
 from conformance.model.runs import Pack
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Event
-from conformance.scenarios.damaged_checkpoints import noticed
+from conformance.scenarios.state.damaged_checkpoints import noticed
 
 pytestmark = pytest.mark.engine
 

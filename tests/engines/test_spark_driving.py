@@ -1,4 +1,5 @@
-"""How schedules are driven on the real Spark, whatever the API: exactly, or it is an error. On the API that is fastest to run."""
+"""How schedules are driven on the real Spark, whatever the API: exactly, or it is an error. On the API that is fastest
+to run."""
 
 import itertools
 import re
@@ -8,9 +9,10 @@ from dataclasses import replace
 import pytest
 from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_steps
 
-from conformance.engines.spark import driving, running, session
-from conformance.engines.spark.around import SparkPlan
-from conformance.engines.spark.layouts import Layout
+from conformance.engines.spark.driving import micro_batches, proof
+from conformance.engines.spark.driving.layouts import Layout
+from conformance.engines.spark.plans.around import SparkPlan
+from conformance.engines.spark.runtime import running, session
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
@@ -36,8 +38,8 @@ pytestmark = pytest.mark.engine
 @pytest.mark.parametrize("shift", [-1, 1])
 def test_a_heartbeat_off_by_one_is_an_error(spark, monkeypatch, shift):
     """Never a verdict."""
-    true = driving.heartbeat
-    monkeypatch.setattr(driving, "heartbeat", lambda watermark, *delay: true(watermark + shift, *delay))
+    true = micro_batches.heartbeat
+    monkeypatch.setattr(micro_batches, "heartbeat", lambda watermark, *delay: true(watermark + shift, *delay))
     with pytest.raises(NotDriven, match="at watermark"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
@@ -50,23 +52,23 @@ def test_a_query_between_two_restarts_that_has_nothing_to_do_is_driven(spark):
 
 @pytest.mark.parametrize("left_out", [1, 3, 5])
 def test_a_settling_batch_left_out_is_an_error(spark, monkeypatch, left_out):
-    true = driving.plan
+    true = micro_batches.plan
     planned = true(COUNTED.schedule.timeline)
     assert not planned[left_out].bundle
     sabotaged = [batch for i, batch in enumerate(planned) if i != left_out]
     calls = iter([sabotaged])
-    monkeypatch.setattr(driving, "plan", lambda *args: next(calls, None) or true(*args))
+    monkeypatch.setattr(micro_batches, "plan", lambda *args: next(calls, None) or true(*args))
     with pytest.raises(NotDriven):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
 
 def test_a_lost_or_doubled_row_is_an_error(spark, monkeypatch):
-    true = driving.rows_of
+    true = micro_batches.rows_of
 
     def sabotage(batch, events, *delay):
         return true(batch, events[1:], *delay)
 
-    monkeypatch.setattr(driving, "rows_of", sabotage)
+    monkeypatch.setattr(micro_batches, "rows_of", sabotage)
     with pytest.raises(NotDriven, match="read 2 rows, not 3"):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
@@ -111,7 +113,7 @@ def test_a_failed_attempt_leaves_nothing_and_touched_what_it_says(spark, resume)
 
 
 def test_a_failure_that_does_not_happen_is_an_error(spark, monkeypatch):
-    monkeypatch.setattr(driving, "SENTINELS", 0)
+    monkeypatch.setattr(micro_batches, "SENTINELS", 0)
     with pytest.raises(NotDriven, match="was to fail"):
         spark.run(Pack((with_steps(FailOnce(0)),)), PROGRAMS)
     with pytest.raises(NotDriven, match="the query was to fail"):
@@ -139,7 +141,7 @@ def test_the_state_is_kept_in_as_many_partitions_as_asked_for(spark, monkeypatch
     case = replace(COUNTED, schedule=renumbered([Partitions(0, 5), *COUNTED.schedule.steps]))
     assert run(spark, [case]) == specified(spark, [case])
     monkeypatch.setattr(session, "PARTITIONS", 3)
-    monkeypatch.setattr(driving, "partitions_of", _then(lambda pack: 2, driving.partitions_of))
+    monkeypatch.setattr(proof, "partitions_of", _then(lambda pack: 2, proof.partitions_of))
     with pytest.raises(NotDriven, match=re.escape("kept its state in {2} partitions, not 3")):
         spark.run(Pack((COUNTED,)), PROGRAMS)
 
@@ -191,7 +193,10 @@ ValueError: the cause
 pyspark.errors.PythonException: wrapped"""
     assert session.cause(Exception(text)) == "ValueError: the cause"
     assert session.cause(Exception("first\nsecond")) == "first"
-    chained = "KeyError: 'x'\nThe above exception was ...\nconformance.model.program.EngineFault: [case c1] get: KeyError: 'x'"
+    chained = (
+        "KeyError: 'x'\nThe above exception was ...\nconformance.model.program.EngineFault: [case c1] get: "
+        "KeyError: 'x'"
+    )
     assert session.cause(Exception(chained)) == "EngineFault: [case c1] get: KeyError: 'x'"
     query = "[STREAM_FAILED] Query [id = 1f-a, runId = 2e-b] terminated with exception: None.get"
     assert session.cause(Exception(query)) == "[STREAM_FAILED] the query failed: None.get"

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from common import SCENARIOS, T, drawn, run, with_steps
 
-from conformance.engines.spark import installation, session
-from conformance.engines.spark.session import MASTER
+from conformance.engines.spark.runtime import installation, session
+from conformance.engines.spark.runtime.session import MASTER
 from conformance.execution.host import Host
 from conformance.execution.packing import packs_of
 from conformance.model.engine import CannotRun
@@ -39,7 +39,7 @@ def connect_server(tmp_path_factory):
         "spark.ui.enabled": "false",
         "spark.python.authenticate.socketTimeout": "120s",  # as embedded: a busy machine starts workers slowly
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        "spark.python.daemon.module": "conformance.engines.spark.daemon",  # faster: see there
+        "spark.python.daemon.module": "conformance.engines.spark.runtime.daemon",  # faster: see there
     }
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2,4]"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]

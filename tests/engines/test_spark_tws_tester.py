@@ -160,7 +160,7 @@ def test_a_pyspark_without_the_tester_lacks_it(tester, monkeypatch):
     """That makes its cells unsupported; without any PySpark it cannot run."""
     from importlib.machinery import ModuleSpec
 
-    from conformance.engines.spark import tws_tester
+    from conformance.engines.spark.tester import engine as tws_tester
 
     assert tester.lacks() == ""
     old = ModuleSpec("pyspark", None, is_package=True)

@@ -1,4 +1,5 @@
-"""Typed state and typed keys on Spark: every value of the scenarios comes back, and every key has its state, as the reference has it."""
+"""Typed state and typed keys on Spark: every value of the scenarios comes back, and every key has its state, as the
+reference has it."""
 
 import pytest
 from common import run, specified

@@ -1,4 +1,5 @@
-"""Users' own queries and pipelines on the real engines: what holds, seeded bugs that are found, and what cannot be tested."""
+"""Users' own queries and pipelines on the real engines: what holds, seeded bugs that are found, and what cannot be
+tested."""
 
 import importlib.util
 import os
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engines.spark.subjects import CONNECT
+from conformance.engines.spark.subjects.driver import CONNECT
 from conformance.subjects.asking import Options, Verdict, ask
 from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in

@@ -1,5 +1,5 @@
-"""The toy engines, imported by name; their folder is on the path no longer than that takes, so that other tests do not find
-the toy's entry point."""
+"""The toy engines, imported by name; their folder is on the path no longer than that takes, so that other tests do not
+find the toy's entry point."""
 
 import sys
 from pathlib import Path

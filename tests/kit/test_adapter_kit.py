@@ -1,4 +1,5 @@
-"""The kit passes adapters that keep the protocol, whatever their engines are like, and names what is wrong with the others."""
+"""The kit passes adapters that keep the protocol, whatever their engines are like, and names what is wrong with the
+others."""
 
 import json
 import re

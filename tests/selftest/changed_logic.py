@@ -1,7 +1,7 @@
 """Programs whose logic is changed in one place: what an operator that does the job of a program might do wrong.
 
-A mutant of ``engines/mutants`` is an engine that breaks any program in one way. Here the engine is right, and the program is wrong: a
-comparison the other way round, a bound off by one, a statement left out or done twice.
+A mutant of ``engines/mutants`` is an engine that breaks any program in one way. Here the engine is right, and the
+program is wrong: a comparison the other way round, a bound off by one, a statement left out or done twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ Change = Callable[[], None]
 
 
 def changed_programs(program: Program) -> Iterator[tuple[str, Program]]:
-    """(what is changed, the program with it) for each change of each method that the program does not have from ``Program``."""
+    """(what is changed, the program with it) for each change of each method that the program does not have from
+    ``Program``."""
     kind = type(program)
     for owner, name, method in _methods(kind):
         source = textwrap.dedent(inspect.getsource(method))

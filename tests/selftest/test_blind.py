@@ -27,7 +27,9 @@ scenarios = load_scenarios(["late-data", "state-ttl", "stream-join", "value-stat
 can = load_engine({engine!r}).capabilities
 drawn = draw_cases(scenarios, 1, 5, exercised_by_any_reading(scenarios))
 suite = Suite(scenarios, can, drawn, 5, reference_traces(programs_of(scenarios), can.lateness))
-rows = [[[step.to_json() for step in row.timeline.steps], [[p.id, level] for p, level in row.parts]] for row in suite.rows]
+rows = [
+    [[step.to_json() for step in row.timeline.steps], [[p.id, level] for p, level in row.parts]] for row in suite.rows
+]
 cases = [[case.id, case.digest, case.perturbation] for case in suite.cases]
 if not {hidden}:
     import conformance.engines.mutants

@@ -1,4 +1,5 @@
-"""A change of a program's logic that shows breaks a guarantee: an operator that does the program's job, and does it so, is found out."""
+"""A change of a program's logic that shows breaks a guarantee: an operator that does the program's job, and does it so,
+is found out."""
 
 import pytest
 from changed_logic import changed_programs

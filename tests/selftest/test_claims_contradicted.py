@@ -102,7 +102,8 @@ def cells(scenario, engine):
 
 @cache
 def drawn(scenario):
-    """The scenario with the guarantees that claims speak of, cases of it for their programs, and the reference's traces."""
+    """The scenario with the guarantees that claims speak of, cases of it for their programs, and the reference's
+    traces."""
     [whole] = load_scenarios([scenario])
     rows = {condition.row for claim in CLAIMS.values() for condition in claim.conditions}
     asked = tuple(g for g in whole.guarantees if (scenario, g.id) in rows)
@@ -116,8 +117,8 @@ def drawn(scenario):
 
 
 def answer(claim, engine, conditions):
-    """What a claim is judged to be by the cells of an engine that some of its conditions name: as if they were of the first engine
-    that the claim speaks of."""
+    """What a claim is judged to be by the cells of an engine that some of its conditions name: as if they were of the
+    first engine that the claim speaks of."""
     about = claim.engines[0]
     rows = {condition.row for condition in conditions}
     found = [
@@ -143,7 +144,8 @@ def test_every_claim_that_can_be_contradicted_has_the_ways_in_which_it_is_false(
 
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS.values() if claim.decided_by], ids=lambda claim: claim.id)
 def test_a_claim_is_contradicted_by_a_mutant_of_each_guarantee_that_decides_it(claim):
-    """And not by the reference, which few cases may leave undecided. Where the claim says the opposite of a guarantee, the reference contradicts it, and a mutant confirms."""
+    """And not by the reference, which few cases may leave undecided. Where the claim says the opposite of a guarantee,
+    the reference contradicts it, and a mutant confirms."""
     for condition in claim.decided_by:
         says = {answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario]}
         reference = answer(claim, "reference", [condition])

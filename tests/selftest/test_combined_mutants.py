@@ -13,7 +13,8 @@ NAMES = [name for name, found in MUTANTS.items() if found.section in {section.__
 
 
 class Scripted(Program):
-    """An event's value is the calls that it makes. ``then``: timer -> the calls that its callback makes when it fires first."""
+    """An event's value is the calls that it makes. ``then``: timer -> the calls that its callback makes when it fires
+    first."""
 
     cells = {
         **dict.fromkeys(("value", "other", "OTHER"), Cell.VALUE),
@@ -42,7 +43,8 @@ class Scripted(Program):
 
 
 def schedule(*steps):
-    """A number is an advance to it (ms). A list is a bundle of the elements of one key, as calls; an object has those of several keys."""
+    """A number is an advance to it (ms). A list is a bundle of the elements of one key, as calls; an object has those
+    of several keys."""
     made = [Advance(0, 0)]
     for step in (*steps, 100):
         if isinstance(step, int):

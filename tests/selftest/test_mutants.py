@@ -1,4 +1,5 @@
-"""Verify the verifier: nothing accuses the reference, every mutant is caught, also in pairs, every guarantee can fail."""
+"""Verify the verifier: nothing accuses the reference, every mutant is caught, also in pairs, every guarantee can
+fail."""
 
 import io
 from dataclasses import replace
@@ -17,7 +18,7 @@ from conformance.model.perturbation import BY_ID
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, mutant_ids
-from conformance.reports import kills
+from conformance.reports.page import kills
 from conformance.run.processes import available
 from conformance.selftest.selftest import SelfTest, UnreadableSelfTest, Want, pairs_of, selftest
 
@@ -132,7 +133,8 @@ def test_every_guarantee_catches_a_mutant_and_every_mutant_is_caught():
 
 
 def test_a_mutant_that_caught_nothing_is_asked_for_what_none_has_broken():
-    """The kill matrix has every guarantee that a mutant breaks. Otherwise each guarantee has a mutant, and each mutant a guarantee."""
+    """The kill matrix has every guarantee that a mutant breaks. Otherwise each guarantee has a mutant, and each mutant
+    a guarantee."""
     scenarios, mutants = (
         load_scenarios(["late-data"]),
         ["late-at-the-watermark", "output-twice", "first-of-a-key-dropped"],

@@ -7,10 +7,10 @@ from click.testing import CliRunner
 from drawn import suite_of
 from test_some_scenarios import MAXIMUM
 
-from conformance.cli import selftest
+from conformance.cli.commands import selftest
+from conformance.cli.commands.run import QUICK
+from conformance.cli.commands.upgrade import UPGRADE
 from conformance.cli.main import main
-from conformance.cli.run import QUICK
-from conformance.cli.upgrade import UPGRADE
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.selftest.measured import powers_of
 from conformance.selftest.power import Asked, Power, UnreadablePower, read_powers, with_others, write_powers

@@ -1,4 +1,5 @@
-"""A quick run asks too little to see each rare bug. Where it does not see one, it must not read like a run that could have."""
+"""A quick run asks too little to see each rare bug. Where it does not see one, it must not read like a run that could
+have."""
 
 from collections import defaultdict
 
@@ -6,7 +7,7 @@ import pytest
 from drawn import suite_of
 from unconfirmed import judged
 
-from conformance.cli.run import QUICK, QUICK_ROWS
+from conformance.cli.commands.run import QUICK, QUICK_ROWS
 from conformance.judgement.cell import Strength, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from conformance.model import Cell, Domain, Guarantee, Program, Scenario
 from conformance.plugins.registry import load_scenarios
-from conformance.reports import kills
+from conformance.reports.page import kills
 from conformance.selftest.selftest import SelfTest, Want, selftest
 
 CAUGHT, LET_THROUGH, OUT_OF_SIGHT = "state-lost-after-a-bundle", "bundle-reversed", "timers-never-fire"

@@ -10,8 +10,8 @@ from conformance.model.trace import Emission, Trace
 
 
 def run(steps, *emitted):
-    """Steps are watermarks, steps of the model, and bundles of (id, key, time) or (id, key, time, value); what came out are (key, value,
-    step)."""
+    """Steps are watermarks, steps of the model, and bundles of (id, key, time) or (id, key, time, value); what came out
+    are (key, value, step)."""
     made = []
     for step in steps:
         if isinstance(step, int):

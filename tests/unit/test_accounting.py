@@ -14,7 +14,7 @@ from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results import tables
-from conformance.scenarios.late_data import drops_are_counted
+from conformance.scenarios.stories.late_data import drops_are_counted
 
 SCENARIOS = load_scenarios(["late-data"])
 PROGRAMS = programs_of(SCENARIOS)

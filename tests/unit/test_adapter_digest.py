@@ -25,7 +25,8 @@ class Engine(Column):
     "operator.py": 'import json\nfrom .names import NAME\n\ndef run():\n    return json.dumps(NAME) + "Bridge.java"\n',
     "names.py": 'NAME = "a  name"\n"""What it is called."""\n',
     "budgets.py": "ADAPTER = False\nMOST = 3\n",
-    "other.py": "from {name}.column import Column\nfrom {name} import theirs\n\nclass Other(Column):\n    id = 'other'\n",
+    "other.py": "from {name}.column import Column\nfrom {name} import theirs\n\n"
+    "class Other(Column):\n    id = 'other'\n",
     "theirs.py": "THEIRS = 1\n",
     "Bridge.java": 'class Bridge {{ // over a pipe\n  String say() {{ return "a // b"; }}\n}}\n',
     "Unused.java": "class Unused {{}}\n",

@@ -8,8 +8,8 @@ from conformance.model.program import Cell, Program
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_scenarios
 
-dofn = pytest.importorskip("conformance.engines.beam.dofn")
-inspected = pytest.importorskip("conformance.engines.beam.inspected")
+dofn = pytest.importorskip("conformance.engines.beam.pipelines.dofn")
+inspected = pytest.importorskip("conformance.engines.beam.pipelines.inspected")
 
 PROGRAMS = programs_of(load_scenarios())
 

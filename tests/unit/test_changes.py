@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.judgement.cell import Verdict
-from conformance.reports import comparison
+from conformance.reports.text import comparison
 from conformance.results.baseline import Baseline, Scope, Standing
 from conformance.results.changes import Kind, changes
 

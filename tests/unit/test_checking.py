@@ -189,7 +189,8 @@ def test_the_first_that_a_predicate_says_is_kept():
 
 
 def test_a_case_without_a_trace_to_judge_is_a_fault_or_lost_and_the_next_is_judged():
-    """The harness's own failure comes first, whatever else is known. The reference stops and trips where the engine does."""
+    """The harness's own failure comes first, whatever else is known. The reference stops and trips where the engine
+    does."""
     faulty, lost, ended, stopped, broken, good = (_case(f"e{n}") for n in range(6))
 
     def check(run):

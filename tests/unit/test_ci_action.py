@@ -1,4 +1,5 @@
-"""What the GitHub action and the GitLab component do, as scripts: with a command ``conformance`` that says what it was asked for."""
+"""What the GitHub action and the GitLab component do, as scripts: with a command ``conformance`` that says what it was
+asked for."""
 
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 import yaml
 
 from conformance.comparison.gate import GateReport, Outcome, Ruled, Ruling
-from conformance.reports.comparison import gate_junit
+from conformance.reports.text.comparison import gate_junit
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "ci"
@@ -135,7 +136,10 @@ def test_a_run_is_gated_with_a_baseline(folder):
     given = {"INPUT_BASELINE": "b.jsonl", "INPUT_EXPECTATIONS": "expectations.toml", "INPUT_OUT": "o"}
     done = script("run.sh", folder=folder, FAKE_GATE="1", **given)
     assert done.returncode == 1
-    gate = "gate o/results.json.gz --baseline b.jsonl --expectations expectations.toml --junit o/gate.xml --markdown o/gate.md"
+    gate = (
+        "gate o/results.json.gz --baseline b.jsonl --expectations expectations.toml --junit o/gate.xml --markdown "
+        "o/gate.md"
+    )
     assert asked(folder) == ["run --seed 1 --out o", gate]
     (folder / "asked").unlink()
     assert script("run.sh", folder=folder, FAKE_RUN="3", **given).returncode == 3
@@ -204,7 +208,8 @@ guarantee = "s/g"
 
 @pytest.fixture
 def blocked(folder):
-    """What the gate wrote: one ruling is about an entry of the expectations, one is not, one is of an engine, and one passes."""
+    """What the gate wrote: one ruling is about an entry of the expectations, one is not, one is of an engine, and one
+    passes."""
     blocks, passes = Ruling(Outcome.BLOCKS, "fails in another way, 100% of: cases"), Ruling(Outcome.PASSES, "")
     ruled = (
         Ruled(blocks, "native:two", "s", "g", ("as drawn", "restart"), "45bff12a76ef"),

@@ -10,8 +10,8 @@ from conformance.model.schedule import Advance, Schedule
 from conformance.model.trace import Trace
 from conformance.model.values import digest
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, variant_ids
-from conformance.reports.claims import claim_lines, shown_by
 from conformance.reports.findings import known_findings
+from conformance.reports.text.claims import claim_lines, shown_by
 from conformance.results import catalogue, claims
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import UnusableClaims
@@ -102,7 +102,8 @@ def test_claims_name_guarantees_and_engines_that_there_are():
 
 
 def test_claims_ask_every_scenario_that_was_measured():
-    """So that the quotes of its guarantees are judged as the catalogue says. A scenario that was not measured yet needs no claim."""
+    """So that the quotes of its guarantees are judged as the catalogue says. A scenario that was not measured yet needs
+    no claim."""
     asked = {condition.scenario for claim in catalogue.catalogue() for condition in claim.conditions}
     measured = {scenario for _, scenario, _, _ in Baseline.read(PROBES.parent / "measured.jsonl").cells}
     assert measured
@@ -110,7 +111,8 @@ def test_claims_ask_every_scenario_that_was_measured():
 
 
 def test_what_contradicts_a_claim_is_a_finding_with_a_script():
-    """Of recorded probes at least; a run says for itself what it contradicts, and names the finding where there is one."""
+    """Of recorded probes at least; a run says for itself what it contradicts, and names the finding where there is
+    one."""
     record = claims.probed()
     for claim in catalogue.catalogue():
         contradicted = claim.probe and record[claim.id].answer is Answer.CONTRADICTED

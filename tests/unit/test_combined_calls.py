@@ -13,8 +13,8 @@ from conformance.model.case import Case
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Trace
-from conformance.scenarios.call_language import parsed, spelled
-from conformance.scenarios.combined_calls import PROGRAMS, SCENARIO
+from conformance.scenarios.calls.combined_calls import PROGRAMS, SCENARIO
+from conformance.scenarios.calls.language import parsed, spelled
 
 LANGUAGE = SCENARIO.domain["calls"].language
 

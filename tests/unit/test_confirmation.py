@@ -88,7 +88,8 @@ def confirm(
     pack=None,
     mode=Mode.FULL,
 ):
-    """(the cell, its witness if any, the engine process) of a violation by ``case``, or, without ``against``, by a replay alone."""
+    """(the cell, its witness if any, the engine process) of a violation by ``case``, or, without ``against``, by a
+    replay alone."""
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment=versions or {"fake": "1"})
     process = InProcess(REFERENCE, spoil)
     reference = reference_traces(programs)
@@ -112,7 +113,8 @@ def confirm(
 
 
 def replayed(process, witnesses, packed=(), trusted=(), stands=(), go_on=lambda: True):
-    """The replays of witnesses that are owed what these sets of ids say, and as many passes as their confirmations ask for."""
+    """The replays of witnesses that are owed what these sets of ids say, and as many passes as their confirmations ask
+    for."""
     owed = {w.id: Owed(w.id in packed, w.id in trusted, w.id in stands, passes=patience(w)) for w in witnesses}
     return replay_all(process, witnesses, owed, [SCENARIO], REFERENCE.capabilities, go_on)
 
@@ -227,7 +229,8 @@ def now_and_then(every):
 
 @pytest.mark.parametrize(("every", "share"), [(2, "2/3"), (4, "1/3"), (6, "1/9")])
 def test_a_race_is_intermittent_and_needs_no_neighbours(every, share):
-    """An engine that loses an element in one run of two, or of more, whatever is in the pack. That of six first fails again in its pack."""
+    """An engine that loses an element in one run of two, or of more, whatever is in the pack. That of six first fails
+    again in its pack."""
     cell, witness, process = confirm(now_and_then(every).spoil, pack=PACKED)
     assert (cell.verdict, cell.intermittent, witness.neighbours) == (Verdict.VIOLATED, share, ())
     assert cell.reason.startswith(f"intermittent, {share} of its runs alone: e2")

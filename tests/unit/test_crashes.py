@@ -5,8 +5,9 @@ import zipfile
 
 import pytest
 
-from conformance.engines.spark import damages, driving
-from conformance.engines.spark.crashes import Killed
+from conformance.engines.spark.checkpoint import damages
+from conformance.engines.spark.checkpoint.crashes import Killed
+from conformance.engines.spark.driving import micro_batches
 from conformance.model.damage import DAMAGES
 from conformance.model.engine import NotDriven
 from conformance.model.schedule import Advance, Crash, Deliver, Restart, renumbered
@@ -17,7 +18,8 @@ KILLED_IN = 2
 
 
 def checkpoint_of(folder, *stored):
-    """A checkpoint of three micro-batches and one without rows. ``stored``: the files of a version of the state, with a place for it."""
+    """A checkpoint of three micro-batches and one without rows. ``stored``: the files of a version of the state, with a
+    place for it."""
     for log in ("offsets", "commits"):
         for number in range(KILLED_IN + 2):
             _write(folder / log / str(number))
@@ -154,7 +156,7 @@ def test_the_next_query_does_what_the_killed_one_had_planned(tmp_path):
 
 
 def planned(*steps):
-    return driving.plan(renumbered([Advance(0, 10), Deliver(0), *steps, Deliver(0), Advance(0, 90)]).timeline)
+    return micro_batches.plan(renumbered([Advance(0, 10), Deliver(0), *steps, Deliver(0), Advance(0, 90)]).timeline)
 
 
 def test_each_kill_is_a_query_of_its_own():
@@ -170,8 +172,8 @@ def test_a_query_that_is_killed_behind_a_bundle_ends_with_it():
     place = next(number for number, batch in enumerate(batches) if batch.crashes)
     assert (batches[place].begun, batches[place].query, batches[place + 1].query) == (0, 1, 2)
     assert batches[place].moves_to == 10
-    assert driving.crash_in(batches, 1) == (place, Crash(3, "commit"))
-    assert driving.crash_in(batches, 2) == (-1, None)
+    assert micro_batches.crash_in(batches, 1) == (place, Crash(3, "commit"))
+    assert micro_batches.crash_in(batches, 2) == (-1, None)
 
 
 def test_queries_are_numbered_as_restarts_are():

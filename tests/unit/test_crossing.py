@@ -6,8 +6,8 @@ import pytest
 
 from conformance.engines.spark.jvm.crossing import back, there
 from conformance.model.types import Array, Double, Float, Map, String, Struct, shown
-from conformance.scenarios.typed_key_samples import KEYS
-from conformance.scenarios.typed_samples import SAMPLES, TYPES
+from conformance.scenarios.typed.typed_key_samples import KEYS
+from conformance.scenarios.typed.typed_samples import SAMPLES, TYPES
 
 
 def crossed(kind, value):

@@ -181,7 +181,8 @@ def test_fewer_rows_where_each_level_is_wanted_once():
 
 
 def test_a_timeline_that_has_no_room_for_some_changes_gets_the_others():
-    """Cases of a user's own may be on such a one: no advance can be left out, so what should meet that change never does."""
+    """Cases of a user's own may be on such a one: no advance can be left out, so what should meet that change never
+    does."""
     narrow = Schedule((Advance(0, 10), Deliver(1), Advance(2, 99)))
     made = {p for row in changing(designed(timelines=[narrow])) for p, _ in row.parts}
     assert {p for p in made if not p.id.startswith("plan:")} == {

@@ -9,20 +9,19 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from conformance.engines.spark.driving import (
+from conformance.engines.spark.driving.micro_batches import (
     SENTINELS,
     MicroBatch,
     flush,
-    millis,
     plan,
-    prove,
     rows_of,
     sentinels,
     write_file,
 )
-from conformance.engines.spark.job import Job
-from conformance.engines.spark.operator import HEARTBEAT
-from conformance.engines.spark.traces import told
+from conformance.engines.spark.driving.proof import millis, prove
+from conformance.engines.spark.driving.traces import told
+from conformance.engines.spark.jobs.job import Job
+from conformance.engines.spark.operators.operator import HEARTBEAT
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
@@ -363,7 +362,8 @@ def row(value, key="a", **more):
 
 
 def test_in_complete_mode_a_table_that_comes_out_again_in_its_step_is_told_once():
-    """A row that comes out twice in a micro-batch stays, as does what changed within a step, and every table of the next step."""
+    """A row that comes out twice in a micro-batch stays, as does what changed within a step, and every table of the
+    next step."""
     batches = plan(SCHEDULE.steps)
     mine = [number for number, batch in enumerate(batches) if batch.step == 0]
     later = mine[-1] + 1

@@ -11,8 +11,8 @@ from conformance.execution.environments import link_harness, python_of, requirem
 from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import not_expressible
 from conformance.model.engine import CannotRun, EngineInfo
-from conformance.model.release import Release
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, releases_of
+from conformance.support.release import Release
 
 
 def test_the_release_takes_the_place_of_what_the_harness_asks_for():

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from conformance.comparison.exported import exportable
-from conformance.engines.spark import export_native
+from conformance.engines.spark.export import native as export_native
 from conformance.model.export import CannotExport, Difference
 from conformance.model.schedule import NoData, Restart, Wait, renumbered
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.inlined import Inlined
 from conformance.plugins.registry import UnknownName, engine_ids, export_names, load_export, load_scenarios
 from conformance.results.witness import Witness
-from conformance.scenarios.windowed_counting import CountPerWindow
+from conformance.scenarios.stories.windowed_counting import CountPerWindow
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = {scenario.id: scenario for scenario in load_scenarios()}

@@ -15,10 +15,10 @@ from rich.console import Console
 from conformance.cli import job
 from conformance.cli.hints import Unfinished
 from conformance.cli.main import main
-from conformance.model.writing import naming, write_whole
 from conformance.results.record import RunRecord
 from conformance.results.results import Results
 from conformance.run.options import Options
+from conformance.support.writing import naming, write_whole
 
 FULL = OSError(errno.ENOSPC, "No space left on device")  # as a file that is open already raises it: without a name
 
@@ -121,6 +121,6 @@ def test_an_interrupt_of_any_command_is_a_line(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("conformance.cli.inspect.load_engine", interrupted)
+    monkeypatch.setattr("conformance.cli.commands.inspect.load_engine", interrupted)
     done = CliRunner().invoke(main, ["doctor"])
     assert (done.exit_code, done.output) == (3, "Error: interrupted\n")

@@ -15,7 +15,7 @@ from conformance.comparison.outputs import OutputDifference
 from conformance.judgement.agreement import Agreement, AgreementGrade
 from conformance.judgement.cell import Verdict
 from conformance.model.equivalence import Equivalence
-from conformance.reports import comparison
+from conformance.reports.text import comparison
 from conformance.results.baseline import Baseline, Scope, Standing, UnfitBaseline
 
 DOCS = Path(__file__).parents[2] / "docs" / "gate.md"

@@ -1,4 +1,5 @@
-"""Cases as drawn: reproducible, distinct, and enough of them at the boundaries; and the suite that an engine is asked of them."""
+"""Cases as drawn: reproducible, distinct, and enough of them at the boundaries; and the suite that an engine is asked
+of them."""
 
 import importlib
 import itertools
@@ -24,7 +25,7 @@ from conformance.model.plan import is_plan
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.run.drawing import batches
-from conformance.scenarios.state_isolation import FAMILIES
+from conformance.scenarios.state.state_isolation import FAMILIES
 
 SCENARIOS = load_scenarios()
 PROGRAMS = programs_of(SCENARIOS)
@@ -239,7 +240,8 @@ def test_every_perturbation_makes_twins_at_each_level(twins):
 
 
 def test_a_twin_is_made_of_its_base_alone(cases, twins):
-    """By the same seed, each part in the place that it has by itself: what isolation asks for is part of what failed."""
+    """By the same seed, each part in the place that it has by itself: what isolation asks for is part of what
+    failed."""
     by_id, plans = (
         {case.id: case for case in cases},
         {plan.perturbation.id: plan.perturbation for plan in REFERENCE.plans},

@@ -1,4 +1,5 @@
-"""The history of guarantees over releases: what holds since when, what is broken since when, which releases are alike."""
+"""The history of guarantees over releases: what holds since when, what is broken since when, which releases are
+alike."""
 
 from pathlib import Path
 

@@ -131,7 +131,8 @@ def violated(judgement):
     ],
 )
 def test_a_bug_under_one_change_is_taken_apart_to_that_change(mutant, causes, both):
-    """Though each of its cases has others beside it. Where a change moves a failure to a bundle that has an element, it takes both."""
+    """Though each of its cases has others beside it. Where a change moves a failure to a bundle that has an element, it
+    takes both."""
     engine, seed = load_engine(f"mutant:{mutant}"), 3
     judgement, isolated = judged(SCENARIOS, engine, suite_of(SCENARIOS, 1, seed).cases, seed)
     assert violated(judgement) == {cause.id for cause in causes} | both

@@ -195,7 +195,8 @@ def test_what_was_answered_is_not_asked_again_and_the_engine_not_started(tmp_pat
 
 
 def test_a_run_asks_an_engine_about_itself_once(tmp_path, pack):
-    """What it lacks, and which queries it refuses: a process that only confirms, or that runs in the place of another, is not asked."""
+    """What it lacks, and which queries it refuses: a process that only confirms, or that runs in the place of another,
+    is not asked."""
     asked = []
 
     class Tells(Asked):

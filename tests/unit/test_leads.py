@@ -12,10 +12,10 @@ from packed import unpacked
 from conformance.comparison.history import Course, Point
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
-from conformance.reports import html
-from conformance.reports.excerpts import source_of
 from conformance.reports.grid import Grid
-from conformance.reports.leads import Leads, known_courses
+from conformance.reports.page import html
+from conformance.reports.page.excerpts import source_of
+from conformance.reports.page.leads import Leads, known_courses
 from conformance.results.record import GuaranteeRecord, ScenarioRecord
 
 SCENARIO_FILES = {s.id: getsourcefile(type(next(iter(s.programs.values())))) for s in load_scenarios()}
@@ -46,7 +46,7 @@ def test_a_violated_cell_leads_to_its_advice_and_its_findings(results):
 def test_a_violated_cell_says_who_else_breaks_it_and_since_which_release(results, monkeypatch):
     releases = [Point("4.1", Verdict.HOLDS), Point("4.2", Verdict.VIOLATED), Point("4.3", Verdict.VIOLATED)]
     course = Course("spark-tws", "spark", *ROW, tuple(releases))
-    monkeypatch.setattr("conformance.reports.leads.known_courses", lambda rows: {("spark-tws", *ROW): course})
+    monkeypatch.setattr("conformance.reports.page.leads.known_courses", lambda rows: {("spark-tws", *ROW): course})
     page = unpacked(html.render([results]))
     assert "No other engine of this run breaks it; it holds on 1 engine" in page
     assert "Over releases: broken since 4.2 (holds in 4.1); measured from 4.1 to 4.3." in page

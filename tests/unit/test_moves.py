@@ -7,8 +7,8 @@ import pytest
 from conformance.comparison.moves import Kind, Move, differences, silent
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.reports import advice
-from conformance.reports import move_text as moves
 from conformance.reports.advice import Advice
+from conformance.reports.text import move_text as moves
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 

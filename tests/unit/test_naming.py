@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.comparison import expectations
-from conformance.model.naming import nearest, unknown
+from conformance.support.naming import nearest, unknown
 
 
 def test_the_nearest_name_comes_before_all_of_them():
@@ -22,7 +22,8 @@ def test_no_name_is_made_up_where_none_is_near():
 def test_expectations_name_the_perturbation_that_was_perhaps_meant(tmp_path):
     file = tmp_path / "expectations.toml"
     file.write_text(
-        '[[divergence]]\nengine = "e"\nguarantee = "s/g"\nkind = "engine"\nreason = "r"\nsignature = "s"\nperturbation = "restrat"\n'
+        '[[divergence]]\nengine = "e"\nguarantee = "s/g"\nkind = "engine"\nreason = "r"\nsignature = '
+        '"s"\nperturbation = "restrat"\n'
     )
     with pytest.raises(expectations.UnusableExpectations, match="unknown perturbation 'restrat'; did you mean restart"):
         expectations.read(file)

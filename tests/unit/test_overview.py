@@ -7,7 +7,7 @@ import pytest
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.reports.advice import Advice, known_advice
 from conformance.reports.grid import Grid
-from conformance.reports.overview import SHOWN, doings, squares
+from conformance.reports.page.overview import SHOWN, doings, squares
 from conformance.results.record import EngineRecord, GuaranteeRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 

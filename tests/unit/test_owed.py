@@ -97,7 +97,8 @@ def test_a_witness_is_confirmed_here_where_all_its_runs_failed():
 
 
 def test_after_a_change_of_the_adapter_one_witness_runs_alone_again():
-    """The others have failed alone on this engine, version and configuration: one more failure in a pack is enough for them."""
+    """The others have failed alone on this engine, version and configuration: one more failure in a pack is enough for
+    them."""
     stored = [witness(HERE, guarantee=name) for name in ("one", "two", "three")]
 
     def in_packs(info):

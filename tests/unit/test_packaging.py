@@ -19,7 +19,7 @@ SHIPPED = (
     "conformance/reports/baselines/pyspark-4.3.0.jsonl",
     "conformance/reports/templates/page.css",
     "conformance/results/claims.toml",
-    "conformance/scenarios/late_data.py",
+    "conformance/scenarios/stories/late_data.py",
     "conformance/witnesses/confirmations.jsonl",
 )
 

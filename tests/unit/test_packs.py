@@ -1,4 +1,5 @@
-"""Packs whose run fails for a reason that is not a case's are run again; an engine that fails from the start is given up."""
+"""Packs whose run fails for a reason that is not a case's are run again; an engine that fails from the start is given
+up."""
 
 import itertools
 from dataclasses import replace
@@ -30,7 +31,8 @@ PACKS = tuple(pack(number) for number in range(6))
 
 
 class Supply:
-    """Processes of one engine. ``fails`` gets the number of a process, the pack, and how often it was run: the cause, or None."""
+    """Processes of one engine. ``fails`` gets the number of a process, the pack, and how often it was run: the cause,
+    or None."""
 
     def __init__(self, fails):
         self._fails, self._times = fails, {}
@@ -134,7 +136,8 @@ def apart(pack):
 
 
 def test_a_pack_falls_apart_by_what_may_end_a_query():
-    """Typed values, containers, values that do not fit, and typed keys, in any order; programs without types stay together."""
+    """Typed values, containers, values that do not fit, and typed keys, in any order; programs without types stay
+    together."""
     programs = programs_of(load_scenarios())
     mixed = Pack(tuple(of(*ref.split("/"), number) for number, ref in enumerate(programs)))
     parts = {frozenset(f"{c.scenario}/{c.program}" for c in part.cases) for part in apart(mixed)}

@@ -1,4 +1,5 @@
-"""The matrix page: built from results alone, with every verdict and witness without JavaScript, and deaf to what texts would like to be."""
+"""The matrix page: built from results alone, with every verdict and witness without JavaScript, and deaf to what texts
+would like to be."""
 
 import re
 from base64 import b64encode
@@ -15,8 +16,9 @@ from conformance.judgement.cell import Verdict
 from conformance.model.program import by_processing_time
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_scenarios
-from conformance.reports import html, kills, markdown
-from conformance.reports.pages import FIRST
+from conformance.reports.page import html, kills
+from conformance.reports.page.pages import FIRST
+from conformance.reports.text import markdown
 from conformance.reports.witnesses import witness_lines
 from conformance.selftest.power import Asked, Power
 from conformance.selftest.selftest import SelfTest
@@ -311,7 +313,10 @@ def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results
     engine = results.engines[0]
     power = Power(engine, Asked(5, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
     page = html.render([results], None, [power, replace(power, engine="another")])
-    told = "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 seeded bugs"
+    told = (
+        "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 "
+        "seeded bugs"
+    )
     assert page.count(told) == 1
     assert EVIL not in page
 
@@ -321,7 +326,7 @@ def test_a_whole_run_shows_the_power_that_was_measured_for_runs_like_it(results,
     engine = results.engines[0]
     whole = replace(results.run, partial=False, brief=False, seed=7, scenarios=tuple(s.id for s in load_scenarios()))
     power = Power(engine, Asked(whole.wanted, 1), 3, 7, {"a": ("s", "g")}, ("missed",))
-    monkeypatch.setattr("conformance.reports.sections.known_powers", lambda: (power,))
+    monkeypatch.setattr("conformance.reports.page.sections.known_powers", lambda: (power,))
 
     def told(run):
         return "would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])
@@ -344,7 +349,7 @@ def test_a_quick_run_shows_the_power_of_quick_runs(results, monkeypatch):
     assert len(shown) < len(scenarios)
     asked = Asked(5, 1, brief=True)
     power = Power(results.engines[0], asked, 3, 7, {"a": ("s", "g")}, ("missed",))
-    monkeypatch.setattr("conformance.reports.sections.known_powers", lambda: (power,))
+    monkeypatch.setattr("conformance.reports.page.sections.known_powers", lambda: (power,))
     quick = replace(results.run, partial=False, brief=True, seed=7, wanted=5, scenarios=shown)
     for run, told in (quick, True), (replace(quick, scenarios=shown[1:]), False), (replace(quick, brief=False), False):
         assert ("would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])) is told

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from conformance.generation.schedules import schedules
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case
+from conformance.model.changes.timeline import IN_A_ROW, PARTITIONS, RESTARTS, SHIFTS
 from conformance.model.perturbation import (
     ALONE,
     APART,
@@ -63,7 +64,6 @@ from conformance.model.schedule import (
     renumbered,
 )
 from conformance.model.steps import CRASH_POINTS, DONE_POINTS
-from conformance.model.timeline_changes import IN_A_ROW, PARTITIONS, RESTARTS, SHIFTS
 from conformance.model.values import canonical
 from conformance.plugins.registry import load_scenarios
 
@@ -631,7 +631,8 @@ def test_what_has_nothing_to_change_has_no_twin(case, without_hold):
 
 @pytest.mark.parametrize("perturbation", [RETRY, RESUME], ids=lambda p: p.id)
 def test_a_failure_is_inserted_where_a_case_has_an_empty_bundle_too(perturbation):
-    """At the same place as in the other cases of its timeline: the bundle that fails is the timeline's, and not the first of several."""
+    """At the same place as in the other cases of its timeline: the bundle that fails is the timeline's, and not the
+    first of several."""
     case = _case(Advance(0, 10), Deliver(1, _events("a")), Deliver(2), Advance(3, 90))
     other = _case(Advance(0, 10), Deliver(1), Deliver(2, _events("a")), Advance(3, 90))
     for seed in range(30):

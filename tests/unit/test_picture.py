@@ -10,8 +10,8 @@ from conformance.model.case import Case
 from conformance.model.equivalence import Equivalence
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, Partitions, Restart, Schedule
 from conformance.model.trace import DRAIN, Emission, Trace
-from conformance.reports import picture
-from conformance.reports.panels import Panel, beside, panels, replayed
+from conformance.reports.page import picture
+from conformance.reports.page.panels import Panel, beside, panels, replayed
 from conformance.results.witness import Witness, read_witnesses
 
 ON_TIME, AT, LATE = Event("e1", "a", None, 1_001), Event("e2", "a", None, 1_000), Event("e3", "b", None, 999)

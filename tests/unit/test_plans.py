@@ -16,12 +16,13 @@ from unconfirmed import judged
 from conformance.confirmation.reduction import Subject
 from conformance.confirmation.targets import Targets
 from conformance.engines.case_run import CaseRun
-from conformance.engines.spark import batch_plan, driving
-from conformance.engines.spark.batch_plan import new
-from conformance.engines.spark.driving import MicroBatch
-from conformance.engines.spark.layouts import Layout, part_of
-from conformance.engines.spark.running import in_memory
-from conformance.engines.spark.running import written as rows_written
+from conformance.engines.spark.driving import micro_batches
+from conformance.engines.spark.driving.layouts import Layout, part_of
+from conformance.engines.spark.driving.micro_batches import MicroBatch
+from conformance.engines.spark.jobs import batch_plan
+from conformance.engines.spark.jobs.batch_plan import new
+from conformance.engines.spark.runtime.running import in_memory
+from conformance.engines.spark.runtime.running import written as rows_written
 from conformance.execution.ask import Ask, answer_of, packs_for
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
@@ -224,7 +225,7 @@ HEARTBEAT = ("", "", "", 0, 0, "", "null", 99)
 def written(monkeypatch):
     found = {}
     monkeypatch.setattr(
-        "conformance.engines.spark.driving.write_file",
+        "conformance.engines.spark.driving.micro_batches.write_file",
         lambda folder, number, rows, typed, group=0: found.update({(folder.name, number): rows}),
     )
     return found
@@ -279,7 +280,7 @@ def test_what_a_batch_query_received_before_is_not_received_again():
 
 
 def test_a_batch_query_reads_all_rows_so_far_and_leaves_out_what_has_not_ended(monkeypatch):
-    asked, batches = [], driving.plan(DRAWN.schedule.timeline)
+    asked, batches = [], micro_batches.plan(DRAWN.schedule.timeline)
 
     class Frame:
         def where(self, condition):
@@ -295,7 +296,7 @@ def test_a_batch_query_reads_all_rows_so_far_and_leaves_out_what_has_not_ended(m
 
     monkeypatch.setattr(batch_plan, "_output", output)
     job = SimpleNamespace(
-        pack=Pack((DRAWN,)), batches=batches, programs=PROGRAMS, typed={}, delay=driving.DELAY, mode="append"
+        pack=Pack((DRAWN,)), batches=batches, programs=PROGRAMS, typed={}, delay=micro_batches.DELAY, mode="append"
     )
     assert batch_plan.run(job, "over").traces[DRAWN.id].emissions == ()
     heartbeats_and_events = list(itertools.accumulate(1 + batch.bundle for batch in batches))

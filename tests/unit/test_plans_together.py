@@ -5,15 +5,15 @@ from random import Random
 
 import pytest
 
-from conformance.engines.beam import around as beam
-from conformance.engines.beam import export_plans
-from conformance.engines.beam.plans import OF_FNAPI
+from conformance.engines.beam.export import plans as export_plans
+from conformance.engines.beam.plans import around as beam
+from conformance.engines.beam.plans.plans import OF_FNAPI
 from conformance.engines.planned import named
-from conformance.engines.spark import around as spark
 from conformance.engines.spark.base import SparkEngine
-from conformance.engines.spark.job import Job
-from conformance.engines.spark.layouts import Layout
-from conformance.engines.spark.running import MEMORY, PARQUET
+from conformance.engines.spark.driving.layouts import Layout
+from conformance.engines.spark.jobs.job import Job
+from conformance.engines.spark.plans import around as spark
+from conformance.engines.spark.runtime.running import MEMORY, PARQUET
 from conformance.model.engine import Capabilities, NotDriven
 from conformance.model.plan import QUERY, PlanTwin
 from conformance.model.schedule import Advance, Deliver, Event, FailOnce, InvalidSchedule, Plan, Restart, Schedule

@@ -1,12 +1,13 @@
-"""The plans view counts programs by plan and engine, and puts the two queries side by side where a plan changes something."""
+"""The plans view counts programs by plan and engine, and puts the two queries side by side where a plan changes
+something."""
 
 from __future__ import annotations
 
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.plugins.registry import load_scenarios
-from conformance.reports import html
 from conformance.reports.grid import Grid
-from conformance.reports.plans import view
+from conformance.reports.page import html
+from conformance.reports.page.plans import view
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 

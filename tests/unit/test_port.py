@@ -14,7 +14,7 @@ from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.loading import ask_for, narrowed
 from conformance.plugins.port import BeamPort, InvalidPort, Port, SparkPort, moment
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios, port_engines, users, users_scenarios
-from conformance.reports.likeness import compared_ports
+from conformance.reports.text.likeness import compared_ports
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 

@@ -5,22 +5,22 @@ from handmade import run as _run
 from handmade import said as _said
 
 from conformance.model.schedule import Advance
-from conformance.scenarios import anomaly_detection as anomalies
-from conformance.scenarios import batching_per_key as batching
-from conformance.scenarios import click_trail as clicks
-from conformance.scenarios import dedup_then_count as distinct
-from conformance.scenarios import dedup_within_watermark as dedup
-from conformance.scenarios import event_time_ordering as ordering
-from conformance.scenarios import event_time_timers as timers
-from conformance.scenarios import index_assignment as index
-from conformance.scenarios import late_data as late
-from conformance.scenarios import login_alerts as logins
-from conformance.scenarios import rate_limit as rate
-from conformance.scenarios import session_timeout as sessions
-from conformance.scenarios import sliding_windows as sliding
-from conformance.scenarios import state_collections as collections
-from conformance.scenarios import stream_join as joins
-from conformance.scenarios import windowed_counting as counting
+from conformance.scenarios.state import state_collections as collections
+from conformance.scenarios.stories import anomaly_detection as anomalies
+from conformance.scenarios.stories import batching_per_key as batching
+from conformance.scenarios.stories import click_trail as clicks
+from conformance.scenarios.stories import dedup_then_count as distinct
+from conformance.scenarios.stories import dedup_within_watermark as dedup
+from conformance.scenarios.stories import event_time_ordering as ordering
+from conformance.scenarios.stories import index_assignment as index
+from conformance.scenarios.stories import late_data as late
+from conformance.scenarios.stories import login_alerts as logins
+from conformance.scenarios.stories import rate_limit as rate
+from conformance.scenarios.stories import session_timeout as sessions
+from conformance.scenarios.stories import sliding_windows as sliding
+from conformance.scenarios.stories import stream_join as joins
+from conformance.scenarios.stories import windowed_counting as counting
+from conformance.scenarios.time import event_time_timers as timers
 
 # Dedup within watermark
 

@@ -10,7 +10,8 @@ from conformance.run.processes import available
 
 
 def alone(program):
-    """What a program prints in a process without threads, as a process that forks must be: this one may have those of other tests."""
+    """What a program prints in a process without threads, as a process that forks must be: this one may have those of
+    other tests."""
     return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     ).stdout

@@ -1,4 +1,5 @@
-"""Processing time and initial state: their steps, what drives them, and the predicates that look at them, on traces written by hand."""
+"""Processing time and initial state: their steps, what drives them, and the predicates that look at them, on traces
+written by hand."""
 
 import json
 from dataclasses import replace
@@ -31,15 +32,16 @@ from conformance.model.schedule import (
 )
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.scenarios import initial_state as initial
-from conformance.scenarios import processing_time_timers as timers
-from conformance.scenarios import state_ttl as ttl
+from conformance.scenarios.state import initial_state as initial
+from conformance.scenarios.state import state_ttl as ttl
+from conformance.scenarios.time import processing_time_timers as timers
 
 START = 1_000
 
 
 def _schedule(*bundles, begin=()):
-    """An advance, bundles of (id, value) of key a with a wait after each, and an advance; ``begin`` is initial state."""
+    """An advance, bundles of (id, value) of key a with a wait after each, and an advance; ``begin`` is initial
+    state."""
     first = [Deliver(0, tuple(Event(name, "a", value, START) for name, value in begin), initial=True)] if begin else []
     steps = [*first, Advance(0, START)]
     for bundle in bundles:
@@ -137,7 +139,7 @@ def _offsets(folder, *times):
 
 
 def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
-    driving = pytest.importorskip("conformance.engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving.micro_batches")
     batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
     assert [(b.step, b.bundle, b.wait) for b in batches] == [
         (0, False, 0),
@@ -152,27 +154,30 @@ def test_a_wait_is_made_at_the_end_of_a_micro_batch_and_then_settles():
 
 
 def test_what_passed_beside_the_waits_is_told_by_the_engines_own_timeline(tmp_path):
-    driving = pytest.importorskip("conformance.engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving.micro_batches")
+    proof = pytest.importorskip("conformance.engines.spark.driving.proof")
     batches = driving.plan(_schedule([("e1", None)], [("e2", None)]).timeline)
     start, then = 6_000 + WAIT + 400, 6_000 + WAIT + 900
     _offsets(tmp_path, 0, 5_000, 6_000, start, then, then + WAIT + 100, then + WAIT + 200, then + WAIT + 300)
-    assert driving.drift(batches, tmp_path) == 900 + 300
+    assert proof.drift(batches, tmp_path) == 900 + 300
 
 
 def test_what_passes_behind_the_last_bundle_counts_too(tmp_path):
     """A timer that is due long after the last wait would fire there."""
-    driving = pytest.importorskip("conformance.engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving.micro_batches")
+    proof = pytest.importorskip("conformance.engines.spark.driving.proof")
     batches = driving.plan(_schedule([("e1", None)]).timeline)
     _offsets(tmp_path, 0, 1, 2, 2 + WAIT, 2 + WAIT + 7_000, 2 + WAIT + 7_100)
-    assert driving.drift(batches, tmp_path) == 7_100
+    assert proof.drift(batches, tmp_path) == 7_100
 
 
 def test_a_wait_that_was_too_short_is_noticed(tmp_path):
-    driving = pytest.importorskip("conformance.engines.spark.driving")
+    driving = pytest.importorskip("conformance.engines.spark.driving.micro_batches")
+    proof = pytest.importorskip("conformance.engines.spark.driving.proof")
     batches = driving.plan(_schedule([("e1", None)]).timeline)
     _offsets(tmp_path, 0, 1, 2, 2 + WAIT - 1, 90_000, 90_001)
     with pytest.raises(NotDriven, match=r"micro-batch 2 \(step 1\) was to last 8000 ms at least"):
-        driving.drift(batches, tmp_path)
+        proof.drift(batches, tmp_path)
 
 
 # State TTL

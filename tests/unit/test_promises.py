@@ -1,4 +1,5 @@
-"""What a program promises under perturbations is a guarantee: with cells, verdicts, a witness, and the gate's attention."""
+"""What a program promises under perturbations is a guarantee: with cells, verdicts, a witness, and the gate's
+attention."""
 
 import datetime
 from dataclasses import replace
@@ -90,7 +91,8 @@ def test_promises_draw_no_cases():
 
 @pytest.fixture(scope="module")
 def drawn():
-    """A suite, and each of its cases as drawn in reverse: a suite is content with elements of several keys that change places."""
+    """A suite, and each of its cases as drawn in reverse: a suite is content with elements of several keys that change
+    places."""
     cases = suite_of([COUNTING], 4, SEED).cases
     reversed_ = (REVERSE.twin(case, SEED) for case in cases if not case.base)
     return [*{case.id: case for case in (*cases, *filter(None, reversed_))}.values()]

@@ -1,4 +1,5 @@
-"""The language of the page's queries, in Node.js where there is one: a query becomes a tree, and says what cannot be meant."""
+"""The language of the page's queries, in Node.js where there is one: a query becomes a tree, and says what cannot be
+meant."""
 
 import json
 import shutil

@@ -17,7 +17,8 @@ def info(name):
 
 
 def test_engines_come_in_the_order_of_value():
-    """The reference, common operators, engines that a quick run has, operators, and the other engines of programs last; of a kind, as listed."""
+    """The reference, common operators, engines that a quick run has, operators, and the other engines of programs last;
+    of a kind, as listed."""
     listed = [*map(info, engine_ids())]
     found = by_value(reversed(listed))
     assert found[0].id == "reference"

@@ -5,9 +5,9 @@ import pytest
 from conformance.comparison.gate import Outcome
 from conformance.comparison.refusals import refusals_changed
 from conformance.engines import answering
-from conformance.engines.beam import refusals as beam
-from conformance.engines.spark.native import QUERIES
-from conformance.engines.spark.refusals import REFUSALS, condition, innermost, kind
+from conformance.engines.beam.refused import refusals as beam
+from conformance.engines.spark.native.engine import QUERIES
+from conformance.engines.spark.refused.refusals import REFUSALS, condition, innermost, kind
 from conformance.model.engine import ACCEPTED, EngineInfo, Questioned, is_accepted
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
@@ -75,7 +75,10 @@ def test_every_pipeline_is_asked_of_an_engine():
 
 
 def test_an_error_that_a_job_service_tells_of_is_named_by_its_class():
-    told = "bundle failed:Traceback (most recent call last):\n  File x\nKeyError: 1\n\nDuring ...\nTypeError: an integer is required"
+    told = (
+        "bundle failed:Traceback (most recent call last):\n  File x\nKeyError: 1\n\nDuring ...\nTypeError: an "
+        "integer is required"
+    )
     assert beam.kind(RuntimeError(told)) == "TypeError"
     assert beam.kind(RuntimeError("no class")) == "RuntimeError"
     assert beam.kind(ValueError("KeyError: in its text")) == "ValueError"

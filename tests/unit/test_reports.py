@@ -19,11 +19,12 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.stability import Stability, StabilityGrade
 from conformance.model.equivalence import Equivalence
 from conformance.model.values import canonical, spelled
-from conformance.reports import badge, csv, ctrf, ending, html, junit, markdown, terminal
 from conformance.reports.advice import Advice
-from conformance.reports.ending import since_the_last
-from conformance.reports.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
+from conformance.reports.page import html
 from conformance.reports.perturbations import told
+from conformance.reports.text import badge, csv, ctrf, ending, junit, markdown, terminal
+from conformance.reports.text.ending import since_the_last
+from conformance.reports.text.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
 from conformance.reports.witnesses import alone_lines, witness_lines
 from conformance.reports.words import coverage_line, labels
 from conformance.results.baseline import Baseline
@@ -238,7 +239,8 @@ def test_forty_engines_are_told_on_a_screen(results):
 
 
 def test_a_run_without_a_terminal_says_how_far_it_is():
-    """Every now and then; and nothing once it has ended. There is no thread before the first packs: cases are drawn in processes."""
+    """Every now and then; and nothing once it has ended. There is no thread before the first packs: cases are drawn in
+    processes."""
     console = Console(record=True, width=160, file=io.StringIO())
     threads = threading.active_count()
     with terminal.Live(console, verbose=False, every=0.01) as live:
@@ -310,7 +312,10 @@ def test_a_witness_says_what_is_known_of_it(results):
     )
     lines = witness_lines(known)
     assert "one change flips it: e1 1 ms later: the claim stands" in lines
-    reduced = "reduced from 4 elements in 1 round of 7 candidates in all (drop elements): nothing simpler that was tried fails"
+    reduced = (
+        "reduced from 4 elements in 1 round of 7 candidates in all (drop elements): nothing simpler that was tried "
+        "fails"
+    )
     assert reduced in lines
     assert not any("failed alone" in line for line in lines)
     assert "no single change that was tried flips it" in witness_lines(replace(known, flip=None))

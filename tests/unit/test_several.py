@@ -1,4 +1,5 @@
-"""Judgement of twins under several perturbations at once: what they are evidence for, and what is left once they are taken apart."""
+"""Judgement of twins under several perturbations at once: what they are evidence for, and what is left once they are
+taken apart."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""The generated pages of the documentation: whole for every scenario, from what is measured in the tree or from a run, without MkDocs."""
+"""The generated pages of the documentation: whole for every scenario, from what is measured in the tree or from a run,
+without MkDocs."""
 
 import fnmatch
 import inspect
@@ -80,7 +81,7 @@ def test_links_between_generated_pages_lead_somewhere(pages):
 
 def test_every_stored_witness_is_shown(pages, measured):
     places = placed(SCENARIOS, measured)
-    assert places["scenarios/late_data.py"] == "scenarios/late-data.md"
+    assert places["scenarios/stories/late_data.py"] == "scenarios/late-data.md"
     stored = list((REPOSITORY / "witnesses").glob("*/*.json"))
     assert len(stored) > 200
     for path in stored:
@@ -120,7 +121,8 @@ def test_advice_is_about_guarantees_that_there_are_and_that_an_engine_violates(a
 
 
 def test_what_was_measured_is_known_and_was_measured_on_both_frameworks(measured):
-    """No guarantee has changed its name since. A scenario or a guarantee that is newer than the run is not measured yet."""
+    """No guarantee has changed its name since. A scenario or a guarantee that is newer than the run is not measured
+    yet."""
     asked = {scenario for baseline in measured.baselines for _, scenario, _, _ in baseline.cells}
     known = {(s.id, name) for s in SCENARIOS if s.id in asked for g in s.guarantees for name in (g.id, *g.formerly)}
     rows = {(scenario, name) for baseline in measured.baselines for _, scenario, name, _ in baseline.cells}

@@ -6,12 +6,12 @@ from handmade import said as _said
 
 from conformance.model.scenario import Domain
 from conformance.model.values import spelled
-from conformance.scenarios import looping_timers as looping
-from conformance.scenarios import set_and_map_iteration as iteration
-from conformance.scenarios import several_cells as cells
-from conformance.scenarios import state_isolation as isolation
-from conformance.scenarios import timer_firing as firing
-from conformance.scenarios import value_state as values
+from conformance.scenarios.state import set_and_map_iteration as iteration
+from conformance.scenarios.state import several_cells as cells
+from conformance.scenarios.state import state_isolation as isolation
+from conformance.scenarios.state import value_state as values
+from conformance.scenarios.stories import looping_timers as looping
+from conformance.scenarios.time import timer_firing as firing
 
 
 def _story(*seen, key="a"):
@@ -267,7 +267,8 @@ def test_keys_that_look_alike_have_a_guarantee_of_their_own_and_so_have_long_one
     assert _said(alike, _had(*ALIKE)) == [True, "e2 of key 1.0 found an element of key 1 in its state"]
     assert _said(alike, _had(*LONG)) == []
     assert _said(long, _had(*LONG))[0] == (
-        "e1 of key 'kkkkkkkkkk…kkkkkkkkkk' (5000 characters) found an element of key 'kkkkkkkkkk…kkkkkkkkkl' (5001 characters) in its state"
+        "e1 of key 'kkkkkkkkkk…kkkkkkkkkk' (5000 characters) found an element of key 'kkkkkkkkkk…kkkkkkkkkl' (5001 "
+        "characters) in its state"
     )
 
 

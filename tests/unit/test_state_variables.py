@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from conformance.engines.spark.tws_operator import variables
+from conformance.engines.spark.operators.tws_operator import variables
 from conformance.model.program import Cell, Program
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_scenarios

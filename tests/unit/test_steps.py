@@ -32,7 +32,7 @@ from conformance.model.steps import (
 )
 from conformance.model.trace import Trace
 from conformance.plugins.registry import load_engine
-from conformance.reports.picture import Panel, inline
+from conformance.reports.page.picture import Panel, inline
 from conformance.reports.words import timeline
 from conformance.testing.trials import TRIALS
 
@@ -79,7 +79,8 @@ STORED = [
         Crash(4, "state"),
         {"crash": "state", "id": 4},
         {Feature.CRASH},
-        "the job is killed in the next bundle when all partitions have stored their state; another one goes on from what is written",
+        "the job is killed in the next bundle when all partitions have stored their state; another one goes on from "
+        "what is written",
     ),
     (Partitions(4, 3), {"partitions": 3, "id": 4}, {Feature.PARTITIONS}, "the job starts with 3 partitions"),
     (Wait(4, 8_000), {"wait": 8_000, "id": 4}, {Feature.PROCESSING_TIME}, "8000 ms of processing time pass"),

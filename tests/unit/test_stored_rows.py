@@ -6,14 +6,14 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from conformance.engines.spark import driving
-from conformance.engines.spark.stored import LATEST, StoredRow, emissions
+from conformance.engines.spark.checkpoint.stored import LATEST, StoredRow, emissions
+from conformance.engines.spark.driving import micro_batches
 from conformance.model.case import Case
 from conformance.model.feature import Feature
 from conformance.model.runs import Pack
 from conformance.model.schedule import Advance, Deliver, Event, renumbered
 from conformance.plugins.registry import load_engine
-from conformance.scenarios.bounded_state import SCENARIO
+from conformance.scenarios.state.bounded_state import SCENARIO
 
 TIMELINE = renumbered([Advance(0, 10_000), Deliver(0), Advance(0, 20_000)])
 CASES = [
@@ -31,7 +31,7 @@ LEFT = HELD[1:]
 
 
 def told(after_the_bundle, in_the_end):
-    batches = driving.plan(TIMELINE.steps, 1)
+    batches = micro_batches.plan(TIMELINE.steps, 1)
     last = max(number for number, batch in enumerate(batches) if batch.bundle)
     progress = [
         {"batchId": n, "stateOperators": [{"numRowsTotal": after_the_bundle if n == last else in_the_end}]}

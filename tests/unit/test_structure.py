@@ -38,7 +38,8 @@ def imports(found):
             elif isinstance(node, ast.ImportFrom):
                 above = ".".join(package.split(".")[: len(package.split(".")) + 1 - node.level]) if node.level else ""
                 base = ".".join(part for part in (above, node.module) if part)
-                # "from package import name" imports a module of that name where there is one, else what the package has.
+                # "from package import name" imports a module of that name where there is one, else what the package
+                # has.
                 named = {f"{base}.{alias.name}" if f"{base}.{alias.name}" in found else base for alias in node.names}
             else:
                 continue
@@ -115,6 +116,34 @@ def test_each_room_imports_what_the_table_of_the_architecture_says(graph):
     assert found == said
 
 
+@pytest.mark.parametrize("adapter", ["spark", "beam"])
+def test_rooms_of_an_adapter_import_what_stands_before_them_in_the_architecture(adapter, graph):
+    """A module beside the rooms is an API: it stands behind ``jobs``."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"`engines/{adapter}/`: "))
+    order = re.findall(r"`(\w+)`|(module) of a screenful", line)
+    place = {room or "": number for number, (room, _) in enumerate(order)}
+    within = f"{CORE}.engines.{adapter}."
+    found = [
+        (name, needed)
+        for name in graph
+        for needed in graph[name]
+        if name.startswith(within) and needed.startswith(within)
+        if place[_room_within(needed, within)] > place[_room_within(name, within)]
+    ]
+    assert found == []
+
+
+def _room_within(module, within):
+    room, _, inner = module.removeprefix(within).partition(".")
+    return room if inner else ""
+
+
+def test_no_folder_has_more_than_20_modules():
+    folders = [path.parent for path in modules().values()]
+    assert {folder for folder in folders if folders.count(folder) > 20} == set()
+
+
 def test_no_module_of_an_adapter_is_longer_than_350_lines():
     long = {name for name, path in modules().items() if name.startswith(f"{CORE}.engines") and _lines(path) > 350}
     assert long == set()
@@ -153,7 +182,7 @@ def test_a_module_has_one_name():
         ("import scenarios\n", ["import scenarios"]),
         ("code = 'from reports import html; html'\n", ["from reports import"]),
         ('spark = "engines.spark.tws:FAMILY"\n', ["engines.spark.tws"]),
-        ("python -m engines.spark.class_archive\n", ["engines.spark.class_archive"]),
+        ("python -m engines.spark.runtime.class_archive\n", ["engines.spark.runtime.class_archive"]),
         ("from conformance.engines import spark\n", []),
         ('found = {"reports.of.others"}\n', []),
     ],

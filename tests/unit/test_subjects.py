@@ -1,4 +1,5 @@
-"""Subjects without an engine: declarations, cases, questions, reduction and verdicts, on a toy of a streaming engine."""
+"""Subjects without an engine: declarations, cases, questions, reduction and verdicts, on a toy of a streaming
+engine."""
 
 import itertools
 import json

@@ -42,8 +42,9 @@ COMMAND = re.compile(r"`(conformance (?:run|diff|replay|upgrade) [^`]+)`")
 
 
 def blocks(text):
-    """The paragraphs, bullets, steps and rows of a page, each with the number of its first line. What is indented beneath a bullet, and
-    the sentences of a paragraph, belong to it. Code, headings, and the head of a table are none."""
+    """The paragraphs, bullets, steps and rows of a page, each with the number of its first line. What is indented
+    beneath a bullet, and the sentences of a paragraph, belong to it. Code, headings, and the head of a table are
+    none."""
     found, code, lines = [], False, text.splitlines()
     for number, line in enumerate(lines, 1):
         if line.startswith("```"):
@@ -127,7 +128,8 @@ def test_every_script_of_the_docs_is_linked_from_a_page_or_decides_a_claim():
         ("Spark drops it ([findings](findings.md)).", [1]),
         ("Spark drops it ([script](findings/no_such_script.py)).", [1]),
         (
-            "- Spark drops it ([script](claims/spark_windows.py)),\n  and Prism does not.\n- Beam's Prism holds it back.",
+            "- Spark drops it ([script](claims/spark_windows.py)),\n  and Prism does not.\n- Beam's Prism holds it "
+            "back.",
             [3],
         ),
         ("| Spark | drops |\n|---|---|\n| Spark | it ([1](findings.md#finding-1)) |\n| Beam | nothing |", [4]),
@@ -143,7 +145,8 @@ def test_a_block_of_an_engine_without_a_tie_is_listed(text, found):
 
 
 def test_every_script_of_a_finding_is_recorded_with_what_it_says():
-    """``docs/check_findings.py`` runs the scripts again. Another text of a script, or another release, may say something else."""
+    """``docs/check_findings.py`` runs the scripts again. Another text of a script, or another release, may say
+    something else."""
     said = check_findings.record()
     assert list(said) == sorted(check_findings.name_of(*run) for run in check_findings.runs())
     for script, arguments in check_findings.runs():

@@ -1,4 +1,5 @@
-"""Typed cells on Spark's state variables and on the one state of a key, without Spark; and the coders of Beam's cells, without a runner."""
+"""Typed cells on Spark's state variables and on the one state of a key, without Spark; and the coders of Beam's cells,
+without a runner."""
 
 import json
 import runpy
@@ -8,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.engines.spark import typed_groups
-from conformance.engines.spark.cells import Guarded
-from conformance.engines.spark.groups_operator import initial_state
-from conformance.engines.spark.tws_operator import variables
-from conformance.engines.spark.typed_cells import TYPED, columns, parts, refusal
+from conformance.engines.spark.operators.groups_operator import initial_state
+from conformance.engines.spark.operators.tws_operator import variables
+from conformance.engines.spark.state import typed_groups
+from conformance.engines.spark.state.cells import Guarded
+from conformance.engines.spark.state.typed_cells import TYPED, columns, parts, refusal
 from conformance.model import Cell, EngineFault, Feature, Program
 from conformance.model.types import Array, Decimal, Int, Long, Map, Refused, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -168,7 +169,7 @@ def test_no_program_of_a_scenario_has_two_cells_in_one_column():
 
 
 def test_beam_has_a_coder_for_every_type_of_the_scenarios():
-    typed_cells = pytest.importorskip("conformance.engines.beam.typed_cells")
+    typed_cells = pytest.importorskip("conformance.engines.beam.pipelines.typed_cells")
     types = [kind for s in load_scenarios() for program in s.programs.values() for kind in program.types.values()]
     assert types
     for kind in types:
@@ -184,5 +185,5 @@ def test_a_beam_without_a_coder_of_32_bits_carries_integers_with_that_of_64(monk
 
 def coder_of_int():
     """As the module has it when it is imported."""
-    module = Path(typed_groups.__file__).parents[1] / "beam" / "typed_cells.py"
+    module = Path(typed_groups.__file__).parents[2] / "beam" / "pipelines" / "typed_cells.py"
     return runpy.run_path(str(module))["SCALARS"][Int].__name__

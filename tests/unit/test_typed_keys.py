@@ -1,4 +1,5 @@
-"""Typed keys: which keys the reference takes for one, what the guarantees say of it, and the mutants that they catch."""
+"""Typed keys: which keys the reference takes for one, what the guarantees say of it, and the mutants that they
+catch."""
 
 import math
 from dataclasses import replace
@@ -21,7 +22,7 @@ from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule,
 from conformance.model.types import Decimal, Double, Int, Long, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
 
-SECTIONS = {"conformance.engines.mutants.typed_keys", "conformance.engines.mutants.handed_keys"}
+SECTIONS = {"conformance.engines.mutants.typed.typed_keys", "conformance.engines.mutants.typed.handed_keys"}
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys")
 T = 1_000_000
 
@@ -37,7 +38,8 @@ def case_of(program, *bundles):
 
 
 def of_families():
-    """A case for each family of each program: all keys in one bundle, again in the next, the first key alone and twice, and the last alone."""
+    """A case for each family of each program: all keys in one bundle, again in the next, the first key alone and twice,
+    and the last alone."""
     for program, domain in SCENARIO.domain.items():
         for family in domain.names:
             yield case_of(program, family, family[::-1], family[:1], family[:1] * 2, family[-1:])

@@ -1,4 +1,5 @@
-"""Typed keys of operators: what the guarantees say of the reference, of bugs, and of answers that several operators may give."""
+"""Typed keys of operators: what the guarantees say of the reference, of bugs, and of answers that several operators may
+give."""
 
 from functools import cache
 
@@ -13,13 +14,13 @@ from conformance.model import Case
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.scenarios.stream_join import LEFT, RIGHT
-from conformance.scenarios.typed_key_rivals import APART, TWO_FORMS
-from conformance.scenarios.typed_key_samples import BESIDE_NULLS
-from conformance.scenarios.typed_keys_of_operators import HORIZON
+from conformance.scenarios.stories.stream_join import LEFT, RIGHT
+from conformance.scenarios.typed.typed_key_rivals import APART, TWO_FORMS
+from conformance.scenarios.typed.typed_key_samples import BESIDE_NULLS
+from conformance.scenarios.typed.typed_keys_of_operators import HORIZON
 
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys-of-operators")
-SECTION = "conformance.engines.mutants.operator_keys"
+SECTION = "conformance.engines.mutants.typed.operator_keys"
 OTHERS = ["keys-equal-in-python", "keys-without-places", "keys-of64-ki-b", "nan-equals-nothing", "null-keys-never-meet"]
 OTHERS += ["structs-without-last-field", "null-keys-are-zero", "scales-part-later", "output-twice"]
 OTHERS += ["times-truncated-to-the-minute"]

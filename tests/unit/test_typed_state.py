@@ -19,7 +19,7 @@ from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.types import Array, Decimal, Double, Float, Int, Map, Refused, String, Struct, shown
 from conformance.plugins.registry import load_engine, load_scenarios
 
-SECTIONS = {f"conformance.engines.mutants.{name}" for name in ("types", "moments", "containers", "misfits")}
+SECTIONS = {f"conformance.engines.mutants.typed.{name}" for name in ("types", "moments", "containers", "misfits")}
 SCENARIOS = [scenario for scenario in load_scenarios() if scenario.id in ("typed-state", "typed-collections")]
 PROGRAMS = programs_of(SCENARIOS)
 

@@ -8,7 +8,7 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.verdict import fold
 from conformance.plugins.registry import load_scenarios
 from conformance.reports.grid import Grid
-from conformance.reports.types import WORDS, tables, word
+from conformance.reports.page.types import WORDS, tables, word
 from conformance.results.record import EngineRecord, RunRecord, ScenarioRecord
 from conformance.results.results import Results
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.engines.beam import prism_binary
+from conformance.engines.beam.runners import prism_binary
 from conformance.reports.findings import known_findings
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -1,4 +1,5 @@
-"""The format of a witness, as docs/witness-format.md describes it, and the reader there, which knows nothing of the harness."""
+"""The format of a witness, as docs/witness-format.md describes it, and the reader there, which knows nothing of the
+harness."""
 
 import ast
 import json

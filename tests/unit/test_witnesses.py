@@ -13,7 +13,7 @@ from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import digest
 from conformance.plugins.registry import load_scenarios
-from conformance.reports.terminal import Live
+from conformance.reports.text.terminal import Live
 from conformance.results.witness import (
     Confirmation,
     Flip,
@@ -211,8 +211,9 @@ def test_a_witness_is_found_by_its_file_or_its_id(tmp_path):
 
 
 def test_the_stored_witnesses_are_in_order():
-    """Each where it belongs, none twice; the confirmations sorted, a line for each witness, engine and versions, none of what is
-    not there. Each failed in a run that confirmed it: what fails in the pack of a run alone cannot be replayed."""
+    """Each where it belongs, none twice; the confirmations sorted, a line for each witness, engine and versions, none
+    of what is not there. Each failed in a run that confirmed it: what fails in the pack of a run alone cannot be
+    replayed."""
     folder = Path(__file__).parents[2] / "witnesses"
     found = {witness.id: witness for witness in read_witnesses(folder)}
     assert {file_of(folder, witness) for witness in found.values()} == set(folder.glob("*/*.json"))

@@ -2,7 +2,8 @@
 
     python FILE
 
-runs the kit on it, which names what is wrong. docs/write-an-adapter.md says how to register it, and what each step asks.
+runs the kit on it, which names what is wrong. docs/write-an-adapter.md says how to register it, and what each step
+asks.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Adapter:
         return {}
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        """Take the pack's steps one after the other; say of each emission in which step it came out, and of each bundle its rows."""
+        """Take the pack's steps one after the other; say of each emission in which step it came out, and of each bundle
+        its rows."""
         store: dict[tuple[str, ...], Any] = {}
         emissions: dict[str, list[Emission]] = {case.id: [] for case in pack.cases}
         counts = []

@@ -27,8 +27,9 @@ class Highest(Program):
 def every_element_is_answered(run: Observation) -> Iterator[Finding]:
     """A predicate: of each thing that it looks at it yields True, or a sentence that says what is wrong.
 
-    ``run.on_time`` and ``run.arrivals`` are what was delivered: each has ``event``, ``step``, ``watermark`` (before the delivery) and
-    ``on_time``. ``run.values(name)`` are the emitted values that have this field, ``run.of_key(key)`` the emissions of a key in order.
+    ``run.on_time`` and ``run.arrivals`` are what was delivered: each has ``event``, ``step``, ``watermark`` (before the
+    delivery) and ``on_time``. ``run.values(name)`` are the emitted values that have this field, ``run.of_key(key)`` the
+    emissions of a key in order.
     """
     answered = {value["of"] for value in run.values("of")}
     for arrival in run.on_time:

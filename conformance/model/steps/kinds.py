@@ -18,8 +18,8 @@ SLACK = 6_000
 class Advance(Step):
     """The event-time watermark moves up to ``watermark`` (ms) and the engine settles: all due timers and windows fire.
 
-    A ``coalesced`` advance does not settle before the next bundle, which always follows. The watermark before the advance still
-    filters that bundle. Due timers and windows fire after the bundle.
+    A ``coalesced`` advance does not settle before the next bundle, which always follows. The watermark before the
+    advance still filters that bundle. Due timers and windows fire after the bundle.
     """
 
     key: ClassVar[str] = "advance"
@@ -62,8 +62,8 @@ class Advance(Step):
 
 @dataclass(frozen=True, slots=True)
 class Deliver(Step):
-    """One bundle, in order: a Spark micro-batch, a Beam bundle. An ``initial`` step is the state that the job starts with, one
-    element a key. Only ``Plan`` and ``Partitions`` may come before it."""
+    """One bundle, in order: a Spark micro-batch, a Beam bundle. An ``initial`` step is the state that the job starts
+    with, one element a key. Only ``Plan`` and ``Partitions`` may come before it."""
 
     key: ClassVar[str] = "deliver"
 
@@ -100,7 +100,8 @@ class Deliver(Step):
         for event in self.events:
             if type(event.event_time) is not int or event.event_time < 0:
                 raise self.refused(
-                    f"the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not before the epoch"
+                    f"the event time of {event.id!r} is {event.event_time!r}; it is a whole number of ms, not "
+                    "before the epoch"
                 )
             if not isinstance(event.key, str) or not isinstance(event.id, str):
                 raise self.refused(f"an event's id and key are strings, not {event.id!r} and {event.key!r}")
@@ -118,8 +119,9 @@ class Deliver(Step):
 
 @dataclass(frozen=True, slots=True)
 class NoData(Step):
-    """A bundle without any element, not even one that the adapter adds for itself: a micro-batch without rows. An advance right
-    before it settles without an element, too. An empty ``Deliver`` says only that no case has an element in it."""
+    """A bundle without any element, not even one that the adapter adds for itself: a micro-batch without rows. An
+    advance right before it settles without an element, too. An empty ``Deliver`` says only that no case has an element
+    in it."""
 
     key: ClassVar[str] = "no_data"
 
@@ -141,8 +143,8 @@ class NoData(Step):
 
 @dataclass(frozen=True, slots=True)
 class Restart(Step):
-    """The job stops and resumes from its checkpoint. A restart never follows a coalesced advance, because the advance has not
-    settled."""
+    """The job stops and resumes from its checkpoint. A restart never follows a coalesced advance, because the advance
+    has not settled."""
 
     key: ClassVar[str] = "restart"
 
@@ -160,8 +162,8 @@ class Restart(Step):
 
 @dataclass(frozen=True, slots=True)
 class FailOnce(Step):
-    """The first attempt at the next bundle fails after state was written. The job tries the bundle again. With ``resume`` the job
-    fails instead, and another job resumes from the checkpoint."""
+    """The first attempt at the next bundle fails after state was written. The job tries the bundle again. With
+    ``resume`` the job fails instead, and another job resumes from the checkpoint."""
 
     key: ClassVar[str] = "fail_once"
 
@@ -202,8 +204,9 @@ class FailOnce(Step):
 
 @dataclass(frozen=True, slots=True)
 class SinkFails(Step):
-    """The sink fails once it has taken the output of the next bundle, before the job has noted that the bundle is done. Another job resumes
-    from the checkpoint, and the sink puts the output that it then gets in the place of the first."""
+    """The sink fails once it has taken the output of the next bundle, before the job has noted that the bundle is done.
+    Another job resumes from the checkpoint, and the sink puts the output that it then gets in the place of the
+    first."""
 
     key: ClassVar[str] = "sink_fails"
 
@@ -240,7 +243,8 @@ CRASH_POINTS: Mapping[str, str] = {
     "commit": "it has noted that the bundle is done",
     "maintenance": "a snapshot of the state behind the bundle is half written",
 }
-"""The points of a bundle at which a job can be killed -> what is so at that instant, in the order in which a job comes to them."""
+"""The points of a bundle at which a job can be killed -> what is so at that instant, in the order in which a job comes
+to them."""
 
 DONE_POINTS = ("commit", "maintenance")
 """The points at which the bundle is done: the next job does not do it again."""
@@ -248,9 +252,10 @@ DONE_POINTS = ("commit", "maintenance")
 
 @dataclass(frozen=True, slots=True)
 class Crash(Step):
-    """The job is killed at a point of the next bundle (``at``, one of CRASH_POINTS), and another job goes on from what is written then. If the
-    bundle is not done, that job does it again, and the sink puts the output that it then gets in the place of the first. Several crashes
-    right before a bundle kill one job after the other; where a bundle is done, no other job is killed in it."""
+    """The job is killed at a point of the next bundle (``at``, one of CRASH_POINTS), and another job goes on from what
+    is written then. If the bundle is not done, that job does it again, and the sink puts the output that it then gets
+    in the place of the first. Several crashes right before a bundle kill one job after the other; where a bundle is
+    done, no other job is killed in it."""
 
     key: ClassVar[str] = "crash"
 
@@ -270,7 +275,10 @@ class Crash(Step):
         return f"killed in the next: {self.at}"
 
     def told(self, origin: int) -> str:
-        return f"the job is killed in the next bundle when {CRASH_POINTS[self.at]}; another one goes on from what is written"
+        return (
+            f"the job is killed in the next bundle when {CRASH_POINTS[self.at]}; another one goes on from what is "
+            "written"
+        )
 
     @property
     def circumstance(self) -> str:
@@ -293,8 +301,8 @@ PLUS = "+"
 
 @dataclass(frozen=True, slots=True)
 class Plan(Step):
-    """The job runs another query, which the engine knows by ``name``: the id of a plan, or the ids of several plans, sorted and joined by
-    ``+``. Only the first step may be of this kind."""
+    """The job runs another query, which the engine knows by ``name``: the id of a plan, or the ids of several plans,
+    sorted and joined by ``+``. Only the first step may be of this kind."""
 
     key: ClassVar[str] = "plan"
 
@@ -361,8 +369,8 @@ class Partitions(Step):
 
 @dataclass(frozen=True, slots=True)
 class Wait(Step):
-    """Processing time passes, at least ``ms``. All waits of a schedule together take less than ``SLACK`` longer, from the first
-    bundle to the last. Due timers fire."""
+    """Processing time passes, at least ``ms``. All waits of a schedule together take less than ``SLACK`` longer, from
+    the first bundle to the last. Due timers fire."""
 
     key: ClassVar[str] = "wait"
     moves_time: ClassVar[bool] = True

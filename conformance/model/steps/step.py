@@ -1,4 +1,5 @@
-"""The base class of steps: how a step is stored, described and named, which features an engine needs for it, where it may stand."""
+"""The base class of steps: how a step is stored, described and named, which features an engine needs for it, where it
+may stand."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Step:
     Attributes:
         kinds: every kind of step, by the key under which files name it.
         key: the JSON key of a kind. Each kind defines the value under its key; ``id`` stands beside the key.
-        moves_time: whether event time or processing time passes. The steps before and after are then in different intervals.
+        moves_time: whether event time or processing time passes. The steps before and after are then in different
+            intervals.
     """
 
     kinds: ClassVar[dict[str, type[Step]]] = {}
@@ -72,7 +74,8 @@ class Step:
         return self.key
 
     def told(self, origin: int) -> str:
-        """The step in a line of text, as ``replay`` and ``explain`` print it; times are distances (ms) from ``origin`` (ms)."""
+        """The step in a line of text, as ``replay`` and ``explain`` print it; times are distances (ms) from ``origin``
+        (ms)."""
         raise NotImplementedError
 
     @property
@@ -82,7 +85,8 @@ class Step:
 
     @property
     def setup(self) -> int:
-        """The step's rank among the steps that set the job up, before the first advance; -1 if the step is not one of them."""
+        """The step's rank among the steps that set the job up, before the first advance; -1 if the step is not one of
+        them."""
         return -1
 
     @property
@@ -112,8 +116,8 @@ class Step:
         """
 
     def to_json(self) -> Json:
-        """An object with the first field of the kind (or true) under the kind's key, the id, and each other field that differs from its
-        default."""
+        """An object with the first field of the kind (or true) under the kind's key, the id, and each other field that
+        differs from its default."""
         first, *others = _own(type(self)) or [None]
         told = {self.key: True if first is None else self.spelled(getattr(self, first.name)), "id": self.id}
         return told | {f.name: value for f in others if f and (value := getattr(self, f.name)) != f.default}

@@ -132,7 +132,8 @@ def output_times() -> Trial:
     return Trial(
         "output times",
         {"the event times of outputs": case_of("stamped", ONE, [("a", calls), ("b", calls)])},
-        "give each emission of a program that says timed the event time that the engine gave the output: that of the element, or of the timer",
+        "give each emission of a program that says timed the event time that the engine gave the output: that of "
+        "the element, or of the timer",
     )
 
 

@@ -120,7 +120,8 @@ def initial_state() -> Trial:
     return Trial(
         "initial state",
         {"initial state": case_of("begun", timeline, rows, [("a", read), ("c", read)], [("b", read)])},
-        "hand each element of the initial state to on_initial before the first element of its key, and put nothing out for it",
+        "hand each element of the initial state to on_initial before the first element of its key, and put nothing "
+        "out for it",
     )
 
 
@@ -148,6 +149,7 @@ def inspection() -> Trial:
             ),
             "a count of stored rows": case_of("counted", ONE, [("a", writes), ("b", [*writes, *clears])]),
         },
-        'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": value}, by key and cell; '
+        'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": '
+        "value}, by key and cell; "
         'after the last bundle and in the end put out {"surplus": number} under the key "", see Program.counted',
     )

@@ -19,8 +19,8 @@ from conformance.testing.trials.trial import (
 )
 
 ROWS_AND_TIMER = "state in a timer at a coalesced advance"
-"""A key whose timer fires in the step of a bundle with an element of the key. If timers are emulated by one timeout per key, the timer
-may wait: Spark 4.3.0 times out no key with rows in the micro-batch."""
+"""A key whose timer fires in the step of a bundle with an element of the key. If timers are emulated by one timeout per
+key, the timer may wait: Spark 4.3.0 times out no key with rows in the micro-batch."""
 
 
 def watermark() -> Trial:
@@ -47,7 +47,8 @@ def watermark() -> Trial:
     return Trial(
         "a driven watermark",
         found,
-        "let an advance settle: what it makes due comes out in its step, and what comes out beyond the last step has the step DRAIN",
+        "let an advance settle: what it makes due comes out in its step, and what comes out beyond the last step "
+        "has the step DRAIN",
     )
 
 
@@ -95,8 +96,8 @@ def windows() -> Trial:
 
 
 def lateness() -> Trial:
-    """Rows on every side of every reading of *late*, each under a key of its own. Some come at T. Some come later, after windows have
-    closed."""
+    """Rows on every side of every reading of *late*, each under a key of its own. Some come at T. Some come later,
+    after windows have closed."""
     later = T + 2 * WINDOW + 5_000
     timeline = timeline_of(BUNDLE, Advance(0, T + 2 * WINDOW), Advance(0, later), BUNDLE)
     plain = {

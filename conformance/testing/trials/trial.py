@@ -1,4 +1,5 @@
-"""Trials of the adapter kit: small cases of one timeline, each with a name for messages. Also the parts to make them from."""
+"""Trials of the adapter kit: small cases of one timeline, each with a name for messages. Also the parts to make them
+from."""
 
 from __future__ import annotations
 

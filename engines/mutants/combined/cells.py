@@ -1,4 +1,5 @@
-"""Bugs of several calls that one callback makes on its cells. A cell is made anew for each callback, so it remembers that one's calls alone."""
+"""Bugs of several calls that one callback makes on its cells. A cell is made anew for each callback, so it remembers
+that one's calls alone."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.callbacks import Calls
 from conformance.engines.mutants.registry import bug
-from conformance.engines.mutants.timers import Copies
+from conformance.engines.mutants.time.callbacks import Calls
+from conformance.engines.mutants.time.timers import Copies
 from conformance.model.program import Program
 from conformance.model.schedule import Event
 from conformance.model.values import Json, copied

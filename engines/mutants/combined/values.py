@@ -1,4 +1,5 @@
-"""Bugs of single values: what a coder that few values meet makes of them. They are rows of a table, since they differ in one function."""
+"""Bugs of single values: what a coder that few values meet makes of them. They are rows of a table, since they differ
+in one function."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark import releases
-from conformance.engines.spark.groups_operator import initial_state
-from conformance.engines.spark.operator import GROUP, OUTPUT, OperatorInput
-from conformance.engines.spark.tws_operator import variables
-from conformance.engines.spark.typed_cells import ddl
-from conformance.engines.spark.typed_groups import schema, state_type
-from conformance.engines.spark.typed_keys import NONE, Columns
+from conformance.engines.spark.operators.groups_operator import initial_state
+from conformance.engines.spark.operators.operator import GROUP, OUTPUT, OperatorInput
+from conformance.engines.spark.operators.tws_operator import variables
+from conformance.engines.spark.runtime import releases
+from conformance.engines.spark.state.typed_cells import ddl
+from conformance.engines.spark.state.typed_groups import schema, state_type
+from conformance.engines.spark.state.typed_keys import NONE, Columns
 from conformance.model.program import Program
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
 
 
 def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFrame:
-    """``mapGroupsWithState`` or ``flatMapGroupsWithState`` of the JVM. What a key starts with is its state, as it is kept."""
+    """``mapGroupsWithState`` or ``flatMapGroupsWithState`` of the JVM. What a key starts with is its state, as it is
+    kept."""
     from pyspark.sql import DataFrame
 
     spark = given.stream.sparkSession

@@ -2,8 +2,8 @@
 
 ``python -m conformance.engines.spark.jvm.child`` starts it.
 
-Frames (length, bytes) come on standard input and go to standard output; all but a job's programs are JSON. Within a call the
-process may ask for calls on Spark's state, and waits for each.
+Frames (length, bytes) come on standard input and go to standard output; all but a job's programs are JSON. Within a
+call the process may ask for calls on Spark's state, and waits for each.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import traceback
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
-from conformance.engines.spark.groups_operator import GroupsOperator
 from conformance.engines.spark.jvm.crossing import back, there
-from conformance.engines.spark.operator import GROUP, NO_EMISSION, In, Key, Out, nonce
-from conformance.engines.spark.tws_operator import TwsOperator, variables
-from conformance.engines.spark.tws_operator import Variable as Declared
-from conformance.engines.spark.typed_groups import state_type
-from conformance.engines.spark.typed_keys import NONE, Columns, taken
+from conformance.engines.spark.operators.groups_operator import GroupsOperator
+from conformance.engines.spark.operators.operator import GROUP, NO_EMISSION, In, Key, Out, nonce
+from conformance.engines.spark.operators.tws_operator import TwsOperator, variables
+from conformance.engines.spark.operators.tws_operator import Variable as Declared
+from conformance.engines.spark.state.typed_groups import state_type
+from conformance.engines.spark.state.typed_keys import NONE, Columns, taken
 from conformance.model.types import String, Struct
 
 KEPT = 8
@@ -211,7 +211,8 @@ class Server:
 
 
 def _one(outputs: Iterable[Out]) -> Out:
-    """What mapGroupsWithState puts out, a row per call: the last emission, with the receipt. Without any, an empty row."""
+    """What mapGroupsWithState puts out, a row per call: the last emission, with the receipt. Without any, an empty
+    row."""
     emission = receipt = None
     for out in outputs:
         if out.received is None:

@@ -1,7 +1,8 @@
-"""Values of a type on the way to the JVM and back, as JSON that the type alone gives a meaning to. Values.java is the other end.
+"""Values of a type on the way to the JVM and back, as JSON that the type alone gives a meaning to. Values.java is the
+other end.
 
-A float or a double is its bits, a decimal its text, a binary is in base 64, a date is days and a timestamp microseconds since the epoch, a
-struct and an array are lists, and a map is a list of pairs.
+A float or a double is its bits, a decimal its text, a binary is in base 64, a date is days and a timestamp microseconds
+since the epoch, a struct and an array are lists, and a map is a list of pairs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Ends(NamedTuple):
 
 
 def _bits(number: str, whole: str) -> Ends:
-    """The bits of a number that ``struct`` knows by the letter ``number``, as a whole number of the letter ``whole``."""
+    """The bits of a number that ``struct`` knows by the letter ``number``, as a whole number of the letter
+    ``whole``."""
     return Ends(
         lambda value: struct.unpack(whole, struct.pack(number, value))[0],
         lambda bits: struct.unpack(number, struct.pack(whole, bits))[0],

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from conformance.engines.spark.base import capabilities
 from conformance.engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from conformance.engines.spark.jvm.tws import ACROSS_THE_PIPE
-from conformance.engines.spark.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
-from conformance.engines.spark.setting_plans import OF_OTHERS
+from conformance.engines.spark.plans.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
+from conformance.engines.spark.plans.settings import OF_OTHERS
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, emulated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from conformance.engines.spark.operator import OperatorInput
+    from conformance.engines.spark.operators.operator import OperatorInput
 
 LAST = emulated(
     "one row per key and call, its last emission; a call without any puts out an empty row, which is left out"

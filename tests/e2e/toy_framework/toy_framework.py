@@ -1,4 +1,5 @@
-"""A framework in several releases: the reference engine, with a bug in some of them. ``TOY_RELEASE`` says which one is installed."""
+"""A framework in several releases: the reference engine, with a bug in some of them. ``TOY_RELEASE`` says which one is
+installed."""
 
 import os
 from dataclasses import dataclass, replace

@@ -1,4 +1,5 @@
-"""Ports of one program with a timer that moves, and a scenario of their own: as they should be, and each wrong in one way."""
+"""Ports of one program with a timer that moves, and a scenario of their own: as they should be, and each wrong in one
+way."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""The toy engine with one fault of its adapter each, what the kit must say of it, and harmless quirks that it must bear with."""
+"""The toy engine with one fault of its adapter each, what the kit must say of it, and harmless quirks that it must bear
+with."""
 
 from __future__ import annotations
 

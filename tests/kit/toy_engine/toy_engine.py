@@ -1,6 +1,7 @@
 """A tiny stream processor in memory, and its adapter for conformance: a package of somebody else's.
 
-It runs a whole pack step by step. State is kept as JSON text by (program, case, key, window start), and a checkpoint is a file.
+It runs a whole pack step by step. State is kept as JSON text by (program, case, key, window start), and a checkpoint is
+a file.
 """
 
 from __future__ import annotations

@@ -1,0 +1,343 @@
+"""The exports "teststream" and "bounded": a witness as a Beam pipeline, with TestStream on the bundle-based
+DirectRunner or on Prism, or with bounded input on FnApiRunner or on plain DirectRunner."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from conformance.engines import exporting
+from conformance.engines.beam.export import native as export_native
+from conformance.engines.beam.export import types as export_types
+from conformance.engines.beam.export.plans import SOURCES, Around, composed
+from conformance.engines.beam.plans import plans
+from conformance.model.export import CannotExport, Exportable
+from conformance.model.program import Cell, FixedWindows, Program
+from conformance.model.schedule import Plan
+
+
+class Runner(NamedTuple):
+    """A runner: its class, the lines that import what its pipelines need, the source of ``elements``, its options,
+    whether it may need Prism's binary, and how it is run."""
+
+    name: str
+    imports: tuple[str, ...]
+    source: str
+    options: tuple[str, ...] = ()
+    prism: bool = False
+    how: str = ""
+
+
+SPECS = {
+    Cell.VALUE: ("ValueCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
+    Cell.BAG: ("BagCell", "BagStateSpec({!r}, FastPrimitivesCoder())"),
+    Cell.SET: ("BagCell", "SetStateSpec({!r}, StrUtf8Coder())"),
+    Cell.MAP: ("MapCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
+    Cell.COMBINING: ("CombiningCell", "CombiningValueStateSpec({!r}, FastPrimitivesCoder(), sum)"),
+}
+"""Kind of cell -> the class of ``export_cells`` and the spec of Beam that keep it."""
+
+TYPED = {
+    Cell.VALUE: ("TypedValueCell", "ReadModifyWriteStateSpec"),
+    Cell.BAG: ("TypedBagCell", "BagStateSpec"),
+    Cell.MAP: ("TypedMapCell", "ReadModifyWriteStateSpec"),
+}
+"""The same of cells with a type."""
+
+IMPORTS = (
+    "import tempfile",
+    "from pathlib import Path",
+    "from typing import Any, Tuple",
+    "import apache_beam as beam",
+    "from apache_beam.coders import FastPrimitivesCoder",
+    "from apache_beam.options.pipeline_options import PipelineOptions",
+    "from apache_beam.transforms import trigger, window",
+    "from apache_beam.utils.timestamp import Timestamp",
+)
+
+OF_PROGRAMS = (
+    "from types import SimpleNamespace",
+    "from apache_beam.coders import StrUtf8Coder",
+    "from apache_beam.transforms.timeutil import TimeDomain",
+    "from apache_beam.transforms.userstate import BagStateSpec, CombiningValueStateSpec, ReadModifyWriteStateSpec",
+    "from apache_beam.transforms.userstate import SetStateSpec, TimerSpec, on_timer",
+    "from apache_beam.utils.timestamp import Duration",
+)
+
+OPERATOR = '''
+class Operator(beam.DoFn):
+    """Runs the program."""
+
+{specs}
+
+    def process(
+        self,
+        element,
+{given}
+    ):
+        key, (id, value) = element
+        event = Event(id, {key}, value, time.micros // 1000)
+        return outputs(PROGRAM.on_event, event, {state}, {timers})
+'''
+
+FIRE = """
+    @on_timer(TIMER)
+    def fire(
+        self,
+        key=beam.DoFn.KeyParam,
+        tag=beam.DoFn.DynamicTimerTagParam,
+{given}
+    ):
+        name, _, tag = tag.partition("/")
+        due = Timer(name, tag, {key}, time.micros // 1000)
+        return outputs(PROGRAM.on_timer, due, {state}, {timers})
+"""
+
+RUN = '''
+class Write(beam.DoFn):
+    """Appends each row to a file, as JSON."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def process(self, row{time}):
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({row}) + "\\n")
+
+
+{source}
+
+
+{around}{options}
+
+
+def run():
+    """The rows that come out, in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows")
+        path.touch()
+        pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
+        rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
+        rows = {before} | {transform}
+        {behind} | "write" >> beam.ParDo(Write(str(path)))
+        pipeline.run({how}).wait_until_finish()
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+'''
+
+TIMED = """
+def timed(rows):
+    return [
+        window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows
+    ]
+
+"""
+
+LOCATED = """
+if "PRISM" in os.environ:  # where Prism's binary is; else Beam downloads it where it needs it
+    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
+"""
+
+STREAM = """
+def elements(pipeline):
+    made = TestStream(coder=FastPrimitivesCoder())
+    for kind, given in STEPS:
+        if kind == "watermark":
+            made.advance_watermark_to(Timestamp(micros=given * 1000))
+        else:
+            made.add_elements(timed(given))
+    return pipeline | made
+"""
+
+ON_PRISM = '''
+class Offsets(RestrictionProvider):
+    def initial_restriction(self, element):
+        return OffsetRange(0, 2)
+
+    def create_tracker(self, restriction):
+        return OffsetRestrictionTracker(restriction)
+
+    def restriction_size(self, element, restriction):
+        return restriction.size()
+
+
+class ChecksItselfIn(beam.DoFn):
+    """Puts out nothing, and is called again. Without such a DoFn, Prism keeps elements until the watermark moves on."""
+
+    @beam.DoFn.unbounded_per_element()
+    def process(self, element, tracker=beam.DoFn.RestrictionParam(Offsets())):
+        if tracker.try_claim(tracker.current_restriction().start):
+            tracker.defer_remainder()
+        return ()
+
+
+def elements(pipeline):
+    """Each event of the TestStream has one element, a whole bundle: Prism keeps those of one event in no order."""
+    pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())
+    made, watermark = TestStream(coder=FastPrimitivesCoder()), 0
+    for kind, given in STEPS:
+        if kind == "watermark":
+            watermark = given
+            made.advance_watermark_to(Timestamp(micros=given * 1000))
+        else:
+            made.add_elements([window.TimestampedValue(("", given), Timestamp(micros=watermark * 1000))])
+    return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: timed(bundle[1]))
+'''
+
+BOUNDED = '''
+def elements(pipeline):
+    """The input is bounded: the watermark goes from its least to its greatest value."""
+    rows = [row for kind, given in STEPS if kind == "rows" for row in given]
+    created = pipeline | beam.Create([(({keyed}, (id, value)), time) for id, key, value, time in rows], reshuffle=False)
+    return created | beam.MapTuple(lambda element, ms: window.TimestampedValue(element, Timestamp(micros=ms * 1000)))
+'''
+
+TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
+
+RUNNERS = {
+    "beam-direct": Runner(
+        "BundleBasedDirectRunner",
+        ("from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner", TEST_STREAM),
+        TIMED + STREAM,
+        ("--streaming",),
+        how="test_runner_api=False",
+    ),
+    "beam-prism": Runner(
+        "PrismRunner",
+        (
+            "from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker",
+            "from apache_beam.runners.portability.prism_runner import PrismRunner",
+            "from apache_beam.transforms.core import RestrictionProvider",
+            TEST_STREAM,
+        ),
+        TIMED + ON_PRISM,
+        ("--streaming", "--environment_type=LOOPBACK", "--experiments=prism_disable_sdf_split"),
+        prism=True,
+    ),
+    "beam-fnapi": Runner(
+        "FnApiRunner",
+        ("from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner",),
+        BOUNDED,
+    ),
+    "beam-auto": Runner(
+        "DirectRunner",
+        ("from apache_beam.runners.direct.direct_runner import DirectRunner",),
+        BOUNDED,
+        prism=True,
+    ),
+}
+"""Engine -> what its pipelines run on."""
+
+STREAMED, BATCHED = ("beam-direct", "beam-prism"), ("beam-fnapi", "beam-auto")
+
+WINDOWS = """beam.WindowInto(
+            window.FixedWindows({size}),
+            trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
+            accumulation_mode=trigger.AccumulationMode.DISCARDING,
+            allowed_lateness=Duration(micros={lateness}),
+        )"""
+
+
+def teststream(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    return _file("teststream", STREAMED, asked)
+
+
+def bounded(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    return _file("bounded", BATCHED, asked)
+
+
+def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
+    from conformance.engines.beam.export import cells
+
+    native = export_native.runner_of(asked.engine)
+    if (native or asked.engine) not in engines:
+        there = ", ".join([*engines, *(f"{begin}NAME" for begin, on in export_native.NATIVE.items() if on in engines)])
+        raise CannotExport(f"{name} exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
+    runner = RUNNERS[native or asked.engine]
+    around = composed(exporting.plans_of(asked, SOURCES))
+    operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
+    kinds = [] if native else [_class(asked.program, cell) for cell in asked.program.cells]
+    kinds += ["NamedTimers"] if asked.program.timers and not native else []
+    kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
+    return exporting.file_of(
+        asked,
+        f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
+        (
+            *IMPORTS,
+            *(() if native else OF_PROGRAMS),
+            *runner.imports,
+            *around.imports,
+            *["import os"] * runner.prism,
+            *[export_types.CODERS] * bool(asked.program.types),
+            *export_types.IMPORTS * bool(asked.typed_keys),
+        ),
+        [getattr(cells, name) for name in dict.fromkeys(kinds)],
+        export_types.keys(asked) + operator + "\n\n" + _run(asked, runner, around, transform),
+        (Plan,),
+        program=not native,
+    )
+
+
+def _class(program: Program, cell: str) -> str:
+    return (TYPED if cell in program.types else SPECS)[program.cells[cell]][0]
+
+
+def _spec(program: Program, cell: str) -> str:
+    """The source of a cell's spec."""
+    spec = (TYPED if cell in program.types else SPECS)[program.cells[cell]][1]
+    return (
+        f"{spec}({cell!r}, {export_types.coder(program.types[cell])})" if cell in program.types else spec.format(cell)
+    )
+
+
+def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> str:
+    options = [*runner.options, *(o for part in asked.case.schedule.plans for o in plans.OF_FNAPI[part].options)]
+    changes = [change.strip() for change in (around.before, around.behind) if change]
+    words = {
+        "{around}": "".join(f"{change}\n\n\n" for change in changes),
+        "{before}": "before(rows)" if around.before else "rows",
+        "{behind}": "behind(rows)" if around.behind else "rows",
+        "{source}": runner.source.strip(),
+        "{runner}": runner.name,
+        "{options}": f"OPTIONS = {options}{LOCATED.rstrip() * runner.prism}",
+        "{how}": runner.how,
+        "{transform}": transform,
+        "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
+        "{hint}": export_types.hint(asked),
+        "{time}": ", time=beam.DoFn.TimestampParam" if asked.program.timed else "",
+        "{row}": "[*row, time.micros // 1000]" if asked.program.timed else "row",
+    }
+    text = RUN
+    for name, word in words.items():
+        text = text.replace(name, word)
+    return text
+
+
+def _applied(asked: Exportable) -> str:
+    """The source of the program in its windows."""
+    windowing, into = asked.program.windowing, "beam.WindowInto(window.GlobalWindows())"
+    if isinstance(windowing, FixedWindows):
+        into = WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000)
+    return f"{into} | beam.ParDo(Operator()).with_output_types(Any)"
+
+
+def _operator(asked: Exportable) -> str:
+    """The source of the DoFn. Beam finds state and timers by the default values in signatures."""
+    cells, timed = asked.program.cells, bool(asked.program.timers)
+    specs = [f"{name.upper()}_STATE = {_spec(asked.program, name)}" for name in cells]
+    specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
+    given = ["time=beam.DoFn.TimestampParam"]
+    given += [f"{name}_state=beam.DoFn.StateParam({name.upper()}_STATE)" for name in cells]
+    given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
+    state = ", ".join(f"{name}={_class(asked.program, name)}({name}_state)" for name in cells)
+    words = {
+        "{specs}": "\n".join(f"    {spec}" for spec in specs),
+        "{given}": "".join(f"        {each},\n" for each in given).rstrip(),
+        "{state}": f"SimpleNamespace({state})",
+        "{timers}": "NamedTimers(timer)" if timed else "None",
+        "{key}": "handed(key)" if asked.typed_keys else "key",
+    }
+    text = OPERATOR + (FIRE if timed else "")
+    for name, word in words.items():
+        text = text.replace(name, word)
+    return text.strip()

@@ -1,0 +1,256 @@
+"""The exports "twstester" and "spark": a witness as a StatefulProcessor, on PySpark's TwsTester and on Spark itself,
+there with rows or with pandas frames, or as a state function of applyInPandasWithState."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from conformance.engines import exporting
+from conformance.engines.spark.export import cells as export_cells
+from conformance.engines.spark.export import groups as export_groups
+from conformance.engines.spark.export import native as export_native
+from conformance.engines.spark.export import query as export_query
+from conformance.engines.spark.state import typed_cells
+from conformance.model.export import CannotExport, Difference, Exportable
+from conformance.model.program import Cell, FixedWindows, Program
+from conformance.model.schedule import Plan, Restart, Step
+from conformance.model.types import Struct
+
+TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
+NATIVE = export_native.NATIVE
+
+CELLS = {
+    Cell.VALUE: export_cells.ValueCell,
+    Cell.BAG: export_cells.BagCell,
+    Cell.MAP: export_cells.MapCell,
+    Cell.SET: export_cells.SetCell,
+    Cell.COMBINING: export_cells.CombiningCell,
+}
+
+TYPED = {
+    Cell.VALUE: export_cells.TypedValueCell,
+    Cell.BAG: export_cells.TypedBagCell,
+    Cell.MAP: export_cells.TypedMapCell,
+}
+"""Of cells with a type."""
+
+IMPORTS = ("from types import SimpleNamespace",)
+PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
+TESTER_IMPORTS = (
+    *PROCESSOR_IMPORTS,
+    "from pyspark.errors import IllegalArgumentException",
+    "from pyspark.sql.streaming.tws_tester import TwsTester",
+)
+PROCESSOR = '''
+class Processor(StatefulProcessor):
+    """Runs the program."""
+
+    def init(self, handle):
+        self.state = SimpleNamespace({state})
+        self.timers = {timers}
+
+    def handleInputRows(self, key, rows, timerValues):
+        for row in {given}:
+            if not row.id:  # it moves the watermark
+                continue
+            event = Event(row.id, {handed}, json.loads(row.value), {ms})
+            yield from self.rows(PROGRAM.on_event, event)
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        key = {key}
+        time = expiredTimerInfo.getExpiryTimeInMs()
+        due = self.timers.due(time)
+        if not due:  # the program has cleared it, and gets to see that it fires
+            yield from self.rows(PROGRAM.on_timer, Timer({first!r}, "", key, time))
+        for name, tag in due:
+            if self.timers.take(name, tag, time):
+                yield from self.rows(PROGRAM.on_timer, Timer(name, tag, key, time))
+
+    def rows(self, callback, subject):
+        for row in outputs(callback, subject, self.state, self.timers):
+            yield {row}
+'''
+
+ROWS = {"given": "rows", "ms": "row.ms", "row": "Row(row=json.dumps(row))"}
+FRAMES = {
+    "given": "(row for frame in rows for row in frame.itertuples())",
+    "ms": "int(row.ms)",
+    "row": 'pd.DataFrame({"row": [json.dumps(row)]})',
+}
+"""What a processor has for rows, and for pandas frames."""
+
+TESTER_RUN = '''
+def called(method, *given):
+    """The rows that a call of the tester returns. Where it raises, it returns none."""
+    try:
+        return [json.loads(row.row) for row in method(*given)]
+    except IllegalArgumentException as error:
+        print(f"{method.__name__} raised {error}")
+        return []
+
+
+def run():
+    """The rows that come out, in order. The rows of a key that arrive together are one call of the tester."""
+    tester = TwsTester(Processor(), timeMode="EventTime", eventTimeExtractor=lambda row: row.ms)
+    found = []
+    for kind, given in STEPS:
+        if kind == "watermark":
+            found += called(tester.setWatermark, given)
+            continue
+        calls = {}
+        for id, key, value, time in given:
+            row = Row(id=id, key=key, value=json.dumps(value), ms=time)
+            calls.setdefault({grouped}, []).append(row)
+        for key, rows in calls.items():
+            found += called(tester.test, key, rows)
+    return found
+'''
+
+
+TYPED_KEYS = '''
+def literal(value):
+    return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
+
+
+def typed():
+    """The column of the key that a name stands for. A row without one has the first key, in a group of its own."""
+    first, *others = ((name, literal(value).cast({type!r})) for name, value in KEYS.items())
+    found = first[1]
+    for name, value in others:
+        found = F.when(F.col("key") == name, value).otherwise(found)
+    return found
+
+'''
+
+PROCESSED = """(
+            statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
+        )"""
+
+METHODS = {
+    SPARK: f"transformWithState{PROCESSED}",
+    PANDAS: f"transformWithStateInPandas{PROCESSED}",
+    GROUPS: export_groups.CALL,
+}
+"""The call of each engine's operator."""
+
+BATCH = "batch"
+"""The plan in which the operator is in a batch query."""
+
+
+def twstester(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    if asked.engine != TESTER:
+        raise CannotExport(f"twstester exports witnesses of {TESTER}; witness {asked.witness} is of {asked.engine}")
+    size = _window(asked)
+    run = TESTER_RUN.replace("{grouped}", f"(key, time - time % {size})" if size else "key")
+    if asked.typed_keys:
+        raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
+    operator = _processor(asked, "key[0][0]" if size else "key[0]")
+    return _file(asked, TESTER_IMPORTS, _used(asked.program), operator + run)
+
+
+def spark(asked: Exportable) -> str:
+    """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
+    if asked.engine.startswith(NATIVE):
+        return export_native.spark(asked)
+    if asked.engine not in METHODS:
+        *others, last = *METHODS, "Spark's own operators"
+        raise CannotExport(
+            f"spark exports witnesses of {', '.join(others)} and {last}; witness {asked.witness} is of {asked.engine}"
+        )
+    difference = asked.difference
+    if difference is Difference.ORDER:
+        raise CannotExport(
+            f"witness {asked.witness}: its output is wrong by its order alone, which depends on the partitions that "
+            "keys fall into"
+        )
+    frames = asked.engine != SPARK
+    size = _window(asked)
+    changes = f'withColumn("window", F.expr("ms - ms % {size}")).' if size else ""
+    columns, key, handed = '"key"', "key[0]", "row.key"
+    keys = asked.typed_keys
+    if keys:
+        changes += 'withColumn("beat", F.col("id") == "").withColumn("typed", typed()).'
+        # A struct is a dictionary in pandas.
+        columns, key = (
+            '"beat", "typed"',
+            "tuple(key[1].values()) if isinstance(key[1], dict) else key[1]" if frames else "key[1]",
+        )
+        handed = key
+    batch = bool(exporting.plans_of(asked, (BATCH,)))
+    if asked.engine == GROUPS:
+        operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
+    else:
+        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked.program)
+    store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
+    text = export_query.SESSION.replace("{store}", store)
+    text += TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
+    grouped = f'{columns}, "window"' if size else columns
+    out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
+    text += (
+        export_query.batch(out, "json.loads(row.row)")
+        if batch
+        else export_query.stream(out, "*json.loads(row.row)", by_step=difference is Difference.STEPS)
+    )
+    imports = (
+        *([] if asked.engine == GROUPS else PROCESSOR_IMPORTS),
+        *(export_query.IMPORTS if batch else export_query.STREAM_IMPORTS),
+        *["import pandas as pd"] * frames,
+    )
+    return _file(asked, imports, used, operator + text, (Restart, Plan), by_step=not batch)
+
+
+def _window(asked: Exportable) -> int:
+    """The size (ms) of the program's windows, which are part of the grouping key; 0 for the global window."""
+    windowing = asked.program.windowing
+    return windowing.size if isinstance(windowing, FixedWindows) else 0
+
+
+def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
+    program = asked.program
+    return PROCESSOR.format(
+        state=", ".join(f"{name}={_cell(program, name)}" for name in program.cells),
+        timers="NamedTimers(handle)" if program.timers else "None",
+        first=program.timers[0] if program.timers else "",
+        key=key,
+        handed=handed,
+        **given,
+    )
+
+
+def _class(program: Program, cell: str) -> type:
+    return (TYPED if cell in program.types else CELLS)[program.cells[cell]]
+
+
+def _cell(program: Program, cell: str) -> str:
+    """The source that makes a cell."""
+    given = ["handle", repr(cell)]
+    if cell in program.types:
+        kind = program.cells[cell]
+        parts = typed_cells.parts(program.types[cell], kind)
+        structs = tuple(isinstance(part, Struct) for part in parts)
+        names = "kv" if kind is Cell.MAP else "v"
+        given += [repr(typed_cells.columns(part, name)) for part, name in zip(parts, names, strict=True)]
+        given.append(repr(structs if kind is Cell.MAP else structs[0]))
+    return f"{_class(program, cell).__name__}({', '.join(given)})"
+
+
+def _used(program: Program) -> list[type]:
+    """The classes that the processor of a program needs."""
+    used = [_class(program, cell) for cell in program.cells]
+    return [*used, export_cells.NamedTimers] if program.timers else used
+
+
+def _file(
+    asked: Exportable,
+    imports: Iterable[str],
+    used: Iterable[type],
+    operator: str,
+    others: tuple[type[Step], ...] = (),
+    *,
+    by_step: bool = False,
+) -> str:
+    needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
+    return exporting.file_of(
+        asked, needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, others, by_step=by_step
+    )

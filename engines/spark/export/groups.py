@@ -1,0 +1,163 @@
+"""The export "spark" for applyInPandasWithState: a program on the one state and the one timeout of a key. An export
+holds the source of what it needs from here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from conformance.model.export import CannotExport, Exportable
+from conformance.model.program import Cell
+
+Json = Any
+
+GROUPS = "spark-fmgws-pandas"
+
+CALL = """applyInPandasWithState(function, "row string", "state string", "append", "EventTimeTimeout")"""
+
+FUNCTION = '''
+def function(key, frames, group):
+    """Runs the program: its cells and its timers are in the one state, as JSON, and the key's timeout is that of the
+    earliest timer."""
+    kept = json.loads(group.get[0]) if group.exists else dict(cells=dict(), timers=dict())
+    watermark = group.getCurrentWatermarkMs()
+    state = SimpleNamespace({state})
+    timers = KeptTimers(kept["timers"])
+    found = []
+    if group.hasTimedOut:
+        while due := timers.take_due(watermark):
+            name, tag, time = due
+            found += outputs(PROGRAM.on_timer, Timer(name, tag, {key}, time), state, timers)
+    else:
+        for row in (row for frame in frames for row in frame.itertuples()):
+            if row.id:  # the others move the watermark
+                event = Event(row.id, {handed}, json.loads(row.value), int(row.ms))
+                found += outputs(PROGRAM.on_event, event, state, timers)
+    if any(kept["cells"].values()) or kept["timers"]:
+        group.update((json.dumps(kept),))
+    elif group.exists:
+        group.remove()
+    if kept["timers"]:  # a timeout before the watermark is refused
+        group.setTimeoutTimestamp(max(min(kept["timers"].values()), watermark))
+    yield pd.DataFrame(dict(row=[json.dumps(row) for row in found]))
+'''
+
+
+class KeptValue:
+    """A value in the state of a group, as JSON text."""
+
+    def __init__(self, cells: dict[str, Any], name: str) -> None:
+        self._cells, self._name = cells, name
+
+    def get(self, default: Json = None) -> Json:
+        stored = self._cells.get(self._name)
+        return default if stored is None else json.loads(stored)
+
+    def set(self, value: Json) -> None:
+        self._cells[self._name] = json.dumps(value)
+
+    def clear(self) -> None:
+        self._cells.pop(self._name, None)
+
+
+class KeptSum(KeptValue):
+    """A sum in the state of a group."""
+
+    def add(self, value: int) -> None:
+        self.set(self.get() + value)
+
+    def get(self, default: Json = 0) -> Json:
+        return super().get(default)
+
+
+class KeptBag(KeptValue):
+    """A list in the state of a group, of JSON texts."""
+
+    def add(self, value: Json) -> None:
+        self._cells.setdefault(self._name, []).append(json.dumps(value))
+
+    def set(self, value: list[Json]) -> None:
+        self._cells[self._name] = [json.dumps(each) for each in value]
+
+    def get(self, default: Json = None) -> list[Json]:
+        return [json.loads(stored) for stored in self._cells.get(self._name, ())]
+
+
+class KeptMap:
+    """A map in the state of a group, from text to JSON text."""
+
+    def __init__(self, cells: dict[str, Any], name: str) -> None:
+        self._cells, self._name = cells, name
+
+    def get(self, key: str, default: Json = None) -> Json:
+        stored = self._cells.get(self._name, {}).get(key)
+        return default if stored is None else json.loads(stored)
+
+    def put(self, key: str, value: Json) -> None:
+        self._cells.setdefault(self._name, {})[key] = json.dumps(value)
+
+    def remove(self, key: str) -> None:
+        self._cells.get(self._name, {}).pop(key, None)
+
+    def items(self) -> list[tuple[str, Json]]:
+        return [(key, json.loads(value)) for key, value in self._cells.get(self._name, {}).items()]
+
+    def clear(self) -> None:
+        self._cells.pop(self._name, None)
+
+
+class KeptSet(KeptMap):
+    """The keys of a map in the state of a group."""
+
+    def add(self, value: str) -> None:
+        self.put(value, None)
+
+    def get(self) -> list[str]:  # type: ignore[override]
+        return [key for key, _ in self.items()]
+
+
+class KeptTimers:
+    """Named timers in the state of a group. Times are ms since the epoch."""
+
+    def __init__(self, times: dict[str, int]) -> None:
+        self._times = times
+
+    def set(self, name: str, time: int, tag: str = "") -> None:
+        self._times[f"{name}/{tag}"] = time
+
+    def clear(self, name: str, tag: str = "") -> None:
+        self._times.pop(f"{name}/{tag}", None)
+
+    def take_due(self, watermark: int) -> tuple[str, str, int] | None:
+        """Unset the earliest timer before the watermark, as Spark tests timeouts; None where there is none."""
+        due = sorted((time, name) for name, time in self._times.items() if time < watermark)
+        if not due:
+            return None
+        time, full = due[0]
+        del self._times[full]
+        name, _, tag = full.partition("/")
+        return name, tag, time
+
+
+CELLS = {
+    Cell.VALUE: KeptValue,
+    Cell.BAG: KeptBag,
+    Cell.MAP: KeptMap,
+    Cell.SET: KeptSet,
+    Cell.COMBINING: KeptSum,
+}
+
+
+def used(asked: Exportable) -> list[type]:
+    """The classes that the function needs. Raises CannotExport for a program with cells of a type."""
+    if asked.program.types:
+        raise CannotExport(
+            f"witness {asked.witness}: its program needs cells of a type, which an export for {GROUPS} does not have"
+        )
+    return [*(CELLS[kind] for kind in asked.program.cells.values()), KeptTimers]
+
+
+def function(asked: Exportable, key: str, handed: str) -> str:
+    """The source of the state function; ``key`` is the source of the key's name, ``handed`` that of a row's key."""
+    cells = (f"{name}={CELLS[kind].__name__}(kept['cells'], {name!r})" for name, kind in asked.program.cells.items())
+    return FUNCTION.format(state=", ".join(cells), key=key, handed=handed)

@@ -1,0 +1,296 @@
+"""A pack on Spark: queries on one checkpoint, one after the other, and the traces that come out of them.
+
+A restart is another query; a query that fails is followed by another, too. What differs between the APIs is the
+operator
+alone: a function from the stream of input rows to the stream of output rows.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engines.failing import INJECTED, untouched
+from conformance.engines.spark.checkpoint import crashes, damages, stored
+from conformance.engines.spark.driving import micro_batches, proof
+from conformance.engines.spark.driving.micro_batches import MicroBatch, Row
+from conformance.engines.spark.driving.traces import told, traces_of
+from conformance.engines.spark.operators.operator import Failure, OperatorInput
+from conformance.engines.spark.plans import plan_changes
+from conformance.engines.spark.plans.around import PLAIN, SparkPlan
+from conformance.engines.spark.refused import refusals
+from conformance.engines.spark.runtime import running, session
+from conformance.engines.spark.state import typed_keys
+from conformance.engines.typed_keys import types_in_use
+from conformance.model.case import program_ref
+from conformance.model.engine import NotDriven
+from conformance.model.plan import begins_a_query
+from conformance.model.program import FixedWindows, Program
+from conformance.model.runs import Pack, PackRun
+from conformance.model.schedule import SLACK, Crash, Deliver, Restart
+from conformance.model.steps import DONE_POINTS
+from conformance.model.trace import Emission, Trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LEFT = "left.pickle"
+"""The file in a job's folder that says what came out before it was handed on."""
+
+Apply = Callable[[OperatorInput], "DataFrame"]
+"""An API's operator; it puts out rows of ``operator.OUTPUT``."""
+
+
+class Job:
+    """A pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes
+    another micro-batch to fire; ``delay`` (ms) is that of the watermark; ``plan`` is what stands around the operator,
+    which reads the stream ``sides`` times; ``read`` gives what the stores hold after a micro-batch.
+
+    ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and
+    ``take_over`` hand the job on to another process, with all that lies in its folder.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        pack: Pack,
+        programs: Mapping[str, Program],
+        apply: Apply,
+        mode: str,
+        chains: bool = True,
+        delay: int = micro_batches.DELAY,
+        plan: SparkPlan = PLAIN,
+        sides: int = 1,
+        read: Callable[[Job, int], Iterable[stored.StoredRow]] = lambda job, batch: (),
+    ) -> None:
+        self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
+        self.delay, self.plan, self.sides, self._layout, self._read = delay, plan, sides, plan.layout, read
+        self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
+        chain = max(program.timer_chain for program in self.programs.values())
+        self.settling = 1 + chain * chains
+        self.batches = micro_batches.plan(pack.timeline, self.settling)
+        self._after = micro_batches.flush(self.batches) if plan.timed else []
+        self.typed = typed_keys.columns_of(types_in_use(pack, self.programs))
+        self.checkpoint = folder / "checkpoint"
+        self.rows: dict[int, list[Any]] = {}
+        self.progress: list[dict[str, Any]] = []
+        self._killed: list[crashes.Killed] = []
+
+    def begin(self) -> None:
+        """Run the queries before the first restart; none where there is no restart.
+
+        Raises:
+            NotDriven: a query was to fail, and did not.
+            RuntimeError: a query failed that was not to.
+        """
+        for query in range(self._handover):
+            self._run_query(query)
+
+    def leave(self) -> None:
+        """Write down what came out so far."""
+        # Rows have values of all types that an operator puts out, such as moments: JSON has no spelling of them.
+        (self.folder / LEFT).write_bytes(pickle.dumps((self.rows, self.progress), protocol=4))
+
+    def take_over(self) -> None:
+        """Go on from what another process left."""
+        self.rows, self.progress = pickle.loads((self.folder / LEFT).read_bytes())
+
+    @property
+    def _handover(self) -> int:
+        """The number of the query that the first restart begins."""
+        steps = list(self.pack.timeline)
+        first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
+        if first is None:
+            return 0
+        return 1 + sum(map(begins_a_query, steps[:first]))
+
+    def rest(self) -> PackRun:
+        """Run the other queries.
+
+        Raises:
+            NotDriven: the engine's own progress does not match the schedule.
+            QueryFailed: the engine refused the query of a plan, or the query failed.
+            RuntimeError: a plain query failed that was not to.
+        """
+        if any(program.damaged for program in self.programs.values()):
+            return self._on_damaged_checkpoints()
+        for query in range(self._handover, self.batches[-1].query + 1):
+            self._run_query(query)
+        layout = self._layout
+        for killed in self._killed:
+            killed.prove()
+        proof.prove(
+            self.pack,
+            self.batches,
+            self.progress,
+            self.settling,
+            layout.sources,
+            self.sides,
+            lambda number: layout.without_data(self.batches, number),
+            self.plan.evaluations,
+        )
+        found = stored.emissions(self.pack, self.programs, self.batches, self.progress, partial(self._read, self))
+        traces, counts = traces_of(
+            self.pack, self.batches, told(self._told, self.batches, self.mode), self.progress, found
+        )
+        left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
+        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+
+    def _on_damaged_checkpoints(self) -> PackRun:
+        last = max(number for number, batch in enumerate(self.batches) if batch.query < self._handover)
+        for number in range(last + 1, len(self.batches)):
+            self._write(number)
+
+        def go_on(checkpoint: Path) -> tuple[dict[int, list[Any]], str]:
+            try:
+                rows, _, error = running.run_query(self.query(None), checkpoint, self.mode, {}, self.plan.sink)
+            except Exception as refused:
+                rows, error = {}, refused
+            rows = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
+            return rows, refusals.kind(error) if error else ""
+
+        return damages.answers(self.pack, self.checkpoint, self.rows, go_on)
+
+    def _too_slow(self) -> frozenset[str]:
+        """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state
+        that should be alive may have expired."""
+        if not any(batch.wait for batch in self.batches):
+            return frozenset()
+        drift = proof.drift(self.batches, self.checkpoint)
+        if drift < SLACK:
+            return frozenset()
+        print(f"{drift} ms passed beside the waits: more than {SLACK}; the pack says nothing", flush=True)
+        return frozenset(case.id for case in self.pack.cases)
+
+    def _initial(self) -> DataFrame | None:
+        """The rows of initial state, where the pack has any: a query that resumes is given them again, as users do."""
+        step = next((s.id for s in self.pack.timeline if isinstance(s, Deliver) and s.initial), None)
+        if step is None:
+            return None
+        path = self.folder / "initial" / "rows.parquet"
+        rows = event_rows(self.pack, step, self.programs, self.typed)
+        if not rows:
+            return None
+        if not path.exists():
+            micro_batches.write_rows(path, rows)
+        return micro_batches.read_initial(self.spark, path)
+
+    def _run_query(self, query: int) -> None:
+        """Run the micro-batches of one query, and up to the one whose failure ends it."""
+        last = next((b for b in self.batches if b.begun <= query < b.query), None)
+        killed, crash = micro_batches.crash_in(self.batches, query)
+        numbers = [n for n, batch in enumerate(self._all) if batch.query == query or batch is last]
+        for number in numbers[:1] if self._layout.fed else numbers:
+            self._write(number)
+        retried = next((b for b in self.batches if b.query == b.begun == query and b.fails), None)
+        failing = last if last and last.fails else retried  # the query may end with a kill in a later micro-batch
+        failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
+        sink_fails = self.batches.index(last) if last and last.sink_fails else -1
+        waits = {n: batch.wait for n, batch in enumerate(self.batches) if n != killed or not (crash and crash.again)}
+
+        def feed(batch: int) -> None:
+            if batch + 1 in numbers:
+                self._write(batch + 1)
+
+        try:
+            output = self.query(failure)
+            fed = feed if self._layout.fed else None
+            found, progress, error = running.run_query(
+                output, self.checkpoint, self.mode, waits, self.plan.sink, fed, self.plan.to, sink_fails
+            )
+        except Exception as refused:
+            if self.plan is PLAIN:
+                raise
+            raise QueryFailed(session.cause(refused)) from refused
+        fails = None if crash else last
+        if fails and (error is None or INJECTED not in str(error)):
+            raise NotDriven(f"the query was to fail in step {fails.step}: {error and session.cause(error)}")
+        if error and not fails:
+            print(error, flush=True)
+            raise (RuntimeError if self.plan is PLAIN else QueryFailed)(session.cause(error)) from None
+        for number, rows in found.items():
+            self.rows[number] = [typed_keys.named(row, self.typed, self.programs) for row in rows]
+        self.progress += progress
+        if crash:
+            self._kill(killed, crash)
+
+    def _kill(self, number: int, crash: Crash) -> None:
+        """The query was killed in a micro-batch. Rows that the sink had stay until others take their place."""
+        self._killed.append(crashes.Killed(self.checkpoint, number, crash, self.folder / running.FILES / running.LOG))
+        if all(report["batchId"] != number for report in self.progress):
+            raise NotDriven(f"micro-batch {number} was to be killed in, and the query did not run it")
+        told = number - crash.again
+        kept = number if crash.at in ("sink", *DONE_POINTS) else number - 1
+        self.rows = {n: rows for n, rows in self.rows.items() if n <= kept}
+        self.progress = [report for report in self.progress if report["batchId"] <= told]
+
+    @property
+    def _told(self) -> Mapping[int, list[Any]]:
+        """The output rows by the micro-batch that they left the operator in."""
+        if not self.plan.exchanged:
+            return self.rows
+        found: dict[int, list[Any]] = {}
+        for number, rows in sorted(self.rows.items()):
+            for row in sorted(rows, key=lambda row: row["nonce"] or ""):
+                found.setdefault(row["batch"] if self.plan.timed else number, []).append(row)
+        return found
+
+    @property
+    def _all(self) -> list[MicroBatch]:
+        """The micro-batches of the schedule, and those behind it that the plan needs."""
+        return [*self.batches, *self._after]
+
+    def _write(self, number: int) -> None:
+        """The input of a micro-batch, unless there is none."""
+        if self._layout.without_data(self._all, number):
+            return
+        batch = self._all[number]
+        events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
+        self._layout.write(self.folder, number, batch, micro_batches.rows_of(batch, events, self.delay), self.typed)
+
+    def query(self, failure: Failure | None) -> DataFrame:
+        """The query of the pack's plan: the operator, and what the plan puts around it."""
+        delay = f"{self.delay} milliseconds"
+        if self.plan.tagged:
+            stream = self._layout.read_tagged(self.spark, self.folder, delay, self.plan.early)
+        else:
+            rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
+            stream = self.plan.early(rows).withWatermark("event_time", delay)
+        stream = self.plan.before(stream)
+        parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
+        initial = self._initial()
+        first, *rest = [
+            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed)) for p in parts
+        ]
+        return self.plan.behind(first.union(rest[0]) if rest else first)
+
+    def unanswered(self, error: QueryFailed) -> PackRun:
+        """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
+        first = self.pack.timeline[-1].id
+        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {refusals.innermost(error)}")])
+        return PackRun({case.id: trace for case in self.pack.cases})
+
+
+class QueryFailed(RuntimeError):
+    """The engine refused the query of a plan, or the query failed. The plain query is not meant: it must not fail."""
+
+
+def event_rows(pack: Pack, step: int, programs: Mapping[str, Program], typed: typed_keys.Columns) -> list[Row]:
+    """The rows of a bundle, or of initial state."""
+    rows = []
+    for case, event in pack.bundle(step):
+        program = programs[program_ref(case.scenario, case.program)]
+        windowing = program.windowing
+        window = windowing.start(event.event_time) if isinstance(windowing, FixedWindows) else 0
+        if program.keys:
+            key = program.typed_key(event.key)
+            name = typed_keys.column(key.type)
+            rows.append(micro_batches.event_row(case, event, step, window, name) + typed_keys.values(key, typed))
+        else:
+            rows.append(micro_batches.event_row(case, event, step, window))
+    return rows

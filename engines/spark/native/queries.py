@@ -1,0 +1,307 @@
+"""Spark's own operators as queries: each with what its engine needs to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from conformance.engines.native import FORGETS_SILENTLY, NO_TIMERS
+from conformance.engines.spark.jobs.batch_plan import end_of_session, end_of_window
+from conformance.engines.spark.native.complete import COUNTED_WHOLE, WINDOWS_WHOLE
+from conformance.engines.spark.native.operators import (
+    count,
+    drop_duplicates,
+    drop_duplicates_for_good,
+    drop_duplicates_then_window,
+    drop_duplicates_within_watermark,
+    join,
+    joined_then_window,
+    session_window,
+    sliding_window,
+    times_compared,
+    window,
+    windows_joined,
+)
+from conformance.engines.spark.native.plans import BATCH, BATCH_ENDED, BATCH_ON_TIME, BY_TAG, WITHOUT_TIME
+from conformance.engines.spark.plans.around import SparkPlan
+from conformance.engines.spark.plans.plans import not_restarted
+from conformance.engines.spark.plans.settings import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
+from conformance.model.engine import NativeOperator
+from conformance.model.feature import NATIVE, Feature, Support
+from conformance.model.lateness import Lateness
+from conformance.model.program import Program
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class NativeQuery:
+    """A native operator as Spark runs it.
+
+    Attributes:
+        apply: puts it on a stream, with the parameters of the program that it does the job of.
+        lateness: that of its row filter (Spark 4.3.0).
+        delay: the program's parameter that is the watermark's delay; "" where the operator does not read the delay.
+        ordered: whether a key's output of one micro-batch has an order that a restart keeps. Otherwise no plan
+            restarts.
+        sides: how often the operator reads the stream.
+        ends: the time (ms, in SQL) at which an output row of a batch query can no longer change, where that is when it
+            comes out.
+        asks: the queries (of ``refusals``) that its engine is asked about.
+        plans: the plans of this query beside those of every Spark engine.
+        api: the method of a DataFrame that it needs, where older releases of PySpark have none.
+        features: what it has beside what each operator has.
+        since: the first release that takes the query; (0, 0) where each release that was tried does.
+    """
+
+    native_operator: NativeOperator
+    apply: Callable[[DataFrame, Program], DataFrame]
+    lateness: Lateness
+    mode: str = "append"
+    delay: str = ""
+    plans: Mapping[str, SparkPlan] = field(default_factory=dict)
+    asks: tuple[str, ...] = ()
+    ordered: bool = True
+    sides: int = 1
+    ends: Callable[[Program], str] | None = None
+    api: str = ""
+    features: Mapping[Feature, Support] = field(default_factory=dict)
+    since: tuple[int, int] = (0, 0)
+
+    @property
+    def stored(self) -> Mapping[str, SparkPlan]:
+        """The plans about how state is stored. They restart the job where a restart keeps the order of the output.
+        Joins have formats of their own."""
+        mine = {name: plan for name, plan in OF_OTHERS.items() if self.sides == 1 or name != FORMATS}
+        return mine if self.ordered else {name: not_restarted(plan) for name, plan in mine.items()}
+
+    def takes(self, plan: SparkPlan) -> bool:
+        """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read
+        a file, or a row group, whose statistics rule all rows out, so those of a micro-batch stay one."""
+        one_file = plan.layout.files == 1 and not plan.layout.group and (plan.layout.sources == 1 or plan.layout.idle)
+        return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
+
+
+DEDUP, WINDOWS, SESSIONS, JOIN = (
+    (f"bounded-state/{read}", f"bounded-state/counted-{counted}")
+    for read, counted in (("dedup", "ids"), ("windows", "windows"), ("sessions", "sessions"), ("join", "join"))
+)
+"""Programs whose state is read in the end."""
+
+BY_TURNS = {"tagged-by-turns": BY_TAG["tagged-by-turns"]}
+"""Of queries whose output a restart changes."""
+
+
+def _joined(how: str, *asks: str) -> NativeQuery:
+    """A join that also puts out rows that match nothing, or one of its sides alone."""
+    words, whole = f"a stream-stream {how} join with a time range condition", (f"stream-join/{how}",)
+    return NativeQuery(
+        NativeOperator(*whole, words, also=JOIN, whole=whole),
+        partial(join, how=how.replace(" ", "_")),
+        Lateness.AT_OR_BEHIND,
+        plans=OF_JOINS,
+        asks=asks,
+        sides=2,
+    )
+
+
+QUERIES = {
+    "count": NativeQuery(
+        NativeOperator("per-key-counting/count", "groupBy().count(), update mode"),
+        count,
+        Lateness.NEVER,
+        mode="update",
+        plans=BY_TAG | BATCH,
+        asks=(
+            "count-append",
+            "sink-unread",
+            "watermark-nested",
+            "distinct-count",
+            "limit-update",
+            "count-changed",
+            "key-changed",
+        ),
+    ),
+    "drop-duplicates": NativeQuery(
+        NativeOperator(
+            "dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY, also=DEDUP
+        ),
+        drop_duplicates,
+        Lateness.AT_OR_BEHIND,
+        plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
+        asks=("duplicates-complete", "rate-available-now", "duplicates-changed"),
+    ),
+    "drop-duplicates-for-good": NativeQuery(
+        NativeOperator(
+            "dedup-within-watermark/dedup",
+            "dropDuplicates() without the event time",
+            FORGETS_SILENTLY | {"after-the-horizon-an-on-time-id-is-accepted-again": "it never forgets an id"},
+            also=DEDUP,
+        ),
+        drop_duplicates_for_good,
+        Lateness.AT_OR_BEHIND,
+        plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
+    ),
+    "drop-duplicates-within-watermark": NativeQuery(
+        NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY, also=DEDUP),
+        drop_duplicates_within_watermark,
+        Lateness.AT_OR_BEHIND,
+        delay="horizon",
+        plans={"project-time-away": WITHOUT_TIME},
+        asks=("duplicates-no-watermark",),
+        api="dropDuplicatesWithinWatermark",
+    ),
+    "session-window": NativeQuery(
+        NativeOperator("session-timeout/sessions", "session_window(), append mode", NO_TIMERS, also=SESSIONS),
+        session_window,
+        Lateness.WINDOW_EXPIRED,
+        plans={**OF_SESSIONS, **BY_TURNS, **BATCH_ENDED},
+        ordered=False,
+        ends=end_of_session,
+        asks=("session-window-update",),
+    ),
+    "window": NativeQuery(
+        NativeOperator(
+            "windowed-counting/windows",
+            "groupBy(window()).count(), append mode",
+            also=WINDOWS,
+            whole=("windowed-counting/windows", *WINDOWS),
+        ),
+        window,
+        Lateness.WINDOW_EXPIRED,
+        plans=BY_TURNS | BATCH_ENDED,
+        asks=("windows-of-windows-append", "windows-joined"),
+        ordered=False,
+        ends=end_of_window,
+    ),
+    "window-update": NativeQuery(
+        NativeOperator("windowed-counting/windows", "groupBy(window()).count(), update mode", also=WINDOWS),
+        window,
+        Lateness.WINDOW_EXPIRED,
+        mode="update",
+        plans=BATCH_ON_TIME,
+        asks=("windows-of-windows-update",),
+        ordered=False,
+    ),
+    "count-complete": NativeQuery(
+        NativeOperator("per-key-counting/count", "groupBy().count(), complete mode", COUNTED_WHOLE),
+        count,
+        Lateness.NEVER,
+        mode="complete",
+        plans=BY_TURNS | BATCH,
+        asks=("sorted-append", "complete-without-count"),
+        ordered=False,
+    ),
+    "window-complete": NativeQuery(
+        NativeOperator(
+            "windowed-counting/windows", "groupBy(window()).count(), complete mode", WINDOWS_WHOLE, also=WINDOWS
+        ),
+        window,
+        Lateness.NEVER,
+        mode="complete",
+        plans=BATCH,
+        ordered=False,
+    ),
+    "sliding-window": NativeQuery(
+        NativeOperator(
+            "sliding-windows/windows",
+            "groupBy(window() with a slide).count(), append mode",
+            whole=("sliding-windows/windows",),
+        ),
+        sliding_window,
+        Lateness.WINDOW_EXPIRED,
+        plans=BATCH_ENDED,
+        ordered=False,
+        ends=end_of_window,
+    ),
+    "drop-duplicates-then-window": NativeQuery(
+        NativeOperator(
+            "dedup-then-count/counts",
+            "dropDuplicates() and groupBy(window()).count(), append mode",
+            whole=("dedup-then-count/counts",),
+        ),
+        drop_duplicates_then_window,
+        Lateness.AT_OR_BEHIND,
+        plans=BATCH_ENDED,
+        ordered=False,
+        ends=end_of_window,
+    ),
+    "inner-join": NativeQuery(
+        NativeOperator(
+            "stream-join/inner",
+            "a stream-stream inner join with a time range condition",
+            also=JOIN,
+            whole=("stream-join/inner", *JOIN),
+        ),
+        partial(join, how="inner"),
+        Lateness.AT_OR_BEHIND,
+        plans={**OF_JOINS, **BATCH_ON_TIME},
+        asks=("inner-join-update", "inner-join-complete", "join-then-count"),
+        sides=2,
+    ),
+    "left-outer-join": _joined("left outer", "outer-join-no-watermark"),
+    **{f"{how.replace(' ', '-')}-join": _joined(how) for how in ("right outer", "full outer", "left semi")},
+    "windows-joined": NativeQuery(
+        NativeOperator(
+            "operators-in-a-row/joined windows",
+            "a stream-stream join of groupBy(window()).count() on both sides",
+            whole=("operators-in-a-row/joined windows",),
+        ),
+        windows_joined,
+        Lateness.WINDOW_EXPIRED,
+        plans=BATCH_ENDED,
+        ordered=False,
+        sides=2,
+        ends=end_of_window,
+    ),
+    "join-then-window": NativeQuery(
+        NativeOperator(
+            "operators-in-a-row/counted pairs",
+            "a stream-stream join with a time range condition and groupBy(window()).count() behind it",
+            whole=("operators-in-a-row/counted pairs",),
+        ),
+        joined_then_window,
+        Lateness.AT_OR_BEHIND,
+        ordered=False,
+        sides=2,
+        since=(3, 5),  # 3.4.1 refuses it: the join "can emit rows older than the current watermark"
+    ),
+    "current-time": NativeQuery(
+        NativeOperator(
+            "current-time/one time",
+            "current_timestamp(), now() and localtimestamp() around dropDuplicates()",
+        ),
+        times_compared,
+        Lateness.AT_OR_BEHIND,
+        features={Feature.CURRENT_TIME: NATIVE},
+    ),
+    "count-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/count", "groupBy(typed columns).count(), update mode"),
+        count,
+        Lateness.NEVER,
+        mode="update",
+    ),
+    "drop-duplicates-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/dedup", "dropDuplicates() of typed columns"),
+        drop_duplicates_for_good,
+        Lateness.AT_OR_BEHIND,
+    ),
+    "drop-duplicates-within-watermark-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/dedup", "dropDuplicatesWithinWatermark() of typed columns"),
+        drop_duplicates_within_watermark,
+        Lateness.AT_OR_BEHIND,
+        delay="horizon",
+        api="dropDuplicatesWithinWatermark",
+    ),
+    "inner-join-typed-keys": NativeQuery(
+        NativeOperator("typed-keys-of-operators/join", "a stream-stream inner join on typed columns"),
+        partial(join, how="inner"),
+        Lateness.AT_OR_BEHIND,
+        plans=OF_JOINS,
+        sides=2,
+    ),
+}
+"""By variant."""

@@ -1,0 +1,65 @@
+"""The StatefulProcessor of PySpark that runs neutral programs on rows. Imported where Spark's Python workers run, which
+is also once per query on the driver: an import of pandas here would cost each query a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from conformance.engines.spark.operators.operator import Failure, In, Out, batch, millis, task_attempt
+from conformance.engines.spark.operators.tws_operator import TwsOperator
+from conformance.engines.spark.state.typed_keys import NONE, Columns, taken
+from conformance.model.program import Program
+
+OUT = Row(*Out._fields)
+TIMED = Row(*Out._fields, "time", "batch")
+
+
+class RowProcessor(StatefulProcessor):
+    """For ``transformWithState``."""
+
+    def __init__(
+        self,
+        programs: Mapping[str, Program],
+        failure: Failure | None = None,
+        attempt: Callable[[], tuple[int, int]] = task_attempt,
+        typed: Columns = NONE,
+        timed: bool = False,
+    ) -> None:
+        self._programs, self._failure, self._attempt, self._typed = programs, failure, attempt, typed
+        self._timed = timed
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        self._operator.on_initial(taken(key, self._typed), as_input(initialState))
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        mine = taken(key, self._typed)
+        return self._rows(self._operator.on_rows(mine, map(as_input, rows), now(timerValues)), timerValues)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        mine, time = taken(key, self._typed), expiredTimerInfo.getExpiryTimeInMs()
+        return self._rows(self._operator.on_timer(mine, time, now(timerValues)), timerValues)
+
+    def _rows(self, outputs: Iterator[Out], times: Any) -> Iterator[Any]:
+        if not self._timed:
+            return (OUT(*out) for out in outputs)
+        # Spark refuses a row that is not past the watermark (EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED, 4.3.0).
+        at = datetime.fromtimestamp((max(times.getCurrentWatermarkInMs(), 0) + 1) / 1000, timezone.utc)
+        return (TIMED(*out, at, batch()) for out in outputs)
+
+
+def now(times: Any) -> int:
+    """The engine's processing time (ms). It is -1 in event time (Spark 4.3.0), where nothing uses it."""
+    found: int = times.getCurrentProcessingTimeInMs()
+    return found
+
+
+def as_input(row: Any) -> In:
+    return In(row.step, row.id, row.value, millis(row.event_time), row.partition)

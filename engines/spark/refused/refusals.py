@@ -1,0 +1,207 @@
+"""Queries that Spark's documents say are refused, or that a release refuses and another one does not. Each is asked for
+with the smallest query, in a session of its own; the answer is the condition of Spark's own error and its SQLSTATE, not
+its text."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engines import answering
+from conformance.engines.spark.driving import micro_batches
+from conformance.engines.spark.refused import queries as ask
+from conformance.engines.spark.runtime import running
+from conformance.model.engine import SQLSTATE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+BETWEEN = 2
+"""How many seconds pass between two runs of a query. A rate source gives rows for each whole second."""
+
+PATIENCE = 60
+"""How many seconds a query may take. One that does not end is refused, too."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A query that may be refused: in words, as a function from a stream, and in an output mode. ``each`` is called
+    with each micro-batch. ``again`` is a query that goes on from the checkpoint of the first one, on new rows. Where
+    its micro-batches are ``counted``, the answer tells how many it had."""
+
+    words: str
+    query: Callable[[DataFrame], DataFrame]
+    mode: str = "append"
+    settings: Mapping[str, str] | None = None
+    each: Callable[[DataFrame, int], None] | None = None
+    again: Callable[[DataFrame], DataFrame] | None = None
+    counted: bool = False
+
+
+REFUSALS: Mapping[str, Refusal] = {
+    "inner-join-update": Refusal("an inner join of two streams, in update mode", ask.inner_join, "update"),
+    "inner-join-complete": Refusal("an inner join of two streams, in complete mode", ask.inner_join, "complete"),
+    "outer-join-no-watermark": Refusal("a left outer join of two streams without a watermark", ask.outer_join),
+    "count-append": Refusal("groupBy().count() without a watermark, in append mode", ask.counts),
+    "sink-unread": Refusal(
+        "foreachBatch that reads no row of groupBy().count(), in update mode", ask.counts, "update", each=ask.unread
+    ),
+    "duplicates-no-watermark": Refusal(
+        "dropDuplicatesWithinWatermark() without a watermark", lambda s: s.dropDuplicatesWithinWatermark(["key"])
+    ),
+    "duplicates-complete": Refusal(
+        "dropDuplicates() in complete mode", lambda s: s.dropDuplicates(["key"]).select("key"), "complete"
+    ),
+    "rate-available-now": Refusal(
+        "dropDuplicates() of a rate source, which has no support for availableNow, under availableNow",
+        ask.rate,
+        again=ask.rate,
+        counted=True,
+    ),
+    "watermark-nested": Refusal("withWatermark() on a field of a struct", ask.nested_time),
+    "session-window-update": Refusal("session_window() in update mode", ask.sessions, "update"),
+    "event-time-no-watermark": Refusal(
+        "transformWithState by event time without a watermark", ask.processed("EventTime")
+    ),
+    "array-in-state": Refusal("an array in the state of applyInPandasWithState", ask.array_in_state),
+    "array-in-value-state": Refusal(
+        "an array in a ValueState of transformWithStateInPandas, written and read", ask.array_in_value_state
+    ),
+    "timer-without-time": Refusal(
+        "a timer in transformWithState without a time mode", ask.processed("None", times=True)
+    ),
+    "windows-of-windows-append": Refusal("windows of windows, in append mode", ask.windows_of_windows),
+    "windows-of-windows-update": Refusal("windows of windows, in update mode", ask.windows_of_windows, "update"),
+    "windows-joined": Refusal("a join of two counts in windows, in append mode", ask.windows_joined),
+    "join-then-count": Refusal("windows counted behind a join of two streams, in append mode", ask.joined_then_counted),
+    "distinct-count": Refusal("count_distinct() of a stream, in update mode", ask.distinct, "update"),
+    "sorted-append": Refusal("orderBy() without an aggregation", lambda s: s.orderBy("id")),
+    "limit-update": Refusal("limit() in update mode", lambda s: s.limit(1), "update"),
+    "complete-without-count": Refusal("complete mode without an aggregation", lambda s: s.select("key"), "complete"),
+    "timeout-no-watermark": Refusal(
+        "applyInPandasWithState with a timeout in event time, without a watermark", ask.groups
+    ),
+    "count-behind-groups": Refusal(
+        "groupBy().count() behind applyInPandasWithState with a timeout in event time", ask.counted_behind_groups
+    ),
+    "shuffle-behind-groups": Refusal("repartition() right behind applyInPandasWithState", ask.shuffled_behind_groups),
+    "count-changed": Refusal(
+        "groupBy().count() that goes on as a sum and a maximum", ask.counts, "update", again=ask.summed
+    ),
+    "key-changed": Refusal(
+        "groupBy().count() of a text that goes on as one of a number",
+        ask.counts,
+        "update",
+        again=lambda s: s.groupBy("step").count(),
+    ),
+    "duplicates-changed": Refusal(
+        "dropDuplicates() of one column that goes on as one of two",
+        lambda s: s.dropDuplicates(["key"]),
+        again=lambda s: s.dropDuplicates(["key", "id"]),
+    ),
+    "one-name-twice": Refusal(
+        "transformWithStateInPandas with two states of one name", ask.stored(("v", "v long"), ("v", "v long"))
+    ),
+    "ttl-in-event-time": Refusal(
+        "a time to live of state in transformWithStateInPandas by event time",
+        ask.stored(("v", "v long"), time_mode="EventTime", ttl=1_000),
+    ),
+    "state-type-changed": Refusal(
+        "a value state of a number that goes on as one of a text",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v string")),
+    ),
+    "state-column-added": Refusal(
+        "a value state that goes on with one column more",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v long, w string")),
+    ),
+    "state-added": Refusal(
+        "transformWithStateInPandas that goes on with one state more",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v long"), ("w", "v string")),
+    ),
+    "state-removed": Refusal(
+        "transformWithStateInPandas that goes on with one state less",
+        ask.stored(("v", "v long"), ("w", "v string")),
+        again=ask.stored(("v", "v long")),
+    ),
+    "time-mode-changed": Refusal(
+        "transformWithStateInPandas without a time mode that goes on in event time",
+        ask.stored(("v", "v long")),
+        again=ask.stored(("v", "v long"), time_mode="EventTime"),
+    ),
+    "state-in-hdfs-store": Refusal(
+        "transformWithState in the HDFS-backed store",
+        ask.processed("None"),
+        settings={
+            "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
+            "HDFSBackedStateStoreProvider"
+        },
+    ),
+}
+"""By name."""
+
+
+def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSession]) -> dict[str, str]:
+    """What Spark says to these queries. ``session`` gives a session with some settings."""
+
+    def answer(name: str) -> str | None:
+        refusal = REFUSALS[name]
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            spark = session(refusal.settings or {})
+            queries = [refusal.query, refusal.again] if refusal.again else [refusal.query]
+            batches = [_run(refusal, query, spark, Path(folder), number) for number, query in enumerate(queries)]
+        return f"micro-batches in run {len(batches)}: {batches[-1]}" if refusal.counted else None
+
+    return answering.answers(names, answer, kind)
+
+
+def _run(
+    refusal: Refusal, query: Callable[[DataFrame], DataFrame], spark: SparkSession, folder: Path, number: int
+) -> int:
+    """The number of micro-batches of one of the queries."""
+    time.sleep(BETWEEN if number and refusal.counted else 0)
+    micro_batches.write_rows(folder / "input" / f"{number}.parquet", [("", "", "a", 0, 0, f"e{number}", "null", 1_000)])
+    stream = spark.readStream.schema(micro_batches.DDL).parquet(str(folder / "input"))
+    sink = query(stream).writeStream.outputMode(refusal.mode).trigger(availableNow=True)
+    sink = sink.foreachBatch(refusal.each) if refusal.each else sink.format("noop")
+    started = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
+    try:
+        if not started.awaitTermination(PATIENCE):
+            raise TimeoutError(f"the query did not end within {PATIENCE} s")
+        return len(running.reports(started))
+    finally:
+        started.stop()
+
+
+def innermost(error: Exception) -> str:
+    """What an error says, without the ids of its query and of objects, which are others in each run."""
+    return re.sub(r"\bo\d+\.", "", str(error).rpartition("terminated with exception: ")[2])
+
+
+def kind(error: Any) -> str:
+    """The condition of Spark's error, with its SQLSTATE where the error's text has one."""
+    named = condition(error)
+    state = re.search(rf"\[{re.escape(named)}\].*?SQLSTATE: (\w{{5}})", str(error), re.DOTALL)
+    return named + (SQLSTATE + state[1] if state else "")
+
+
+def condition(error: Any) -> str:
+    """The condition of Spark's error where it names one, else the class of the innermost error."""
+    text = str(error)
+    named = re.findall(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]", text)
+    own = [name for name in named if name not in ("STREAM_FAILED", "PYTHON_EXCEPTION")]
+    if own:
+        return own[-1]
+    for asked in ("getCondition", "getErrorClass"):
+        if hasattr(error, asked) and (found := getattr(error, asked)()) and found != "STREAM_FAILED":
+            return str(found)
+    classes = re.findall(r"\b(\w+(?:Error|Exception))\b", text)
+    return classes[-1] if classes else type(error).__name__

@@ -1,0 +1,147 @@
+"""Running a query over its input: output rows and reports by micro-batch."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pyarrow.parquet as pq
+
+from conformance.engines.failing import INJECTED
+from conformance.engines.spark.runtime import session
+from conformance.model.engine import NotDriven
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FILES = "written"
+"""The folder, beside a checkpoint, of what the file sink writes."""
+
+LOG = "_spark_metadata"
+"""Its log: a file for each micro-batch, which names what was written in it."""
+
+PARQUET, MEMORY = "parquet", "memory"
+"""Spark's own sinks."""
+
+
+def run_query(
+    output: DataFrame,
+    checkpoint: Path,
+    mode: str,
+    waits: Mapping[int, int],
+    before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    feed: Callable[[int], None] | None = None,
+    to: str = "",
+    sink_fails: int = -1,
+) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
+    """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not
+    seen; (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id,
+    waited at its end. ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with
+    the id of a batch that has ended: it writes the input of the next one. ``to``, if given, is the sink of Spark's own
+    that takes the rows, PARQUET or MEMORY; then nothing is waited for. Behind the batch ``sink_fails``, if there is
+    one, ``foreachBatch`` fails once it has the rows.
+
+    Rows of a batch that is run again replace those of its first run.
+    """
+    rows: dict[int, list[Any]] = {}
+    out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
+
+    def fail(batch: int) -> None:
+        if batch == sink_fails:
+            raise RuntimeError(INJECTED)
+
+    def collect(frame: DataFrame, batch: int) -> None:
+        frame = before(frame)
+        rows[batch] = collected(frame)
+        if frame.is_cached:
+            frame.unpersist()
+        fail(batch)
+        time.sleep(waits.get(batch, 0) / 1000)
+        if feed:
+            feed(batch)
+
+    def write(frame: DataFrame, batch: int) -> None:
+        frame.write.mode("overwrite").parquet(f"{out}/{batch}")
+        fail(batch)
+        time.sleep(waits.get(batch, 0) / 1000)
+
+    # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
+    sink = output.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
+    table = f"output_{uuid.uuid4().hex}"
+    if to:
+        sink = sink.format(to).queryName(table).option("path", str(checkpoint.parent / FILES))
+    else:
+        sink = sink.foreachBatch(write if session.remote() else collect)
+    query = (sink.trigger(processingTime="0 seconds") if feed else sink.trigger(availableNow=True)).start()
+    failure = None
+    try:
+        if feed:
+            query.processAllAvailable()
+        else:
+            query.awaitTermination()
+    except Exception as error:
+        failure = error
+    finally:
+        query.stop()
+    if to == PARQUET:
+        rows = written(checkpoint.parent / FILES)
+    elif to == MEMORY:
+        kept = output.sparkSession.table(table)
+        rows = in_memory(collected(kept), reports(query))
+    for batch in Path(out).glob("*"):
+        files = sorted(batch.glob("*.parquet"))  # by partition
+        rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
+    return rows, reports(query), failure
+
+
+def collected(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a DataFrame in order."""
+    # 3.5.9 has no toArrow, which is faster.
+    return frame.toArrow().to_pylist() if hasattr(frame, "toArrow") else [row.asDict() for row in frame.collect()]
+
+
+def written(folder: Path) -> dict[int, list[Any]]:
+    """Batch id -> the output rows that the file sink wrote into a folder, by its log: a line a file. Some batches have
+    the lines of all batches before them, too."""
+    rows: dict[int, list[Any]] = {}
+    known = set[str]()
+    logs = (log for log in (folder / LOG).glob("*") if log.name.split(".")[0].isdigit())
+    for log in sorted(logs, key=lambda log: int(log.name.split(".")[0])):
+        files = [json.loads(line)["path"] for line in log.read_text(encoding="utf-8").splitlines()[1:]]
+        new = [Path(urlsplit(file).path) for file in files if file not in known]
+        known |= {*files}
+        rows[int(log.name.split(".")[0])] = [row for file in sorted(new) for row in pq.read_table(file).to_pylist()]
+    return rows
+
+
+def in_memory(rows: list[Any], progress: Sequence[Mapping[str, Any]]) -> dict[int, list[Any]]:
+    """Batch id -> the output rows that the memory sink took, which has the rows of all batches in a row. The progress
+    of the query says how many each batch wrote.
+
+    Raises:
+        NotDriven: the sink has another number of rows.
+    """
+    left = iter(rows)
+    found = {p["batchId"]: list(islice(left, p["sink"]["numOutputRows"])) for p in progress}
+    if sum(map(len, found.values())) != len(rows) or any(
+        len(found[p["batchId"]]) != p["sink"]["numOutputRows"] for p in progress
+    ):
+        raise NotDriven(f"the memory sink has {len(rows)} rows, which is not what the query says that it wrote")
+    return found
+
+
+def reports(query: Any) -> list[dict[str, Any]]:
+    """The progress of a query, a report for each micro-batch that ran."""
+    # A report is a dict already on 3.5.9.
+    progress = [
+        p if isinstance(p, dict) and not hasattr(p, "json") else json.loads(p.json) for p in query.recentProgress
+    ]
+    # A query that finds nothing to do reports the micro-batch that it did not run (Spark 4.3.0): between two restarts,
+    # for example.
+    return [p for p in progress if "addBatch" in p["durationMs"]]

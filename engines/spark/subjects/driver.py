@@ -1,0 +1,303 @@
+"""Subjects on Spark: a user's function from DataFrame to DataFrame as a streaming query, or as a batch query.
+
+The rows of a micro-batch are a file of JSON, or several; the sink is foreachBatch, and takes the rows of a batch once.
+The queries of a run have one checkpoint. A micro-batch without rows is an empty file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.engines.failing import INJECTED
+from conformance.engines.spark.runtime import releases, running, session
+from conformance.engines.spark.subjects.facts import facts_of
+from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
+from conformance.model.engine import NotDriven
+from conformance.model.values import Json
+from conformance.subjects.answers import Answer, Ran, told
+from conformance.subjects.driver import Facts
+from conformance.subjects.elsewhere import Began
+from conformance.subjects.questions import Question
+from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import NOBODY, PREVIOUS, Given, Setup
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from conformance.subjects.elsewhere import Beginner
+    from conformance.subjects.questions import Pair
+    from conformance.subjects.subject import Subject
+
+AS_FILES = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""Through Connect, the rows of a micro-batch come as files; a time in them says its zone only so."""
+
+
+class SparkSubjects:
+    """One embedded session for all subjects of a process."""
+
+    package = "pyspark"
+    batch = "micro-batch"
+    packs = 24
+    closes = True
+    foreign = releases.FOREIGN
+    beside = staticmethod(releases.beside)
+    annotation = "DataFrame"
+    questions: tuple[Question, ...] = QUESTIONS
+
+    def __init__(self) -> None:
+        self.before: Beginner | None = None
+        self._spark: Any = None
+        self._folder = Path()
+
+    @property
+    def version(self) -> str:
+        import pyspark
+
+        return f"PySpark {pyspark.__version__}"
+
+    def check(self) -> None:
+        session.check()
+
+    def open(self, folder: Path, modules: Sequence[Any]) -> None:
+        from pyspark import cloudpickle
+
+        for module in modules:  # no import finds it where Python workers run
+            cloudpickle.register_pickle_by_value(module)
+        self._folder = folder
+        self._spark = session.start(folder)
+
+    def close(self) -> None:
+        if self._spark is not None:
+            session.stop()
+        self._spark = None
+
+    def look(self, subject: Subject) -> Facts:
+        folder = Path(tempfile.mkdtemp(prefix="look-", dir=self._folder))
+        try:
+            output = self._output(subject, self._session(subject, {}), folder, streaming=True)
+            facts = facts_of(subject, output)
+            self._accepted(subject, output)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return facts
+
+    def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
+        folder = Path(tempfile.mkdtemp(prefix="subject-", dir=self._folder))
+        try:
+            if setup.where == CONNECT:
+                return self._through_connect(subject, folder, given, replace(setup, where=""))
+            spark = self._session(subject, setup.settings)
+            if setup.bounded:
+                return self._in_one(subject, spark, folder, given)
+            return self._streamed(subject, spark, folder, given, setup)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def begin(self, subject: Subject, folder: Path, files: int, settings: Mapping[str, str]) -> Began:
+        """Run a query over the input that a folder has, with a new checkpoint."""
+        rows: dict[int, list[Any]] = {}
+        progress: list[dict[str, Any]] = []
+        error = self._query(subject, self._session(subject, settings), folder, files, rows, progress)
+        return Began(_operators(progress), max(rows, default=-1) + 1, error)
+
+    def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
+        from conformance.engines.spark.subjects.script import script
+
+        if pair.varied.setup.where == CONNECT:  # a script has one session, and the two runs need two kinds
+            return ""
+        if subject.mode == "update" and not subject.output_key:
+            subject = replace(subject, output_key=self.look(subject).output_key or ())
+        return script(subject, pair, title, file, out, self.version, self.before.place.release if self.before else "")
+
+    # A run
+
+    def _through_connect(self, subject: Subject, folder: Path, given: Given, setup: Setup) -> Ran:
+        from conformance.engines.spark.jobs import connected
+
+        try:
+            return connected.call(self._spark, _as_a_client, (subject, given, setup), folder)
+        except (NotDriven, RuntimeError) as error:
+            return Ran(error=str(error))
+
+    def _session(self, subject: Subject, settings: Mapping[str, str]) -> SparkSession:
+        spark: SparkSession = session.own(self._spark, {**subject.settings, **settings})
+        return spark
+
+    def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given) -> Ran:
+        _write(subject, folder, given, range(len(given)), 1)
+        try:
+            output = self._output(subject, spark, folder, streaming=False)
+            return Ran({0: _rows(running.collected(output))})
+        except InvalidSubject as error:
+            return Ran(error=str(error))
+        except Exception as error:
+            return Ran(error=session.cause(error))
+
+    def _streamed(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
+        """The queries of a run, one after the other: each ends before a restart, or with a failure."""
+        rows: dict[int, list[Any]] = {}
+        progress: list[dict[str, Any]] = []
+        began = Began()
+        # The engine's own micro-batches without data have numbers, too: one that is to fail is the first one of a
+        # query.
+        cuts = sorted({0, len(given), setup.begun, *setup.restarts, *(() if setup.fails is None else (setup.fails,))})
+        for begin, end in pairwise(cuts):
+            early = end <= setup.begun
+            if early and setup.by == NOBODY:
+                continue
+            _write(subject, folder, given, range(begin, end), setup.files)
+            if early:
+                began = self._begun(subject, folder, setup)
+                if began.error:
+                    return Ran(error=began.error)
+                continue
+            fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
+            error = self._query(subject, spark, folder, setup.files, rows, progress, fails)
+            if INJECTED in error:
+                error = self._query(subject, spark, folder, setup.files, rows, progress)
+            if error:
+                return Ran(error=error)
+        operators = [operator for report in progress for operator in report["stateOperators"]]
+        last = progress[-1]["stateOperators"] if progress else []
+        return Ran(
+            {number: _rows(found) for number, found in rows.items() if number >= began.batches},
+            sum(operator["numRowsDroppedByWatermark"] for operator in operators),
+            sum(operator["numRowsTotal"] for operator in last),
+            bool(operators),
+            before=None if self.before else began.operators,
+            operators=_operators(progress),
+        )
+
+    def _begun(self, subject: Subject, folder: Path, setup: Setup) -> Began:
+        """Run the micro-batches before the restart, whose output is not shown. Raises InvalidSubject if the previous
+        version fails."""
+        before = subject.previous if setup.by == PREVIOUS else None
+        if before is None:
+            return self.begin(subject, folder, setup.files, setup.settings)
+        elsewhere = self.before
+        if elsewhere:
+            began = elsewhere.begin(before.name, folder, setup.files, setup.settings)
+        else:
+            began = self.begin(before, folder, setup.files, setup.settings)
+        if began.error:
+            where = f" on {elsewhere.place.release}" if elsewhere else ""
+            raise InvalidSubject(f"subject {before.name}: the query failed{where} over drawn rows: {began.error}")
+        return began
+
+    def _query(
+        self,
+        subject: Subject,
+        spark: SparkSession,
+        folder: Path,
+        files: int,
+        rows: dict[int, list[Any]],
+        progress: list[dict[str, Any]],
+        fails: int = -1,
+    ) -> str:
+        """Run a query over all files that it has not seen; what it failed with, in a line. ``fails`` is the micro-batch
+        that fails."""
+        try:
+            output = self._output(subject, spark, folder, streaming=True, files=files)
+            found, reports, failed = running.run_query(
+                output, folder / "checkpoint", subject.mode, {}, sink_fails=fails
+            )
+        except InvalidSubject as unusable:
+            return str(unusable)
+        except Exception as refused:
+            return session.cause(refused)
+        rows.update(found)
+        progress += reports
+        return session.cause(failed) if failed else ""
+
+    def _output(
+        self, subject: Subject, spark: SparkSession, folder: Path, streaming: bool, files: int = 1
+    ) -> DataFrame:
+        """What the function makes of its inputs. Raises InvalidSubject."""
+        from pyspark.sql import DataFrame
+
+        inputs = {}
+        for of, schema in subject.schemas.items():
+            path = folder / f"input{'-' if of else ''}{of}"
+            path.mkdir(exist_ok=True)
+            try:
+                reader: Any = spark.readStream.option("maxFilesPerTrigger", files) if streaming else spark.read
+                inputs[of] = reader.schema(schema).json(str(path))
+            except Exception as error:
+                said = f"Spark does not take the schema {schema!r}: {session.cause(error)}"
+                raise InvalidSubject(f"subject {subject.name}: {said}") from None
+        try:
+            output = subject.function(*inputs.values()) if "" in inputs else subject.function(**inputs)
+        except Exception as error:
+            raise InvalidSubject(
+                f"subject {subject.name}: the function raised {type(error).__name__}: {session.cause(error)}"
+            ) from None
+        if not isinstance(output, DataFrame) and type(output).__name__ != "DataFrame":
+            raise InvalidSubject(
+                f"subject {subject.name}: the function gave a {type(output).__name__}, not a DataFrame; return the "
+                "query's output"
+            )
+        return output
+
+    def _accepted(self, subject: Subject, output: DataFrame) -> None:
+        """Raises InvalidSubject where Spark refuses the query in its output mode, such as for state without a bound."""
+        if not output.isStreaming:
+            raise InvalidSubject(
+                f"subject {subject.name}: the function's output is no stream; make it of the DataFrame that it is given"
+            )
+        plan = output._jdf.queryExecution().analyzed()
+        checker = output.sparkSession._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+        modes = output.sparkSession._jvm.org.apache.spark.sql.streaming.OutputMode
+        try:
+            checker.checkForStreaming(plan, getattr(modes, subject.mode.capitalize())())
+        except Exception as error:
+            raise InvalidSubject(
+                f"subject {subject.name}: Spark refuses the query in {subject.mode} mode: {session.cause(error)}"
+            ) from None
+
+
+def _write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], files: int) -> None:
+    """The files of some micro-batches, each input in a folder of its own. A source reads its files in order of
+    modification time."""
+    for of in subject.schemas:
+        place = folder / f"input{'-' if of else ''}{of}"
+        place.mkdir(exist_ok=True)
+        for number in numbers:
+            rows = given[number].get(of, ())
+            for part in range(files):
+                path = place / f"{number:05d}-{part}.json"
+                path.write_text("".join(map(_line, rows[part::files])), encoding="utf-8")
+                os.utime(path, (1_600_000_000 + number * files + part,) * 2)
+
+
+def _operators(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The operators that keep state, as the engine's last report of a query names them."""
+    return tuple(operator["operatorName"] for operator in progress[-1]["stateOperators"]) if progress else ()
+
+
+def _line(row: Json) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _rows(rows: Sequence[Any]) -> Answer:
+    return tuple(told(row if isinstance(row, dict) else row.asDict()) for row in rows)
+
+
+def _as_a_client(folder: Path, subject: Subject, given: Given, setup: Setup) -> Ran:
+    """A run in a process that reaches Spark through Connect."""
+    driver = SparkSubjects()
+    driver.open(folder, ())
+    try:
+        return driver.run(replace(subject, settings={**subject.settings, **AS_FILES}), given, setup)
+    finally:
+        driver.close()
+
+
+DRIVER = SparkSubjects()

@@ -1,0 +1,87 @@
+"""What Spark's analyzer says of a subject's function: its output, the times that it goes by, and what tells its answers
+apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from conformance.subjects.driver import Facts
+from conformance.subjects.schema import UNITS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from conformance.subjects.subject import Subject
+
+WORDS = re.compile(rf"\b(\d+)\s+({'|'.join(UNITS)})s?\b", re.IGNORECASE)
+MICROS = re.compile(r"[%+-] (\d{4,})\)")
+CONVERSION = "precisetimestampconversion"
+INTERVAL = re.compile(r"INTERVAL '(-?)([\d:. ]+)' ([A-Z]+)(?: TO [A-Z]+)?")
+UNTIMED = "WITHIN_WATERMARK"
+
+PROCESSORS = (
+    "TransformWithState",
+    "FlatMapGroupsWithState",
+    "FlatMapGroupsInPandasWithState",
+    "ApplyInPandasWithState",
+)
+"""Operators that call a user's function with state, as plans name them (Spark 4.3.0)."""
+
+
+def facts_of(subject: Subject, output: DataFrame) -> Facts:
+    """What a function's DataFrame is."""
+    plan = output._jdf.queryExecution().analyzed()
+    text = plan.toString()
+    nodes = [*_nodes(plan)]
+    names = [node.nodeName() for node in nodes]
+    processor = next((name for name in names if name.startswith(PROCESSORS)), "")
+    refused = {}
+    if processor:
+        refused["bounded"] = f"a batch query fires no timer of {processor}"
+    return Facts(tuple(output.columns), tuple(durations(text)), _output_key(subject, output, nodes, processor), refused)
+
+
+def durations(plan: str) -> list[int]:
+    """The times (ms) in the text of an analyzed plan: of windows, of gaps, of intervals, of watermarks."""
+    found = {int(number) * UNITS[unit.lower()] for number, unit in WORDS.findall(plan)}
+    for line in plan.splitlines():
+        if CONVERSION in line:
+            found |= {int(number) // 1_000 for number in MICROS.findall(line)}
+    for _, text, unit in INTERVAL.findall(plan):
+        found.add(_interval(text, unit.lower()))
+    return sorted(found - {0})
+
+
+def _interval(text: str, unit: str) -> int:
+    """The ms of an interval as Spark writes it, such as '01' HOUR, '0 00:10:00' DAY TO SECOND or '01:30' MINUTE TO
+    SECOND."""
+    *days, rest = text.split()
+    units = ("hour", "minute", "second")
+    if unit == "day" and not days:
+        return int(float(rest) * UNITS["day"]) if ":" not in rest else 0
+    start = 0 if days or unit not in units else units.index(unit)
+    parts = zip(rest.split(":"), units[start:], strict=False)
+    return sum(int(d) * UNITS["day"] for d in days) + round(sum(float(n) * UNITS[u] for n, u in parts if n))
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    yield plan
+    children = plan.children()
+    for number in range(children.size()):
+        yield from _nodes(children.apply(number))
+
+
+def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor: str) -> tuple[str, ...] | None:
+    """The columns that tell one answer from another in update mode: those of the last grouping that the output has,
+    those of the key where a processor makes the output, and none where nothing is updated. None where the grouping's
+    columns are not in the output."""
+    if subject.mode != "update":
+        return ()
+    grouping = next((node for node in nodes if node.nodeName() == "Aggregate"), None)
+    if grouping is None:
+        return tuple(key for key in subject.keys if key in output.columns) if processor else ()
+    expressions = grouping.groupingExpressions()
+    names = [expressions.apply(number).sql().split(".")[-1].strip("`") for number in range(expressions.size())]
+    return tuple(names) if set(names) <= set(output.columns) else None

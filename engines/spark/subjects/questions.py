@@ -1,0 +1,65 @@
+"""What is asked of a subject on Spark, beside what is asked of all: settings, stores, files, plans, Spark Connect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.engines.spark.base import STORES
+from conformance.subjects import questions
+from conformance.subjects.questions import Question, Run
+from conformance.subjects.setup import Setup
+
+if TYPE_CHECKING:
+    from conformance.subjects.questions import Asked
+
+CONNECT = "Spark Connect"
+"""Where a run of a question is made; all others are made in a classic session."""
+
+STORE = "spark.sql.streaming.stateStore.providerClass"
+HDFS, ROCKSDB = (STORES[name]["providerClass"] for name in ("hdfs", "rocksdb"))
+
+
+def _other_store(asked: Asked) -> Any:
+    given = asked.subject.settings.get(STORE, HDFS)
+    yield Run(asked.delivery, Setup(settings={STORE: HDFS if given == ROCKSDB else ROCKSDB}))
+
+
+def _files(asked: Asked) -> Any:
+    yield Run(asked.delivery, Setup(files=2))
+
+
+def _connected(asked: Asked) -> Any:
+    yield Run(asked.delivery, Setup(where=CONNECT))
+
+
+QUESTIONS = (
+    questions.AGAIN,
+    questions.ORDER,
+    questions.SPLITS,
+    questions.EMPTY,
+    questions.RESTART,
+    questions.FAILURE,
+    questions.TIME,
+    questions.setting(
+        "partitions", "State in five partitions, not in two, gives the same answer.",
+{"spark.sql.shuffle.partitions": "5"},
+    ),
+    Question(
+"store",
+"The other state store (RocksDB, or HDFSBackedStateStore) gives the same answer.",
+ _other_store,
+ refusable=True,
+ layer=True,
+),
+    Question("files", "The rows of a micro-batch in two files, not in one, give the same answer.", _files, layer=True),
+    questions.setting(
+        "codegen", "Operators that Spark interprets, and does not compile, give the same answer.",
+        {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
+    ),
+    Question("connect", "A query that goes through Spark Connect gives the same answer.", _connected, refusable=True),
+    questions.LATE,
+    questions.ONCE,
+    questions.STATE,
+    questions.BOUNDED,
+    questions.NEXT,
+)  # fmt: skip

@@ -1,0 +1,274 @@
+"""A violation as a script of PySpark: two runs of the user's own function that must answer alike, and what they
+answer."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from pprint import pformat
+from typing import TYPE_CHECKING
+
+from conformance.subjects.rows import Delivery, rows_in, written
+
+if TYPE_CHECKING:
+    from conformance.subjects.questions import Pair, Run
+    from conformance.subjects.setup import Setup
+    from conformance.subjects.subject import Subject
+
+TEMPLATE = '''"""{title}
+
+Run it: python {file}{usage}
+It exits with 1 while the two answers differ. Seen on {version}.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+os.environ["TZ"] = "UTC"
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+sys.path.insert(0, str(Path(__file__).resolve().parent / {folder!r}))
+
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+if importlib.util.find_spec("conformance") is None:  # all that is needed of it here
+    sys.modules["conformance"] = types.ModuleType("conformance")
+    sys.modules["conformance"].subject = lambda **declared: lambda function: function
+
+from {module} import {name}
+
+cloudpickle.register_pickle_by_value(sys.modules[{module!r}])
+{previous}
+SCHEMAS = {schemas}
+MODE = {mode!r}
+OUTPUT_KEY = {output_key}
+KEY, CLOSING = {key!r}, {closing}
+"""Rows with these keys move the watermark past everything else. What comes out for them is not compared."""
+
+PLAIN = {plain}
+"""The rows of each micro-batch."""
+
+VARIED = {varied}
+"""The same rows, where this is said of them: {what}"""
+
+
+def run(
+    spark,
+    folder,
+    batches,
+    restarts=(),
+    fails=None,
+    settings={{}},
+    files=1,
+    bounded=False,
+    begun=0,
+    by={name},
+    only=False,
+):
+    """The final rows of a run, and the operators that keep state before and behind ``begun``. The run is restarted
+    before the micro-batches ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are
+    run by ``by``, and not shown; ``only`` they run where a Python of another release is called for them."""
+    spark = spark.newSession()
+    for setting, value in {{{common}, **settings}}.items():
+        spark.conf.set(setting, value)
+    folder = Path(folder)
+    taken, failed, shown, operators = {{}}, [], 0, []
+
+    def write(number):
+        for name in SCHEMAS:
+            rows = [row for of, row in batches[number] if of == name]
+            (folder / f"input-{{name}}").mkdir(exist_ok=True)
+            for part in range(files):
+                path = folder / f"input-{{name}}" / f"{{number:05d}}-{{part}}.json"
+                path.write_text("".join(json.dumps(row) + "\\n" for row in rows[part::files]))
+                os.utime(path, (1_600_000_000 + number * files + part,) * 2)
+
+    def output(version):
+        reader = spark.read if bounded else spark.readStream.option("maxFilesPerTrigger", files)
+        inputs = {{}}
+        for name, schema in SCHEMAS.items():
+            inputs[name] = reader.schema(schema).json(str(folder / f"input-{{name}}"))
+        return version(*inputs.values()) if "" in inputs else version(**inputs)
+
+    def query(version, last_fails):
+        def take(frame, batch):
+            taken[batch] = [row.asDict(recursive=True) for row in frame.collect()]
+            if last_fails and batch == first and not failed:
+                failed.append(batch)
+                raise RuntimeError("this failure was asked for")
+
+        first = max(taken, default=-1) + 1
+        sink = output(version).writeStream.outputMode(MODE).foreachBatch(take)
+        started = sink.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+        try:
+            started.awaitTermination()
+        except Exception:
+            if not (last_fails and failed):
+                raise
+        last = started.lastProgress
+        operators.append([operator["operatorName"] for operator in last["stateOperators"]] if last else [])
+
+    if bounded:
+        for number in range(len(batches)):
+            write(number)
+        return [row.asDict(recursive=True) for row in output({name}).collect()], []
+    cuts = sorted({{0, len(batches), begun, *restarts, *([] if fails is None else [fails])}})
+    for begin, end in zip(cuts, cuts[1:]):
+        for number in range(begin, end):
+            write(number)
+        version = by if end <= begun else {name}
+        if version is ELSEWHERE:
+            subprocess.run([sys.argv[1], __file__, "begin", str(folder)], check=True)
+            operators.append([])
+        else:
+            query(version, begin == fails)
+        if begin == fails:
+            query(version, False)
+        if end == begun:
+            done = [int(file.name) for file in (folder / "checkpoint" / "commits").iterdir() if file.name.isdigit()]
+            shown = max(done, default=-1) + 1
+            if only:
+                return [], []
+    for batch in range(shown):  # of the version before
+        taken.pop(batch, None)
+    behind = operators[-1] if begun else []
+    if MODE == "complete":
+        return (taken[max(taken)] if taken else []), [operators[0], behind]
+    rows = [row for batch in sorted(taken) for row in taken[batch]]
+    if MODE == "update" and OUTPUT_KEY:
+        rows = list({{str([row[column] for column in OUTPUT_KEY]): row for row in rows}}.values())
+    return rows, [operators[0] if begun else [], behind]
+
+
+def lines(rows):
+    rows = [row for row in rows if row.get(KEY) not in CLOSING]
+    return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
+
+
+ELSEWHERE = "another release"
+SETUP = {setup}
+
+
+def main():
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    if sys.argv[1:2] == ["begin"]:
+        run(spark, sys.argv[2], VARIED, **{{**SETUP, "by": {before}}}, only=True)
+        return 0
+    answers = []
+    for what, batches, setup in (("plain", PLAIN, {{{begun}}}), ({what!r}, VARIED, SETUP)):
+        with tempfile.TemporaryDirectory() as folder:
+            rows, operators = run(spark, folder, batches, **setup)
+            answers.append((lines(rows), operators))
+        print(f"{{what}}:" + (f" operators {{operators[0]}}, then {{operators[1]}}" if any(operators) else ""))
+        for line in answers[-1][0]:
+            print(f"    {{line}}")
+    differ = answers[0] != answers[1]
+    print("THE ANSWERS DIFFER" if differ else "the answers are the same")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
+
+
+PREVIOUS_VERSION = """
+# The version before, from a file that may have the same name.
+spec = importlib.util.spec_from_file_location("previous_version", Path(__file__).resolve().parent / {file!r})
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+cloudpickle.register_pickle_by_value(module)
+previous = module.{name}
+"""
+
+
+def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str, elsewhere: str) -> str:
+    """The script that the file ``out`` has; ``file`` has the user's function. ``elsewhere`` is the release that a
+    version before ran in, if it was another one."""
+    setup = pair.varied.setup
+    told = {
+        "restarts": setup.restarts,
+        "fails": setup.fails,
+        "settings": dict(setup.settings),
+        "files": setup.files,
+        "bounded": setup.bounded,
+    }
+    plain: dict[str, object] = {"restarts": (), "fails": None, "settings": {}, "files": 1, "bounded": False}
+    common = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        **subject.settings,
+    }
+    closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
+    before = subject.previous
+    return TEMPLATE.format(
+        title=title,
+        file=out.name,
+        version=version,
+        folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
+        module=file.stem,
+        name=subject.name,
+        schemas=dict(subject.schemas),
+        mode=subject.mode,
+        output_key=list(subject.output_key),
+        key=subject.own_key,
+        closing=sorted(closing) if subject.own_key else [],
+        plain=_batches(subject, pair.plain.delivery),
+        varied=_batches(subject, pair.varied.delivery),
+        what=_what(pair.plain, pair.varied),
+        common=", ".join(f"{name!r}: {value!r}" for name, value in common.items()),
+        usage=f" PYTHON, where PYTHON is one with {elsewhere}: the first micro-batches run there" if elsewhere else "",
+        begun=f'"begun": {setup.begun}' if setup.begun else "",
+        before="previous" if before else subject.name,
+        setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup, elsewhere),
+        previous="" if before is None else PREVIOUS_VERSION.format(file=_beside(before, file, out), name=before.name),
+    )
+
+
+def _spelled(settings: Mapping[str, object], setup: Setup, elsewhere: str) -> str:
+    """The arguments of the second run, as a dict in the script's own words."""
+    words = [f"{name!r}: {value!r}" for name, value in settings.items()]
+    if setup.begun:
+        words += [f"'begun': {setup.begun}", f"'by': {'ELSEWHERE' if elsewhere else 'previous'}"]
+    return "{" + ", ".join(words) + "}"
+
+
+def _beside(version: Subject, file: Path, out: Path) -> str:
+    """The path of a version's file from the script's folder."""
+    own = Path(inspect.getsourcefile(inspect.unwrap(version.function)) or file)
+    return os.path.relpath(own.resolve(), out.resolve().parent)
+
+
+def _batches(subject: Subject, delivery: Delivery) -> str:
+    rows: Sequence[Sequence[tuple[str, object]]] = [
+        [(row.input, {k: v for k, v in written(subject, row).items() if v is not None}) for row in batch]
+        for batch in delivery
+    ]
+    return pformat(rows, width=110, sort_dicts=False)
+
+
+def _what(plain: Run, varied: Run) -> str:
+    """What the second run has that the first has not, in a few words."""
+    setup = varied.setup
+    if setup.begun:
+        return f"the first {setup.begun} micro-batches by the version before"
+    if setup.bounded:
+        return "as a batch query"
+    if setup.restarts:
+        return f"restarted before micro-batch {', '.join(map(str, setup.restarts))}"
+    if setup.fails is not None:
+        return f"micro-batch {setup.fails} fails once behind its sink"
+    if setup.settings:
+        return ", ".join(f"{name}={value}" for name, value in setup.settings.items())
+    if setup.files > 1:
+        return f"{setup.files} files a micro-batch"
+    return "delivered otherwise" if plain.delivery != varied.delivery else "once more"

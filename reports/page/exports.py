@@ -1,0 +1,68 @@
+"""The files of witnesses on the page: tests to paste, that need an engine's framework alone."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from conformance.comparison.exported import exported
+from conformance.model.export import CannotExport
+from conformance.model.scenario import Scenario
+from conformance.plugins.points import InvalidPlugin
+from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.reports.page.pages import Parts, raw
+from conformance.results.witness import Witness
+
+FORMAT = "pytest"
+
+LONGEST = 30_000
+"""The most characters of a file that stands on the page."""
+
+MOST_PACKED = 300_000
+"""The most bytes of all files of a page, compressed."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A witness's file. ``part`` is its place among the page's parts; None where it is not on the page: then ``why``
+    says why no file shows the witness, or ``command`` writes the file."""
+
+    name: str
+    lines: int = 0
+    part: int | None = None
+    why: str = ""
+    command: str = ""
+
+
+def exports(witnesses: Iterable[Witness], parts: Parts) -> dict[str, Export]:
+    """Witness (id) -> its file. The files are parts side by side, since they have much in common. A plain page has none
+    of them."""
+    try:
+        scenarios = [*load_scenarios(), *users().scenarios]
+    except (UnknownName, InvalidPlugin):
+        scenarios = []
+    found: dict[str, Export] = {}
+    room, packer = MOST_PACKED, zlib.compressobj(9)
+    for witness in witnesses:
+        if witness.id in found:
+            continue
+        name, text, why = _file(witness, scenarios)
+        if why:
+            found[witness.id] = Export(name, why=why)
+            continue
+        room -= len(packer.compress(text.encode())) + len(packer.flush(zlib.Z_SYNC_FLUSH))
+        there = not parts.plain and len(text) <= LONGEST and room > 0
+        part = parts.add(f'<pre class="file" tabindex=0 data-name="{name}">{raw(text)}</pre>') if there else None
+        command = "" if there else f"conformance replay {witness.id} --export {FORMAT}"
+        found[witness.id] = Export(name, text.count("\n"), part, command=command)
+    return found
+
+
+def _file(witness: Witness, scenarios: list[Scenario]) -> tuple[str, str, str]:
+    """(name, text, why there is none) of a witness's file."""
+    name = f"test_witness_{witness.id}.py"
+    try:
+        return name, exported(witness, scenarios, FORMAT), ""
+    except CannotExport as error:
+        return name, "", str(error).removeprefix(f"witness {witness.id} ").removeprefix(f"witness {witness.id}: ")

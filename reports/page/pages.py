@@ -1,0 +1,85 @@
+"""The common parts of the pages: the reading of templates, the style, the policy for browsers, and what a page has
+packed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from conformance.reports.page.style import STYLE
+from conformance.reports.words import some
+
+TEMPLATES = Environment(
+    loader=PackageLoader("conformance.reports", "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def raw(text: str) -> Markup:
+    """Text between tags, with its quotes as they are."""
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;"))
+
+
+TEMPLATES.filters["raw"] = raw
+TEMPLATES.filters["some"] = some
+
+
+class Parts:
+    """Parts of a page that its script unpacks: markup that stands at the end of the page, compressed. In a page that is
+    ``plain`` they stand in their places, for browsers without JavaScript."""
+
+    def __init__(self, plain: bool = False) -> None:
+        self.plain = plain
+        self._markup: list[str] = []
+
+    def add(self, markup: str) -> int:
+        """The number of a new part."""
+        self._markup.append(markup)
+        return len(self._markup) - 1
+
+    @property
+    def packed(self) -> str:
+        """The parts of a page that is not plain: a JSON array in the format of zlib, as ``in_base_85`` has it."""
+        found = json.dumps([] if self.plain else self._markup, ensure_ascii=False)
+        return in_base_85(zlib.compress(found.encode(), 9))
+
+
+def in_base_85(content: bytes) -> str:
+    """Bytes as text that means nothing in HTML: their number, a space, and five characters for each four bytes, as in
+    RFC 1924, but with "," and "." in the place of "&" and "<". It is a sixteenth shorter than base64."""
+    return f"{len(content)} {base64.b85encode(content, pad=True).decode().translate({ord('&'): ',', ord('<'): '.'})}"
+
+
+FIRST = 'document.body.className = "js"'
+"""The script at the beginning of a page. What the page's script will fold is then folded before the browser lays it
+out, which takes the browser longer than all else. Without JavaScript nothing is folded."""
+
+
+def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:
+    """A page: its template with the style, one script of these files, FIRST, and a policy. By the policy, a browser
+    runs and loads nothing but these."""
+    style = _text("page.css") + STYLE
+    code = "\n".join(map(_text, scripts))
+    allowed = " ".join(f"'{_digest(text)}'" for text in (FIRST, code)) if code else "'none'"
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}"
+    page = TEMPLATES.get_template(template)
+    return page.render(style=Markup(style), first=Markup(FIRST), script=Markup(code), policy=policy, **values)
+
+
+def _text(name: str) -> str:
+    return (files("conformance.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """The digest by which a content security policy names a script or a style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

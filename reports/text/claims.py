@@ -1,0 +1,73 @@
+"""Claims in words: the results' answer to a claim, and the evidence for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from conformance.judgement.cell import Verdict
+from conformance.reports.words import replay_command
+from conformance.results.claims import Answer, Decision, OnEngine
+
+
+@dataclass(frozen=True)
+class Style:
+    """A class of the style sheet, and a symbol."""
+
+    style: str
+    symbol: str
+
+
+CLAIM_STYLES = {
+    Answer.CONTRADICTED: Style("violated", "✗"),
+    Answer.CONFIRMED: Style("holds", "✓"),
+    Answer.UNDECIDED: Style("unknown", "?"),
+    Answer.NOT_ASKED: Style("unsupported", "–"),
+    Answer.NOT_DECIDABLE: Style("unsupported", "–"),
+}
+"""The look of each answer to a claim: that of the most similar verdict."""
+
+
+def cases_in(found: OnEngine) -> str:
+    """The number of cases behind an engine's answer to a claim, and of those that break the guarantee: sums over
+    guarantees."""
+    cases, against = sum(c.cases for c in found.because), sum(c.violations for c in found.because)
+    return f"{against}/{cases}" if against else str(cases or "")
+
+
+def shown_by(found: OnEngine) -> str:
+    """The command that replays a guarantee which contradicts a claim by holding, "" for none. A violated guarantee
+    needs no command: its own cell has one."""
+    cells = (cell for cell in found.because if cell.witness and cell.verdict is Verdict.HOLDS)
+    return next((replay_command(cell.witness) for cell in cells), "")
+
+
+def probed_on(decision: Decision) -> str:
+    """The versions that a claim's probe ran on, "" if it has no probe."""
+    if not decision.probed:
+        return ""
+    return f"probe {decision.claim.probe} on {', '.join(f'{k} {v}' for k, v in decision.probed.versions.items())}"
+
+
+def claim_lines(decision: Decision) -> Iterator[str]:
+    """A claim and its decision as lines of text, with the deciding cells of each engine and their witnesses."""
+    document = decision.claim.document
+    about = " ".join(filter(None, [document.title, f"({document.version})" if document.version else ""]))
+    yield (
+        f"{CLAIM_STYLES[decision.answer].symbol} {decision.answer.value}: “{decision.claim.quote}” "
+        f"({decision.claim.id})"
+    )
+    yield f"    {about}{', ' if document.url else ''}{document.url}"
+    if decision.claim.note:
+        yield f"    {decision.claim.note}"
+    if decision.answer is Answer.CONTRADICTED and decision.claim.finding:
+        yield f"    finding {decision.claim.finding} in docs/findings.toml, with a script outside the harness"
+    if not decision.engines:
+        yield f"    {decision.reason}" + (f" ({probed_on(decision)})" if decision.probed else "")
+    for found in decision.engines:
+        yield from (f"    {found.answer.value} on {found.engine}: {told}" for told in found.answers)
+        for cell in found.because:
+            witness = f", {replay_command(cell.witness)}" if cell.witness else ""
+            cases = f" in {cell.cases} cases" if cell.cases else ""
+            row = "/".join(cell.row)
+            yield f"    {found.answer.value} on {found.engine}: {row} {cell.verdict.value}{cases}{witness}"

@@ -1,0 +1,109 @@
+"""What a run found broken, as its summary and its end at the terminal tell it: new, mended and known, by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from conformance.confirmation.replay import FIXED
+from conformance.judgement.cell import Folded, Verdict
+from conformance.reports.advice import advice_on
+from conformance.reports.words import amount, claim, shortened, standings
+from conformance.results.record import ReplayRecord
+from conformance.results.results import Results
+
+UNKNOWN_CAUSE = "no cause is known"
+
+
+@dataclass(frozen=True)
+class Violations:
+    """The guarantees that engines break.
+
+    Attributes:
+        new: those of which no stored witness speaks.
+        known: the others.
+        mended: stored witnesses that no longer fail.
+    """
+
+    new: list[Folded]
+    known: list[Folded]
+    mended: list[ReplayRecord]
+
+
+def violations(results: Results) -> Violations:
+    rows = [row for found in results.folded().values() for row in found.values() if row.verdict is Verdict.VIOLATED]
+    stored = {(r.engine, r.scenario, r.guarantee) for r in results.replays if r.answer != FIXED}
+    return Violations(
+        [row for row in rows if (row.engine, *row.row) not in stored],
+        [row for row in rows if (row.engine, *row.row) in stored],
+        [replay for replay in results.replays if replay.answer == FIXED],
+    )
+
+
+def by_cause(rows: Iterable[Folded]) -> Mapping[str, list[Folded]]:
+    """Cause -> the rows that have it, as the project's advice knows it: the cause of most rows first, and what has none
+    last."""
+    found: dict[str, list[Folded]] = {}
+    for row in rows:
+        advice = advice_on(row.row, row.engine)
+        found.setdefault(advice.cause if advice else UNKNOWN_CAUSE, []).append(row)
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] == UNKNOWN_CAUSE, -len(entry[1]))))
+
+
+def counted(results: Results, found: Violations) -> str:
+    """How many guarantees on engines stand where, in a line. What is violated is new or known."""
+    folded = results.folded()
+    rows = [row for mine in folded.values() for row in mine.values()]
+    numbers = standings(rows)
+    del numbers["violated"]
+    told = [f"{amount(len(found.new), 'new violation')}, {len(found.known)} known"] if found.new or found.known else []
+    told += [f"{number} {word.replace('-', ' ')}" for word, number in numbers.items() if number]
+    of = f"{amount(len(folded), 'guarantee')}, {amount(len(results.engines), 'engine')}"
+    return f"{len(rows)} guarantees on engines ({of}): {', '.join(told)}"
+
+
+def named(results: Results, row: tuple[str, str]) -> str:
+    """A guarantee in words, with its scenario."""
+    return f"{results.scenarios[row[0]].name}: {claim(results, row)}"
+
+
+def names_of_mended(results: Results, found: Violations) -> list[str]:
+    """What no longer fails: the guarantees on engines in words, with the witness. One whose texts the results lack is
+    called by its ids."""
+    violated = {(row.engine, *row.row) for row in (*found.new, *found.known)}
+
+    def name(replay: ReplayRecord) -> str:
+        row = replay.scenario, replay.guarantee
+        there = replay.guarantee in getattr(results.scenarios.get(replay.scenario), "guarantees", {})
+        still = "; another witness of it fails" if (replay.engine, *row) in violated else ""
+        return f"{replay.engine}: {named(results, row) if there else '/'.join(row)} [{replay.witness}]{still}"
+
+    return [name(replay) for replay in found.mended]
+
+
+def engines_of(rows: Iterable[Folded], few: int = 3) -> str:
+    """The engines of some rows, those with most of them first."""
+    numbers: dict[str, int] = {}
+    for row in rows:
+        numbers[row.engine] = numbers.get(row.engine, 0) + 1
+    names = sorted(numbers, key=lambda name: -numbers[name])
+    return ", ".join(names[:few]) + (f" and {len(names) - few} more" if len(names) > few else "")
+
+
+def failures(results: Results, few: int = 3) -> list[str]:
+    """The engines that did not run to their end, a line for each reason."""
+    found: dict[str, list[str]] = {}
+    for name, record in results.environment.items():
+        if record.failure:
+            found.setdefault(record.failure, []).append(name)
+    return [
+        f"{names[0] if len(names) == 1 else amount(len(names), 'engine')} did not run to "
+        f"{'its' if len(names) == 1 else 'their'} end: "
+        + shortened(why, 400)
+        + (
+            ""
+            if len(names) == 1
+            else f": {', '.join(names[:few])}" + (f" and {len(names) - few} more" if len(names) > few else "")
+        )
+        for why, names in found.items()
+    ]

@@ -1,0 +1,397 @@
+"""Combined calls: any calls on state and timers, in any combination, answer as the laws of state and of timers say.
+
+The value of an event is a text of calls (``call_language``). The program does them in order and emits what each read
+gave. A timer has calls of its own, kept in a map cell until it fires. Each guarantee names a law, and asks about the
+reads and the firings that put the law to the test (``call_model``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from hashlib import sha256
+from typing import Any, ClassVar
+
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.schedule import Event
+from conformance.model.types import Date, Decimal, Double, Int, Long, Map, Refused, String, Struct, Timestamp, shown
+from conformance.model.values import Json
+from conformance.scenarios.calls.language import Call, Language, Pool, parsed, spelled
+from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot
+from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
+from conformance.scenarios.typed.typed_samples import SAMPLES, at
+
+LONG = 100
+"""A text of more characters is emitted as their number and a digest."""
+
+
+class CombinedCalls(Program):
+    """An event's value is a text of calls, see ``call_language``."""
+
+    cells: ClassVar = {
+        "value_a": Cell.VALUE,
+        "value_A": Cell.VALUE,
+        "bag_a": Cell.BAG,
+        "bag_ab": Cell.BAG,
+        "map_a": Cell.MAP,
+        "map_A": Cell.MAP,
+        "set_a": Cell.SET,
+        "sum_a": Cell.COMBINING,
+        SCRIPTS: Cell.MAP,
+    }
+    timers: ClassVar[tuple[str, ...]] = ("x", "X")
+    times: ClassVar[tuple[str, ...]] = ("at", "fired")
+    timer_chain = 2
+    nothing: ClassVar[Any] = NOTHING
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        time = event.event_time
+        window = self.windowing.start(time) if isinstance(self.windowing, FixedWindows) else 0
+        gave = [self.do(call, time, window, state, timers) for call in parsed(event.value)]
+        emit({"id": event.id, "at": time, "window": window, "did": event.value, "gave": gave})
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        name = slot(timer.name, timer.tag)
+        window, calls = state.scripts.get(name, [0, ""])
+        gave = [self.do(call, timer.time, window, state, timers) for call in parsed(calls)]
+        emit({"timer": name, "fired": timer.time, "window": window, "did": calls, "gave": gave})
+
+    def do(self, call: Call, time: int, window: int, state: State, timers: Timers) -> Json:
+        """Do one call for an element or a timer of this time and window (ms). Returns what a read gave, the class of
+        the error with which a call was refused, or None."""
+        name, what, *arguments = call
+        if what == "in":
+            ms, tag, calls = arguments
+            state.scripts.put(slot(name, tag), [window, spelled(calls)])
+            timers.set(name, time + ms, tag)
+            return None
+        if what == "off":
+            timers.clear(name, *arguments)
+            return None
+        cell, values = getattr(state, name), [self.meant(argument) for argument in arguments]
+        try:
+            if what == "items":
+                return [[self.told(key), self.told(value)] for key, value in cell.items()]
+            if what != "get":
+                getattr(cell, what)(*values)
+                return None
+            if self.cells[name] in (Cell.VALUE, Cell.MAP):
+                return self.told(cell.get(*values, self.nothing))
+            return self.told(cell.get()) if self.cells[name] is Cell.COMBINING else [*map(self.told, cell.get())]
+        except Refused as refused:
+            return {"refused": refused.error}
+
+    def meant(self, argument: Json) -> Any:
+        """The value that an argument stands for."""
+        if isinstance(argument, dict) and argument.keys() == {"long"}:
+            return "x" * argument["long"]
+        return [self.meant(each) for each in argument] if isinstance(argument, list) else argument
+
+    def told(self, found: Any) -> Json:
+        """What was read, with long texts as their length and a digest."""
+        if isinstance(found, str) and len(found) > LONG:
+            return {"characters": len(found), "digest": sha256(found.encode("utf-8", "surrogatepass")).hexdigest()[:12]}
+        return [self.told(each) for each in found] if isinstance(found, list | tuple) else found
+
+
+class CallsInWindows(CombinedCalls):
+    """The same, in windows of 5 s."""
+
+    windowing = FixedWindows(5_000)
+    times = ("at", "fired", "window")
+
+
+class TypedCalls(CombinedCalls):
+    """The same on cells with types. The arguments are names of samples."""
+
+    cells: ClassVar = {
+        "long": Cell.VALUE,
+        "double": Cell.VALUE,
+        "string": Cell.VALUE,
+        "timestamp": Cell.VALUE,
+        "pair": Cell.VALUE,
+        "longs": Cell.BAG,
+        "doubles": Cell.BAG,
+        "pairs": Cell.BAG,
+        "days": Cell.MAP,
+        "numbers": Cell.MAP,
+        SCRIPTS: Cell.MAP,
+    }
+    types: ClassVar = {
+        "long": Long(),
+        "double": Double(),
+        "string": String(),
+        "timestamp": Timestamp(),
+        "pair": Struct((("n", Int()), ("t", String()))),
+        "longs": Long(),
+        "doubles": Double(),
+        "pairs": Struct((("n", Int()), ("t", String()))),
+        "days": Map(Date(), Decimal(10, 3)),
+        "numbers": Map(String(), Double()),
+    }
+    timers = ("x",)
+    nothing = ...
+
+    def meant(self, argument: Json) -> Any:
+        return [self.meant(each) for each in argument] if isinstance(argument, list) else VALUES[argument]
+
+    def told(self, found: Any) -> Json:
+        return NOTHING if found is ... else shown(found)
+
+
+VALUES: dict[str, Any] = {
+    **{name: value for name, (_, value) in SAMPLES.items()},
+    "an hour": at(2026, 10, 25, 0, 30),
+    "the hour again": at(2026, 10, 25, 1, 30),
+    "leap day": at(2028, 2, 29, 23, 59, 59),
+}
+"""Name -> a value of its type, which is never a null: a type says nothing of these, and of Beam's coders only some take
+them. Clocks in Central Europe show the two hours alike."""
+
+
+def samples(of: str, *more: str) -> tuple[str, ...]:
+    return (*(name for name, (cell, _) in SAMPLES.items() if cell == of), *more)
+
+
+def pool(values: tuple[str, ...], keys: tuple[str, ...] = ()) -> Pool:
+    return Pool(tuple((name,) for name in values), keys)
+
+
+POOLS = {
+    "long": pool(samples("long")),
+    "double": pool(samples("double")),
+    "string": pool(samples("string")),
+    "timestamp": pool(samples("timestamp", "an hour", "the hour again", "leap day")),
+    "pair": pool(samples("pair")),
+    "longs": pool(samples("long")),
+    "doubles": pool(samples("double")),
+    "pairs": pool(samples("pair")),
+    "days": pool(samples("decimal"), samples("date")),
+    "numbers": pool(samples("double"), samples("string")),
+}
+
+PROGRAMS: dict[str, CombinedCalls] = {
+    "calls": CombinedCalls(),
+    "in windows": CallsInWindows(),
+    "typed": TypedCalls(),
+}
+
+# The laws
+
+Found = Callable[[Observation], Iterator[Read | Firing]]
+Law = Callable[[Found], Callable[[Observation], Iterator[Finding]]]
+"""What a program's reads and firings are -> the predicate that asks about those that put the law to the test."""
+
+
+def calls(law: Callable[[Read], bool]) -> Law:
+    """Asks about the answers to calls for which this holds."""
+
+    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
+        def predicate(run: Observation) -> Iterator[Finding]:
+            return (seen.right for seen in run.once(found) if isinstance(seen, Read) and law(seen))
+
+        return predicate
+
+    return of
+
+
+def reads(law: Callable[[Read], bool]) -> Law:
+    return calls(lambda read: read.reads and law(read))
+
+
+def firings(law: Callable[[Firing], bool], right: Callable[[Firing], Finding]) -> Law:
+    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
+        def predicate(run: Observation) -> Iterator[Finding]:
+            return (right(seen) for seen in run.once(found) if isinstance(seen, Firing) and law(seen))
+
+        return predicate
+
+    return of
+
+
+def holds(kind: Cell, what: str = "get") -> Law:
+    return reads(lambda read: read.kind is kind and read.call[1] == what and not read.empty and not read.script)
+
+
+def gives(value: Callable[[Json], bool]) -> Law:
+    """Reads that should give such a value, or a collection with one in it."""
+
+    def law(read: Read) -> bool:
+        of_values = read.kind in (Cell.VALUE, Cell.BAG, Cell.MAP) and read.call[1] == "get" and not read.script
+        return of_values and any(map(value, read.wanted if read.kind is Cell.BAG else [read.wanted]))
+
+    return reads(law)
+
+
+def is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def nothing_is_set(seen: Firing) -> Finding:
+    told = f"key {seen.key}: timer {seen.slot!r} fired for {seen.time} and was not set, or was cleared, or had fired"
+    return seen.set_for is not None or told
+
+
+def not_early(seen: Firing) -> Finding:
+    return not seen.early or f"key {seen.key}: timer {seen.slot!r} fired for {seen.time} before the watermark was there"
+
+
+def every_element_is_answered(run: Observation) -> Iterator[Finding]:
+    """Asked of all keys, by the elements that reach the program."""
+    answered = Counter((emission.key, value) for emission, value in run.tagged("id"))
+    for arrival in run.on_time:
+        found = answered[arrival.event.key, arrival.event.id]
+        yield found == 1 or f"element {arrival.event.id} of key {arrival.event.key} is answered {found} times"
+
+
+RESET = Source(
+    "Beam Java API, Timer.set", "If the timer was already set, resets it to the new requested time", BEAM_TIMER
+)
+PUT = Source(
+    "Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP
+)
+
+OF_CELLS: tuple[tuple[str, Law, Source], ...] = (
+    ("a value cell gives what was last written to it", holds(Cell.VALUE), OURS),
+    ("a bag gives each element that was added since it was emptied, and no other", holds(Cell.BAG), OURS),
+    ("a map gives for a key what was last put for it", holds(Cell.MAP), PUT),
+    ("an iteration of a map gives each entry once", holds(Cell.MAP, "items"), OURS),
+    (
+        "a map gives nothing for a key that was removed",
+        reads(lambda read: read.kind is Cell.MAP and "remove" in read.written.calls),
+        REMOVE,
+    ),
+    ("a cell that nothing was written to reads as empty", reads(lambda read: read.written.callback < 0), OURS),
+    (
+        "a cell that was emptied reads as never written",
+        reads(lambda read: read.written.callback >= 0 and read.empty and not read.expired),
+        OURS,
+    ),
+    (
+        "a read sees what its own callback wrote before",
+        reads(lambda read: read.written.callback == read.callback),
+        OURS,
+    ),
+    (
+        "several calls of one callback on one cell act in their order",
+        reads(lambda read: read.written.callback == read.callback and len(read.written.calls) > 1),
+        OURS,
+    ),
+    (
+        "what a callback wrote, the key's next callbacks read",
+        reads(lambda read: -1 < read.written.callback < read.callback),
+        OURS,
+    ),
+    ("a write to a cell changes no other cell of its kind", reads(lambda read: read.written.others_since), OURS),
+    ("a write under a key changes no cell of another key", reads(lambda read: read.shared), OURS),
+)
+
+OF_JSON: tuple[tuple[str, Law, Source], ...] = (
+    ("a set gives each of its elements once", holds(Cell.SET), OURS),
+    ("a sum is that of the numbers that were added since it was cleared", holds(Cell.COMBINING), OURS),
+    ("a null comes back as a null from a value, a bag and a map", gives(lambda value: value is None), OURS),
+    ("a number comes back as it was written, whole or a fraction", gives(is_number), OURS),
+    (
+        "a text beyond ASCII comes back character by character",
+        gives(lambda value: isinstance(value, str) and not value.isascii()),
+        OURS,
+    ),
+    (
+        "a text of up to 64 KiB comes back whole",
+        gives(lambda value: isinstance(value, dict) and "characters" in value),
+        OURS,
+    ),
+)
+
+OF_TIMERS: tuple[tuple[str, Law, Source], ...] = (
+    (
+        "a timer fires once, for the time that it was last set to",
+        firings(lambda seen: seen.set_for is not None and not seen.nested, lambda seen: seen.once),
+        RESET,
+    ),
+    (
+        "a timer that a timer's callback sets fires once, for its time",
+        firings(lambda seen: seen.set_for is not None and seen.nested, lambda seen: seen.once),
+        OURS,
+    ),
+    (
+        "timers of other names and tags do not keep a timer from firing",
+        firings(lambda seen: seen.set_for is not None and not seen.nested and seen.rivals, lambda seen: seen.once),
+        OURS,
+    ),
+    (
+        "a timer that was cleared, or moved, or has fired does not fire",
+        firings(lambda seen: seen.fired, nothing_is_set),
+        OURS,
+    ),
+    ("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early), OURS),
+    (
+        "a timer's callback reads what was written before it",
+        reads(lambda read: read.in_timer and read.written.callback < read.callback),
+        OURS,
+    ),
+    (
+        "what a timer's callback wrote, the key's next callbacks read",
+        reads(lambda read: -1 < read.written.callback < read.callback and read.written.by_timer),
+        OURS,
+    ),
+)
+
+LAWS = {
+    "calls": (*OF_CELLS, *OF_JSON, *OF_TIMERS),
+    "in windows": (*OF_CELLS, *OF_TIMERS),
+    "typed": (*OF_CELLS, ("no call with a value that fits is refused", calls(lambda read: not read.reads), OURS)),
+}
+
+
+def guarantees(
+    name: str, program: CombinedCalls, laws: Iterable[tuple[str, Law, Source]], which: str = ""
+) -> Iterator[Guarantee]:
+    """The guarantees of a program by its name. ``which`` tells their claims from those of another program."""
+    declared = Declared(program.cells, program.ttl, lambda argument: program.told(program.meant(argument)))
+    found = partial(followed, declared=declared)
+    for claim, law, source in laws:
+        yield Guarantee(claim + which, name, law(found), source=source)
+    yield Guarantee("each element is answered once, under its key" + which, name, every_element_is_answered)
+
+
+def domain(program: CombinedCalls, cases: int, events: int = 8, small: bool = False) -> Domain:
+    cells = {cell: kind for cell, kind in program.cells.items() if cell != SCRIPTS}
+    language = Language(cells, program.timers, POOLS if program.types else {}, small)
+    return Domain(
+        offsets=(1, 500, 5_000, 20_000),
+        keys=2,
+        names=NAMES,
+        values=language.basic,
+        events=events,
+        language=language,
+        cases=cases,
+    )
+
+
+NAMES = (tuple("ab"), ("a", "A"), ("a", "ab"), ("a", "a "), ("1", "01"), ("\u00e9", "e\u0301"))
+"""Families of keys that are alike."""
+
+STABLE = promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
+
+SCENARIO = Scenario(
+    name="combined calls",
+    summary="Do calls on state and timers, in any combination, for every element and every timer; emit what each read "
+    "gave.",
+    programs=PROGRAMS,
+    domain={
+        name: domain(program, 4, small=True) if name == "calls" else domain(program, 2)
+        for name, program in PROGRAMS.items()
+    },
+    stable_under=dict.fromkeys(PROGRAMS, STABLE),
+    complete=False,  # the laws say of each read and each firing what it must be
+    guarantees=tuple(
+        found
+        for name, program in PROGRAMS.items()
+        for found in guarantees(name, program, LAWS[name], "" if name == "calls" else f" ({name})")
+    ),
+)

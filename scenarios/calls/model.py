@@ -1,0 +1,321 @@
+"""What calls on state and timers should give: a model of a key's cells and timers, and what the laws ask about each
+read and firing.
+
+The model does the calls of a key once more, in the order of the key's emissions. So it says nothing about an order that
+no document promises. After a read that fails, the model goes on from what was read, so that one fault speaks once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from conformance.model.program import Cell
+from conformance.model.scenario import Finding, Observation
+from conformance.model.schedule import SLACK
+from conformance.model.trace import Emission
+from conformance.model.values import Json, canonical
+from conformance.scenarios.calls.language import Call, parsed, spelled
+
+NOTHING = "(nothing)"
+"""What a read of an empty value, or of an entry that a map does not have, is emitted as."""
+
+SCRIPTS = "scripts"
+"""The cell that keeps the window and the calls of each timer's callback."""
+
+
+def slot(name: str, tag: str) -> str:
+    """What a timer is called in emissions and in the cell of scripts."""
+    return f"{name} {tag}"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a model needs to know of a program.
+
+    Args:
+        cells: cell -> kind.
+        ttl: cell -> how long (ms of processing time) an entry lives.
+        shown: an argument of a call -> what a read of it is emitted as.
+    """
+
+    cells: Mapping[str, Cell]
+    ttl: Mapping[str, int]
+    shown: Callable[[Json], Json]
+
+
+Entry = tuple[str, Json, int]
+"""(the key of a map's entry or the element of a set, as text, the value, the processing time (ms) at which it was
+written)."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The content of a cell, and the calls that made it so.
+
+    Attributes:
+        callback: the number of the callback with the last write, -1 if there is none.
+        calls: what was called in that callback, in order.
+        others_since: whether another cell of the kind was written since.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    callback: int = -1
+    calls: tuple[str, ...] = ()
+    by_timer: bool = False
+    others_since: bool = False
+
+
+@dataclass(frozen=True)
+class Read:
+    """A call that answers: a read of a cell, or a call that was refused.
+
+    Attributes:
+        wanted: what it should give.
+        empty: whether the cell should be empty.
+        renewed: whether something that it should give is older than a wait.
+        expired: whether something would be given, had it not expired.
+        shared: whether another key of the case calls the cell, too.
+    """
+
+    key: str
+    cell: str
+    kind: Cell
+    call: Call
+    gave: Json
+    wanted: Json
+    callback: int
+    written: Written
+    in_timer: bool
+    empty: bool = False
+    renewed: bool = False
+    expired: bool = False
+    shared: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return self.call[1] in ("get", "items")
+
+    @property
+    def script(self) -> bool:
+        """Whether it is the callback of a timer that reads its calls."""
+        return self.cell == SCRIPTS
+
+    @property
+    def right(self) -> Finding:
+        if same(self.gave, self.wanted):
+            return True
+        before = f" after {', '.join(self.written.calls)}" if self.written.calls else ", never written"
+        found, wanted = canonical(self.gave), canonical(self.wanted)
+        return f"key {self.key}: {spelled([self.call])} gives {found:.80}, not {wanted:.80}{before}"
+
+
+@dataclass(frozen=True)
+class Firing:
+    """A timer that fired, or that did not fire although it was due.
+
+    Attributes:
+        set_for: the time (ms) that it was last set to, None if it is not set.
+        early: whether it fired before the watermark reached its time.
+        nested: whether a timer's callback set it.
+        rivals: whether the key has or had another timer.
+    """
+
+    key: str
+    slot: str
+    time: int
+    set_for: int | None
+    early: bool
+    fired: bool
+    nested: bool
+    rivals: bool
+
+    @property
+    def once(self) -> Finding:
+        how = f"fired for {self.time}" if self.fired else "did not fire"
+        told = f"key {self.key}: timer {self.slot!r} was last set to {self.set_for} and {how}"
+        return (self.fired and self.time == self.set_for) or told
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A callback: its key, its number among those of the key, the processing time (ms), its window and its event time
+    (ms), and whether it is a timer's."""
+
+    key: str
+    number: int
+    now: int
+    window: int
+    time: int
+    by_timer: bool
+
+
+class Model:
+    """The cells and timers of one key, or of one key and window."""
+
+    def __init__(self, declared: Declared, shared: Collection[str] = ()) -> None:
+        """``shared``: the cells that another key of the case calls, too."""
+        self.declared, self._shared = declared, shared
+        self.cells = {name: Written() for name in declared.cells}
+        self.timers: dict[str, tuple[int, bool]] = {}  # slot -> (time in ms, whether a timer's callback set it)
+        self.known: set[str] = set()  # the slots of all timers that were set
+
+    def answered(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
+        """Do a call that was answered so. Gives what the answer should have been, if anybody can say."""
+        name, what, *arguments = call
+        if what == "in":
+            timer, script = slot(name, arguments[1]), [callback.window, spelled(arguments[2])]
+            self.timers[timer] = callback.time + arguments[0], callback.by_timer
+            self.known.add(timer)
+            self._write(callback, SCRIPTS, "put", [timer, script])
+        elif what == "off":
+            self.timers.pop(slot(name, arguments[0]), None)
+        elif what in ("get", "items"):
+            yield from self._read(callback, call, gave)
+        else:
+            yield self._answer(callback, call, gave, None)
+            if not is_refusal(gave):
+                self._write(callback, name, what, arguments)
+
+    def _write(self, callback: Callback, name: str, what: str, arguments: list[Json]) -> None:
+        cell, kind, now = self.cells[name], self.declared.cells[name], callback.now
+        if name == SCRIPTS:
+            shown = arguments
+        elif what == "set" and kind is Cell.BAG:
+            shown = [[self.declared.shown(each) for each in arguments[0]]]
+        else:
+            shown = [*map(self.declared.shown, arguments)]
+        entries: Iterable[Entry]
+        if what == "clear":
+            entries = ()
+        elif what == "set":
+            entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown))
+        elif kind is Cell.COMBINING:
+            entries = [("", sum(value for _, value, _ in cell.entries) + shown[0], now)]
+        elif kind is Cell.BAG:
+            entries = (*cell.entries, ("", shown[0], now))
+        else:
+            key = canonical(shown[0])
+            kept = (entry for entry in cell.entries if entry[0] != key)
+            entries = kept if what == "remove" else (*kept, (key, shown[-1], now))
+        calls = (*(cell.calls if cell.callback == callback.number else ()), what)
+        self.cells[name] = Written(tuple(entries), callback.number, calls, callback.by_timer)
+        for other, written in self.cells.items():
+            if other != name and self.declared.cells[other] is kind and not written.others_since:
+                self.cells[other] = replace(written, others_since=True)
+
+    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: bool) -> Read:
+        name, shared = call[0], call[0] in self._shared
+        kind, written = self.declared.cells[name], self.cells[name]
+        number, by_timer = callback.number, callback.by_timer
+        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, shared=shared, **more)
+
+    def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
+        name, what = call[:2]
+        kind, ttl, cell = self.declared.cells[name], self.declared.ttl.get(name, 0), self.cells[name]
+        ages = [callback.now - written for _, _, written in cell.entries]
+        if any(0 < ttl < age + SLACK and age < ttl for age in ages):
+            return  # nobody can say what has expired
+        entries = [entry for entry, age in zip(cell.entries, ages, strict=True) if not ttl or age < ttl]
+        given, wanted = seen(gave, kind, what), self._wanted(call, entries)
+        old = any(age > 0 and (not ttl or age < ttl) for age in ages)
+        expired = len(entries) < len(ages)
+        yield self._answer(callback, call, given, wanted, empty=not entries, renewed=old, expired=expired)
+        if not same(given, wanted) and not is_refusal(gave):
+            self._learn(call, gave, callback.now)
+
+    def _wanted(self, call: Call, entries: list[Entry]) -> Json:
+        """What a read of a cell with these entries should give, in the order of ``seen``."""
+        name, what = call[:2]
+        kind = self.declared.cells[name]
+        if kind is Cell.MAP and what == "get":
+            key = self._key(call)
+            return next((value for other, value, _ in entries if other == key), NOTHING)
+        if what == "items":
+            return ordered([key, canonical(value)] for key, value, _ in entries)
+        if kind is Cell.COMBINING:
+            return sum(value for _, value, _ in entries)
+        found = ordered(value for _, value, _ in entries)
+        return found if kind is not Cell.VALUE else found[0] if found else NOTHING
+
+    def _key(self, call: Call) -> str:
+        """The key of a map that a read asks for. The cell of scripts has texts as keys in every program."""
+        return canonical(call[2] if call[0] == SCRIPTS else self.declared.shown(call[2]))
+
+    def _learn(self, call: Call, gave: Json, now: int) -> None:
+        """Go on from what was read."""
+        name, what = call[:2]
+        cell, kind = self.cells[name], self.declared.cells[name]
+        entries: Iterable[Entry] = cell.entries
+        if kind is Cell.MAP and what == "get":
+            key = self._key(call)
+            kept = [entry for entry in cell.entries if entry[0] != key]
+            entries = kept if gave == NOTHING else [*kept, (key, gave, now)]
+        elif what == "items" and isinstance(gave, list):
+            entries = ((canonical(pair[0]), pair[1], now) for pair in gave)
+        elif isinstance(gave, list) and kind in (Cell.BAG, Cell.SET):
+            entries = ((canonical(value) if kind is Cell.SET else "", value, now) for value in gave)
+        elif kind in (Cell.VALUE, Cell.COMBINING):
+            entries = [("", gave, now)] if gave != NOTHING else []
+        self.cells[name] = replace(cell, entries=tuple(entries))
+
+
+PLAIN = (str, int, bool, type(None))
+"""Types whose values are equal in JSON if they are in Python, and are of one type."""
+
+
+def same(one: Json, other: Json) -> bool:
+    """Whether two values are the same JSON. 1, 1.0 and true are three."""
+    if type(one) is type(other) and type(one) in PLAIN:
+        return bool(one == other)
+    return canonical(one) == canonical(other)
+
+
+def ordered(found: Iterable[Json]) -> list[Json]:
+    return sorted(found, key=canonical)
+
+
+def seen(gave: Json, kind: Cell, what: str) -> Json:
+    """What a read gave, without the order in which it gave it."""
+    if what == "items" and isinstance(gave, list):
+        return ordered([canonical(key), canonical(value)] for key, value in gave)
+    return ordered(gave) if isinstance(gave, list) and kind in (Cell.BAG, Cell.SET) else gave
+
+
+def is_refusal(gave: Json) -> bool:
+    return isinstance(gave, dict) and gave.keys() == {"refused"}
+
+
+def followed(run: Observation, declared: Declared) -> Iterator[Read | Firing]:
+    """The reads and the firings of the keys whose elements are all answered, in order."""
+    called = {
+        key: {call[0] for arrival in arrivals for call in parsed(arrival.event.value)}
+        for key, arrivals in run.arrivals_by_key.items()
+    }
+    for key, emissions in run.told.items():
+        shared = set[str]().union(*(cells for other, cells in called.items() if other != key))
+        windows: dict[int, list[Emission]] = {}
+        for emission in emissions:
+            windows.setdefault(emission.value["window"], []).append(emission)
+        for mine in windows.values():
+            yield from _of_one(run, key, mine, Model(declared, shared))
+
+
+def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model) -> Iterator[Read | Firing]:
+    schedule = run.case.schedule
+    for number, emission in enumerate(emissions):
+        value, now = emission.value, schedule.elapsed[emission.step]
+        callback = Callback(key, number, now, value["window"], value.get("fired", value.get("at")), "timer" in value)
+        if callback.by_timer:
+            name, due = value["timer"], schedule.due(callback.time)
+            set_for, nested = model.timers.pop(name, (None, False))
+            early = due is None or due > emission.step
+            yield Firing(key, name, callback.time, set_for, early, True, nested, len(model.known) > 1)
+            if set_for is not None:
+                yield from model.answered(callback, [SCRIPTS, "get", name], [callback.window, value["did"]])
+        for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
+            yield from model.answered(callback, call, gave)
+    end = schedule.advances[-1].watermark
+    for name, (time, nested) in model.timers.items():
+        if time <= end:
+            yield Firing(key, name, time, time, False, False, nested, len(model.known) > 1)

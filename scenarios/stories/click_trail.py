@@ -1,0 +1,146 @@
+"""Click trail: emit the clicks of a session in order of event time when the session has ended, which a gap of
+inactivity does.
+
+Every click sets a timer of its own for its time plus the gap. No timer is moved or cleared: a timer that fires checks
+whether its click is the last of a session. The scenario session timeout moves its timers instead, and asks about the
+bounds of sessions. This scenario asks about their contents.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
+from conformance.scenarios.documents import SCOPED
+from conformance.scenarios.stories.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
+
+
+class ClickTrail(Program):
+    """State: the clicks that have not come out yet, each [event time, id]."""
+
+    cells = {"clicks": Cell.BAG}
+    timers = ("ended",)
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        state.clicks.add([event.event_time, event.id])
+        timers.set("ended", event.event_time + GAP, tag=str(event.event_time))
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        last = timer.time - GAP
+        clicks = sorted(state.clicks.get())
+        if any(last < time < timer.time for time, _ in clicks):
+            return  # the session goes on
+        first = last
+        for time, _ in reversed(clicks):
+            if first - GAP < time <= last:
+                first = time
+        if trail := [id for time, id in clicks if first <= time <= last]:
+            emit({"trail": trail})
+        state.clicks.clear()
+        for time, id in clicks:
+            if not first <= time <= last:
+                state.clicks.add([time, id])
+
+
+def trails(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
+    """(emission, the clicks in its trail, in the order of the trail)."""
+    arrived = {arrival.event.id: arrival for arrival in run.arrivals}
+    for emission, ids in run.tagged("trail"):
+        yield emission, [arrived[id] for id in ids]
+
+
+def names(trail: list[Arrival]) -> str:
+    return ", ".join(arrival.event.id for arrival in trail)
+
+
+def in_one_trail(run: Observation) -> Iterator[Finding]:
+    found = [id for _, ids in run.tagged("trail") for id in ids]
+    for arrival in run.on_time:
+        times = found.count(arrival.event.id)
+        yield times == 1 or f"{arrival.event.id} is in trails {times} times"
+
+
+def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
+    """Exercised where a trail has several clicks."""
+    for _, trail in trails(run):
+        if len(trail) > 1:
+            times = [arrival.event.event_time for arrival in trail]
+            yield times == sorted(times) or f"the trail {names(trail)} has the times {times}"
+
+
+def no_gap_within_a_trail(run: Observation) -> Iterator[Finding]:
+    for _, trail in trails(run):
+        in_time = sorted(trail, key=lambda arrival: arrival.event.event_time)
+        for one, two in itertools.pairwise(in_time):
+            gap = two.event.event_time - one.event.event_time
+            yield gap < GAP or f"{one.event.id} and {two.event.id}, next to each other in a trail, are {gap} ms apart"
+
+
+def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
+    found = {arrival.event.id: number for number, (_, trail) in enumerate(trails(run)) for arrival in trail}
+    for arrivals in run.arrivals_by_key.values():
+        in_time = sorted(arrivals, key=lambda arrival: arrival.event.event_time)
+        for one, two in itertools.pairwise(arrival.event for arrival in in_time):
+            if (gap := two.event_time - one.event_time) < GAP:
+                together = one.id in found and found[one.id] == found.get(two.id)
+                yield together or f"{one.id} and {two.id}, {gap} ms apart, share no trail"
+
+
+def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
+    if len(run.case.schedule.advances) < 3:
+        return
+    for emission, trail in trails(run):
+        due = run.case.schedule.due(max(arrival.event.event_time for arrival in trail) + GAP)
+        yield (
+            emission.step == due
+            or f"the trail {names(trail)} is due in step {due} and came out in step {emission.step}"
+        )
+
+
+def users_do_not_share_a_trail(run: Observation) -> Iterator[Finding]:
+    """Exercised where there are several users."""
+    if len(run.arrivals_by_key) > 1:
+        for emission, trail in trails(run):
+            others = [arrival for arrival in trail if arrival.event.key != emission.key]
+            yield not others or f"the trail {names(trail)} is of key {emission.key}, and {names(others)} is not"
+
+
+SCENARIO = Scenario(
+    name="click trail",
+    summary=f"Put out the clicks of a session in order of event time, when there was none for {GAP} ms.",
+    programs={"trails": ClickTrail()},
+    domain={"trails": Domain(offsets=(1, 1, 500, 6_000, GAP - 1, GAP, GAP + 1, 2 * GAP, -500, -6_000, -GAP), keys=2)},
+    stable_under={"trails": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
+    guarantees=(
+        Guarantee("every on-time click is in one trail", "trails", in_one_trail),
+        Guarantee("a trail is in order of event time", "trails", in_order_of_event_time),
+        Guarantee(
+            "a trail has no gap in it as long as the one that ends it",
+            "trails",
+            no_gap_within_a_trail,
+            source=BEAM_SESSIONS,
+        ),
+        Guarantee("clicks closer than the gap share a trail", "trails", closer_than_the_gap_share_a_trail),
+        Guarantee(
+            "a trail comes out when the watermark passes its last click plus the gap, not before",
+            "trails",
+            comes_out_when_the_session_has_ended,
+            source=SPARK_SESSIONS,
+            needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee("users do not share a trail", "trails", users_do_not_share_a_trail, source=SCOPED),
+        Guarantee(
+            "trails ignore the order of arrival", "trails", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET
+        ),
+        Guarantee("trails are the same after a restart", "trails", same_under=(RESTART,)),
+        Guarantee("trails are the same after a failure in a bundle", "trails", same_under=(RETRY, RESUME)),
+    ),
+)

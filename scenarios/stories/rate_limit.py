@@ -1,0 +1,168 @@
+"""Rate limit: allow the first LIMIT calls of a user in each fixed window, in order of arrival, and refuse the
+others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import (
+    BUNDLINGS,
+    INTERLEAVE,
+    RECOVERIES,
+    RENAMINGS,
+    REORDERINGS,
+    RESTART,
+    RESUME,
+    RETRY,
+    WATERMARKINGS,
+)
+from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.scenarios.documents import ARBITRARY_ORDER, SCOPED
+
+WINDOW = FixedWindows(size=10_000)
+
+LIMIT = 2
+"""How many calls of a user the program allows in a window."""
+
+
+class LimitRate(Program):
+    cells = {"used": Cell.COMBINING}
+    labels = ("allowed",)
+    windowing = WINDOW
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        allowed = state.used.get() < LIMIT
+        if allowed:
+            state.used.add(1)
+        emit({"call": event.id, "allowed": allowed})
+
+
+def windows(run: Observation) -> dict[tuple[str, int], list[Arrival]]:
+    """(user, start of the window in ms) -> the calls in it, in order of delivery."""
+    found: dict[tuple[str, int], list[Arrival]] = {}
+    for arrival in run.arrivals:
+        found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
+    return found
+
+
+def answers(run: Observation, calls: list[Arrival]) -> list[bool]:
+    """Whether each call was allowed, in the order in which the engine took them."""
+    ids = {call.event.id for call in calls}
+    return [e.value["allowed"] for e in run.of_key(calls[0].event.key) if e.value["call"] in ids]
+
+
+def every_call_gets_one_answer(run: Observation) -> Iterator[Finding]:
+    answered = [value["call"] for value in run.values("call")]
+    for arrival in run.on_time:
+        times = answered.count(arrival.event.id)
+        yield times == 1 or f"{arrival.event.id} got {times} answers"
+
+
+def no_more_than_the_limit(run: Observation) -> Iterator[Finding]:
+    """Exercised where a window has more than LIMIT calls."""
+    for (key, start), calls in windows(run).items():
+        if len(calls) > LIMIT:
+            allowed = sum(answers(run, calls))
+            yield allowed <= LIMIT or f"{allowed} calls of key {key} were allowed in the window from {start}"
+
+
+def answered(run: Observation) -> dict[tuple[str, int], list[Arrival]]:
+    """The windows whose calls all got an answer. Another guarantee asks about missing answers."""
+    given = {value["call"] for value in run.values("call")}
+    return {of: calls for of, calls in windows(run).items() if all(call.event.id in given for call in calls)}
+
+
+def the_first_are_allowed(run: Observation) -> Iterator[Finding]:
+    """Exercised where a window has more than LIMIT calls. The first calls are the first in order of delivery."""
+    allowed = {value["call"]: value["allowed"] for value in run.values("call")}
+    for calls in answered(run).values():
+        if len(calls) > LIMIT:
+            for call in calls[:LIMIT]:
+                said = allowed.get(call.event.id)
+                yield (
+                    said is True or f"{call.event.id} is among the first {LIMIT} of its window and was answered {said}"
+                )
+
+
+def refused_when_the_quota_is_used_up(run: Observation) -> Iterator[Finding]:
+    """The order of the calls is that in which the engine took them."""
+    for (key, start), calls in answered(run).items():
+        given = answers(run, calls)
+        first = given.index(False) if False in given else len(given)
+        yield (
+            first == len(given)
+            or first >= LIMIT
+            or f"a call of key {key} in the window from {start} was refused after {first} that were allowed"
+        )
+
+
+def the_quota_starts_anew(run: Observation) -> Iterator[Finding]:
+    """Exercised where a user has calls in several windows. Each window has a quota of its own."""
+    found = answered(run)
+    for (key, start), calls in found.items():
+        if sum(other == key for other, _ in found) > 1:
+            wanted, allowed = min(LIMIT, len(calls)), sum(answers(run, calls))
+            yield (
+                allowed == wanted
+                or f"{allowed} of {len(calls)} calls of key {key} were allowed in the window from {start}, beside "
+                "other windows"
+            )
+
+
+def users_do_not_share_a_quota(run: Observation) -> Iterator[Finding]:
+    """Exercised where several users have calls in one window."""
+    found = answered(run)
+    for (key, start), calls in found.items():
+        if sum(other == start for _, other in found) > 1:
+            wanted, allowed = min(LIMIT, len(calls)), sum(answers(run, calls))
+            yield (
+                allowed == wanted
+                or f"{allowed} of {len(calls)} calls of key {key} were allowed in the window from {start}, beside "
+                "other users"
+            )
+
+
+WINDOWED = frozenset({Feature.FIXED_WINDOWS})
+
+SCENARIO = Scenario(
+    name="rate limit",
+    summary=f"Allow {LIMIT} calls of a user in each window of {WINDOW.size} ms, refuse the others.",
+    programs={"calls": LimitRate()},
+    domain={"calls": Domain(offsets=(1, 1, 2, 500, 3_000, 5_000, 10_000, -1, -500), keys=2, events=10)},
+    # Which calls are allowed depends on their order; how many does not. Order is kept within a window of a key, not
+    # between windows.
+    stable_under={
+        "calls": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
+        | promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)
+    },
+    guarantees=(
+        Guarantee("every call gets one answer", "calls", every_call_gets_one_answer),
+        Guarantee("no more calls than the limit are allowed in a window", "calls", no_more_than_the_limit),
+        Guarantee("the first calls of a window are allowed", "calls", the_first_are_allowed),
+        Guarantee("a call is refused only when the quota is used up", "calls", refused_when_the_quota_is_used_up),
+        Guarantee(
+            "the quota starts anew in each window", "calls", the_quota_starts_anew, source=SCOPED, needs=WINDOWED
+        ),
+        Guarantee("users do not share a quota", "calls", users_do_not_share_a_quota, source=SCOPED),
+        Guarantee(
+            "how many calls are allowed ignores order",
+            "calls",
+            same_under=REORDERINGS,
+            alike=Equivalence.SAME_UP_TO_RELABELLING,
+            source=ARBITRARY_ORDER,
+        ),
+        Guarantee(
+            "answers are the same after a restart", "calls", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET
+        ),
+        Guarantee(
+            "answers are the same after a failure in a bundle",
+            "calls",
+            same_under=(RETRY, RESUME),
+            alike=Equivalence.SAME_MULTISET,
+        ),
+    ),
+)

@@ -1,0 +1,174 @@
+"""Sliding windows: count the elements of a key in overlapping windows, and emit a count when the watermark reaches the
+window's end.
+
+In Spark's append mode, an aggregation over ``window()`` with a slide does the same. In Beam, ``SlidingWindows`` with
+``Count.PerKey`` does. This program keeps its windows itself: the counts in a map, and a timer for each end. No lateness
+is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.schedule import Arrival, Event
+from conformance.model.trace import Emission
+from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
+from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
+
+SIZE = 10_000
+SLIDE = 5_000
+
+BEAM_OVERLAP = BEAM_GUIDE.says(
+    "Because multiple windows overlap, most elements in a data set will belong to more than one window",
+    "Sliding time windows",
+    "sliding-time-windows",
+)
+SPARK_OVERLAP = SPARK_GUIDE.says(
+    "an input can be bound to the multiple windows", "Types of time windows", "types-of-time-windows"
+)
+
+
+def starts(event_time: int) -> range:
+    """The starts (ms) of the windows that cover an event time (ms), earliest first."""
+    latest = event_time - event_time % SLIDE
+    return range(latest - SIZE + SLIDE, latest + SLIDE, SLIDE)
+
+
+class CountPerSlidingWindow(Program):
+    """State: start of a window -> its count."""
+
+    cells = {"counts": Cell.MAP}
+    timers = ("end",)
+    times = ("window",)
+    parameters = {"size": SIZE, "slide": SLIDE}
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        for start in starts(event.event_time):
+            state.counts.put(str(start), state.counts.get(str(start), 0) + 1)
+            timers.set("end", start + SIZE, tag=str(start))
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        start = timer.time - SIZE
+        emit({"window": start, "count": state.counts.get(str(start), 0)})
+        state.counts.remove(str(start))
+
+
+def windows(run: Observation) -> dict[Of, list[Arrival]]:
+    """Window -> the arrivals that it covers; only windows that cover an arrival."""
+    found: dict[Of, list[Arrival]] = {}
+    for arrival in run.arrivals:
+        for start in starts(arrival.event.event_time):
+            found.setdefault((arrival.event.key, start), []).append(arrival)
+    return found
+
+
+def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
+    """(window, what came out of it) of the windows whose elements were all on time."""
+    emitted = counts(run)
+    for of, arrivals in windows(run).items():
+        if all(arrival.on_time for arrival in arrivals):
+            yield of, emitted.get(of, [])
+
+
+def counts_in_each_window(run: Observation) -> Iterator[Finding]:
+    emitted = counts(run)
+    for (key, start), arrivals in windows(run).items():
+        if wanted := sum(arrival.on_time for arrival in arrivals):
+            highest = max((e.value["count"] for e in emitted.get((key, start), [])), default=0)
+            yield (
+                highest >= wanted
+                or f"the window from {start} of key {key} covers {wanted} on-time elements and counted {highest}"
+            )
+
+
+def counts_no_more(run: Observation) -> Iterator[Finding]:
+    arrived = windows(run)
+    for of, emitted in counts(run).items():
+        if of in arrived:
+            highest = max(e.value["count"] for e in emitted)
+            yield highest <= len(arrived[of]) or (
+                f"the window from {of[1]} of key {of[0]} covers {len(arrived[of])} elements and counted {highest}"
+            )
+
+
+def comes_out_once(run: Observation) -> Iterator[Finding]:
+    """Not asked of a window with a late element."""
+    for (key, start), emitted in in_time(run):
+        yield len(emitted) == 1 or f"the window from {start} of key {key} came out {len(emitted)} times"
+
+
+def not_before_its_end(run: Observation) -> Iterator[Finding]:
+    for emission, start in run.tagged("window"):
+        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+        yield (
+            reached >= start + SIZE
+            or f"the window from {start} of key {emission.key} came out at the watermark {reached}"
+        )
+
+
+def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
+    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
+    if len(run.case.schedule.advances) < 3:
+        return
+    for (key, start), emitted in in_time(run):
+        due = run.case.schedule.due(start + SIZE)
+        for emission in emitted:
+            yield (
+                emission.step == due
+                or f"the window from {start} of key {key} is due in step {due} and came out in step {emission.step}"
+            )
+
+
+def empty_windows_do_not_come_out(run: Observation) -> Iterator[Finding]:
+    arrived = windows(run)
+    for key, start in counts(run):
+        yield (key, start) in arrived or f"the window from {start} of key {key} covers nothing and came out"
+
+
+SCENARIO = Scenario(
+    name="sliding windows",
+    summary=f"Count the elements of a key in windows of {SIZE} ms that begin every {SLIDE} ms.",
+    programs={"windows": CountPerSlidingWindow()},
+    domain={
+        "windows": Domain(
+            offsets=(1, 1, 500, 4_999, 5_000, 9_999, 10_000, 20_000, 0, -1, -5_000, -10_000), on_time=False, keys=2
+        )
+    },
+    stable_under={"windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)},
+    guarantees=(
+        Guarantee(
+            "an on-time element counts in each window that covers it",
+            "windows",
+            counts_in_each_window,
+            source=BEAM_OVERLAP,
+        ),
+        Guarantee("a window counts no more elements than it covers", "windows", counts_no_more, source=SPARK_OVERLAP),
+        Guarantee("a window comes out once", "windows", comes_out_once, source=BEAM_ONCE),
+        Guarantee("a window does not come out before its end", "windows", not_before_its_end, source=BEAM_AT_THE_END),
+        Guarantee(
+            "a window comes out in the first advance that reaches its end",
+            "windows",
+            in_the_first_advance_that_reaches_its_end,
+            needs=frozenset({Feature.WATERMARK}),
+        ),
+        Guarantee("a window that covers nothing does not come out", "windows", empty_windows_do_not_come_out),
+        Guarantee("window counts ignore order", "windows", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        Guarantee(
+            "window counts are the same after a restart",
+            "windows",
+            same_under=(RESTART,),
+            alike=Equivalence.SAME_MULTISET,
+        ),
+        Guarantee(
+            "window counts are the same after a failure in a bundle",
+            "windows",
+            same_under=(RETRY, RESUME),
+            alike=Equivalence.SAME_MULTISET,
+        ),
+    ),
+)
