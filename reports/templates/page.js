@@ -94,7 +94,8 @@
   async function wait() {
     const places = [...document.querySelectorAll("[data-part]")];
     packed("moves").then(offerMoves, () => {});
-    markup = await packed("parts").catch(() => []);
+    const [lines, parts] = await packed("parts").catch(() => [[], []]);
+    markup = parts.map((numbers) => numbers.map((number) => lines[number]).join("\n"));
     for (const place of places) waiting.set(place, markup[place.dataset.part] ?? place.querySelector("noscript")?.textContent ?? "");
     for (const place of places) if (place.open) unpack(place);
     if (!opened) show(decode(location.hash.slice(1))[0]);
@@ -109,6 +110,10 @@
     for (const link of template.content.querySelectorAll("a[data-same]")) {
       const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".witness");
       link.parentElement.replaceWith(same.cloneNode(true));
+    }
+    for (const link of template.content.querySelectorAll("a[data-picture]")) {
+      const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".pictures");
+      link.parentElement.after(same.cloneNode(true));
     }
     for (const code of template.content.querySelectorAll("code.copy, pre.file")) {
       const made = button("Copy", () => copy(code, made));

@@ -12,7 +12,8 @@ def parts(page):
     """The markup of the parts, by number."""
     number, chars = re.search('<template id="parts">(.*?)</template>', page)[1].split(" ")
     content = b85decode(chars.replace(",", "&").replace(".", "<"))
-    return json.loads(decompress(content[: int(number)]))
+    lines, found = json.loads(decompress(content[: int(number)]))
+    return ["\n".join(lines[line] for line in part) for part in found]
 
 
 def unpacked(page):

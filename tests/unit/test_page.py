@@ -19,7 +19,6 @@ from conformance.plugins.registry import load_scenarios
 from conformance.reports.page import html, kills
 from conformance.reports.page.pages import FIRST
 from conformance.reports.text import markdown
-from conformance.reports.witnesses import witness_lines
 from conformance.selftest.power import Asked, Power
 from conformance.selftest.selftest import SelfTest
 
@@ -105,14 +104,13 @@ def test_without_javascript_a_cell_that_says_everything_leads_nowhere(results):
     assert len({*matrix_links(page)} & {*Page(page).ids}) == 3
 
 
-def test_without_javascript_the_page_has_every_reason_and_every_witness(results):
+def test_without_javascript_the_page_has_every_reason_and_how_to_replay_every_witness(results):
     page = html.render([results])
     said = "".join(Page(page).texts)
     assert "JavaScript unpacks them" in said
     for cell in results.cells:
         assert cell.reason in said
     for witness in results.witnesses.values():
-        assert "\n".join(witness_lines(witness)) in said
         assert f"conformance replay {witness.id}" in said
 
 
