@@ -10,7 +10,7 @@ import math
 import textwrap
 from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
@@ -116,12 +116,26 @@ def filled(text: str, asked: Exportable) -> str:
     return text
 
 
+class Source(NamedTuple):
+    """What a file has beside the witness.
+
+    Attributes:
+        needs: what to install, for pip.
+        imports: lines that ``operator`` needs.
+        used: classes and functions whose source ``operator`` needs.
+        operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
+            ``SHARED``.
+    """
+
+    needs: str
+    imports: Iterable[str]
+    used: Collection[Any]
+    operator: str
+
+
 def file_of(
     asked: Exportable,
-    needs: str,
-    imports: Iterable[str],
-    used: Collection[Any],
-    operator: str,
+    source: Source,
     others: tuple[type[Step], ...] = (),
     *,
     by_step: bool = False,
@@ -130,11 +144,6 @@ def file_of(
     """The text of an export.
 
     Args:
-        needs: what to install, for pip.
-        imports: lines that ``operator`` needs.
-        used: classes and functions whose source ``operator`` needs.
-        operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
-            ``SHARED``.
         others: the steps that it takes beside bundles and advances.
         by_step: whether ``run()`` gives each row behind the number of its step where ``asked.difference`` is the steps.
         program: whether the file has the program. A native operator does a program's job without it.
@@ -155,10 +164,10 @@ def file_of(
     definitions = list(inlined.definitions)
     if taken := RESERVED & inlined.names:
         raise CannotExport(
-            f"witness {asked.witness}: its program defines {min(taken)}, a name that the file needs itself"
+            f"witness {asked.witness}: its program defines {min(taken)}, a name that the file source.needs itself"
         )
     keys = asked.typed_keys
-    for each in (*used, *((shown, canonical) if keys else ())):
+    for each in (*source.used, *((shown, canonical) if keys else ())):
         inlined.add(each)
     versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items())
     head = textwrap.fill(
@@ -171,7 +180,7 @@ def file_of(
         + _around(asked.case.schedule.plans),
         WIDTH,
     )
-    imports = (*imports, *(KEY_IMPORTS if keys else ()))
+    imports = (*source.imports, *(KEY_IMPORTS if keys else ()))
     lines = {"import json", *["from collections import namedtuple"] * program, *imports, *inlined.imports}
     lines -= {"from __future__ import annotations"}
     told = asked.by_step if difference is Difference.STEPS else rows
@@ -190,13 +199,13 @@ def file_of(
         listed |= {"KEYS": f"{{\n{entries}}}", "NAMES": repr(names[0] | names[1])}
     shared = SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED
     parts = [
-        f'"""{_plain(asked.claim)}\n\n{_plain(head)}\n\nIt needs: pip install {needs}\n"""',
+        f'"""{_plain(asked.claim)}\n\n{_plain(head)}\n\nIt needs: pip install {source.needs}\n"""',
         "from __future__ import annotations\n\n"
         + "\n".join(sorted(lines, key=lambda line: (line.split()[0] == "from", line))),
         "\n".join(f"{notes.get(name, '')}{name} = {value}" for name, value in listed.items()),
         *(_of_program(asked, definitions, shared) if program else ()),
         *inlined.definitions[len(definitions) :],
-        operator.strip(),
+        source.operator.strip(),
         (IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER).strip(),
         TEST.format(name=asked.test_name).strip(),
     ]

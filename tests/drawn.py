@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.generation.suite import Suite
+from conformance.generation.suite import Scope, Suite
 from conformance.judgement.reference import reference_traces
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -58,7 +58,7 @@ def suite_of(scenarios, wanted=WANTED, seed=SEED, can=None, every=True, most=0):
     bases = draw_cases(scenarios, wanted, seed, exercised_by_any_reading(scenarios))
     can = can or load_engine("reference").capabilities
     reference = reference_traces(programs_of(scenarios), can.lateness)
-    return Suite(scenarios, can, bases, seed, reference, every=every, most=most)
+    return Suite(scenarios, can, bases, seed, reference, Scope(every, most=most))
 
 
 def _file(scenario):

@@ -9,7 +9,7 @@ same engine (``owed``), or if the run is brief, one more failure in a pack with 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,6 +28,7 @@ from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable, e
 from conformance.judgement.verdict import confirmed, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven
+from conformance.model.lateness import LatenessProfile
 from conformance.model.scenario import Scenario, programs_of
 from conformance.results.witness import Witness
 
@@ -39,8 +40,8 @@ class Confirmer:
     """Turns the violations of one engine into witnesses.
 
     Args:
-        reference: the reference engine, which reads *late* as this engine does.
-        specified: the reference engine as it is. Witnesses record its traces as expected.
+        references: the reference engine as it reads *late* under a profile; as it is, for None. Witnesses record its
+            traces as expected.
         process: where the engine runs what is asked again.
         mode: the kind of run.
         pack_of: the pack in which a case failed. A case that does not fail alone runs again beside fewer and fewer
@@ -56,13 +57,13 @@ class Confirmer:
         info: EngineInfo,
         scenarios: Iterable[Scenario],
         *,
-        reference: ReferenceTraces,
-        specified: ReferenceTraces,
+        references: Callable[[LatenessProfile | None], ReferenceTraces],
         process: Any,
         mode: Mode = Mode.FULL,
         pack_of: PackOf = lambda case: None,
     ) -> None:
         scenarios = list(scenarios)
+        reference, specified = references(info.capabilities.lateness), references(None)
         self._info, self._specified, self._mode = info, specified, mode
         self._pack_of = pack_of
         self._targets = Targets(scenarios, reference, info.capabilities.plans)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from conformance.confirmation.bisection import fewest
 from conformance.judgement.batches import Checked, Failure, Isolated
@@ -252,14 +253,20 @@ class _Asked:
         return _without(self.whole, {part for parts in self.sets for part in parts})
 
 
+class Asking(NamedTuple):
+    """How an engine is asked, and what it answered: ``run`` runs cases on it; to ``runs``, its answers so far, those of
+    an isolation are added; ``go_on`` says whether to ask for more."""
+
+    run: RunCases
+    runs: Runs
+    go_on: Callable[[], bool] = lambda: True
+
+
 class Isolation:
     """Takes the failing twins of one engine apart.
 
     Args:
-        run: runs cases on the engine.
         known: what stored witnesses of this engine show.
-        go_on: whether to ask for more.
-        runs: what the engine answered so far. Answers of the isolation are added.
 
     Attributes:
         cases: the twins that this made, which are evidence as well.
@@ -271,17 +278,15 @@ class Isolation:
         can: Capabilities,
         seed: int,
         reference: ReferenceTraces,
-        run: RunCases,
-        runs: Runs,
+        asking: Asking,
         known: Known,
-        go_on: Callable[[], bool] = lambda: True,
     ) -> None:
         scenarios = list(scenarios)
         self._programs: Mapping[str, Program] = programs_of(scenarios)
         self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
-        self._can, self._seed, self._reference, self._run, self._known = can, seed, reference, run, known
+        self._can, self._seed, self._reference, self._run, self._known = can, seed, reference, asking.run, known
         self._plans = {plan.perturbation.id: plan.perturbation for plan in can.plans}
-        self.runs, self.cases, self._go_on = runs, dict[str, Case](), go_on
+        self.runs, self.cases, self._go_on = asking.runs, dict[str, Case](), asking.go_on
         self._suspicion: dict[tuple[str, str], Mapping[str, float]] = {}
 
     def isolate(

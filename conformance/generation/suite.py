@@ -70,18 +70,34 @@ class Asked:
         return possible(self.program, perturbation)
 
 
-class Suite:
-    """What an engine is asked in a run.
+@dataclass(frozen=True)
+class Scope:
+    """How much of the design an engine is asked.
 
-    Args:
-        cases: cases as drawn, which decide on the timelines. Twins among them run as they are.
-        reference: the reference that reads *late* as the engine does.
+    Attributes:
         every: whether an engine that takes several bundles is asked the cases of one bundle, too.
         designed: whether anything changes. If not, the cases run as they are.
         most: the most rows of programs of a kind in a family, 0 for all. They are on the shortest timeline.
         known: pairs of a program ("scenario/program") and a change of a job (id) that ends its query on the engine, as
             stored witnesses show. The program has no case in rows with that change: its fault would take the other
             programs along. What ends the queries of ENDED_ALIKE programs, or of all, is in no row.
+    """
+
+    every: bool = False
+    designed: bool = True
+    most: int = 0
+    known: Iterable[tuple[str, str]] = ()
+
+
+WHOLE = Scope()
+
+
+class Suite:
+    """What an engine is asked in a run.
+
+    Args:
+        cases: cases as drawn, which decide on the timelines. Twins among them run as they are.
+        reference: the reference that reads *late* as the engine does.
 
     Attributes:
         rows: the design.
@@ -96,14 +112,12 @@ class Suite:
         cases: Iterable[Case],
         seed: int,
         reference: ReferenceTraces,
-        every: bool = False,
-        designed: bool = True,
-        known: Iterable[tuple[str, str]] = (),
-        most: int = 0,
+        scope: Scope = WHOLE,
     ) -> None:
         self._can, self._seed, self._reference = can, seed, reference
         self._asked = _asked(scenarios)
-        self._every, self._known, self._most = every, frozenset(known), most
+        every, designed = scope.every, scope.designed
+        self._every, self._known, self._most = every, frozenset(scope.known), scope.most
         ended = Counter(change for _, change in self._known)
         of_all = min(ENDED_ALIKE, len(self._asked))
         self._factors = Factors(can, frozenset(change for change, programs in ended.items() if programs >= of_all))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
 from conformance.confirmation.confirmer import Confirmer
-from conformance.confirmation.isolation import Isolation, Known, known_of, told_apart
+from conformance.confirmation.isolation import Asking, Isolation, Known, known_of, told_apart
 from conformance.confirmation.owed import Mode, known_here, owed_to_stored
 from conformance.confirmation.replay import FAILS, STILL_FAILS, saying_who_ran_once, with_replays, without_more_runs
 from conformance.confirmation.replays import replay_all
@@ -20,7 +20,7 @@ from conformance.execution.ask import Ask, packs_for, parts_of
 from conformance.execution.host import EngineDown
 from conformance.execution.kept import Kept
 from conformance.execution.process import FirstRuns, Process, shelf_of
-from conformance.generation.suite import Suite
+from conformance.generation.suite import Scope, Suite
 from conformance.judgement.batches import Checked, Isolated, Judgement, cells_asked
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
@@ -212,10 +212,12 @@ class Turn:
             self._store.read_cases(batch),
             options.seed,
             self._run.checks.reference(can.lateness),
-            every=options.cases_from is not None,
-            designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
-            known=self._ending_queries(),
-            most=options.rows,
+            Scope(
+                every=options.cases_from is not None,
+                designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
+                known=self._ending_queries(),
+                most=options.rows,
+            ),
         )
 
     def _ending_queries(self) -> list[tuple[str, str]]:
@@ -271,7 +273,7 @@ class Turn:
             return replace(self._ask, go_on=go_on).packs(packs)
 
         reference = self._run.checks.reference(can.lateness)
-        return Isolation(scenarios, can, self._options.seed, reference, run, runs, known, go_on)
+        return Isolation(scenarios, can, self._options.seed, reference, Asking(run, runs, go_on), known)
 
     def _check_batch(self, batch: int, cases: list[Case], runs: Runs) -> Checked:
         """Stores what an engine was asked and answered, and checks it."""
@@ -317,8 +319,7 @@ class Turn:
         return Confirmer(
             info,
             self._options.scenarios,
-            reference=checks.reference(info.capabilities.lateness),
-            specified=checks.reference(None),
+            references=checks.reference,
             process=self._first if self._options.brief else self._again,
             mode=self._mode,
             pack_of=self._pack_of,

@@ -244,7 +244,7 @@ class SparkEngine:
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
         from conformance.engines.spark.driving import proof
-        from conformance.engines.spark.jobs.job import Job
+        from conformance.engines.spark.jobs.job import Api, Job
 
         spark = None
         try:
@@ -254,19 +254,8 @@ class SparkEngine:
                     settings |= NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
-                yield Job(
-                    spark,
-                    folder,
-                    pack,
-                    programs,
-                    self.apply,
-                    self.mode,
-                    self.chains,
-                    self.delay(programs),
-                    plan,
-                    self.sides,
-                    self.stored,
-                )
+                api = Api(self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored)
+                yield Job(spark, folder, pack, programs, api, plan)
         finally:
             if spark and session.remote():
                 spark.stop()

@@ -1,6 +1,6 @@
 """The judgement of an engine in this process, with what fails under several perturbations taken apart."""
 
-from conformance.confirmation.isolation import Isolation
+from conformance.confirmation.isolation import Asking, Isolation
 from conformance.execution.packing import packs_of
 from conformance.judgement.batches import Isolated, Judgement, check
 from conformance.judgement.evidence import Runs
@@ -27,7 +27,7 @@ def judged(scenarios, engine, cases, seed, info=None, known=()):
         entangled = {failure: against for failure, against in checked.entangled.items() if failure not in isolated}
         if not entangled:
             break
-        isolation = Isolation(scenarios, can, seed, reference, run, runs, dict(known))
+        isolation = Isolation(scenarios, can, seed, reference, Asking(run, runs), dict(known))
         found = isolation.isolate(entangled, [], by_id)
         isolated.explained |= found.explained
         isolated.smallest |= found.smallest

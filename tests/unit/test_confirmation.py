@@ -96,8 +96,7 @@ def confirm(
     confirmer = Confirmer(
         info,
         [scenario],
-        reference=reference,
-        specified=reference,
+        references=lambda lateness: reference,
         process=process,
         pack_of=lambda case: pack,
         mode=mode,
@@ -348,7 +347,7 @@ def test_a_witness_is_no_simpler_than_its_engine_can_express():
     )
     reference = reference_traces(PROGRAMS)
     confirmer = Confirmer(
-        EngineInfo("fake", "", lacking), [SCENARIO], reference=reference, specified=reference, process=process
+        EngineInfo("fake", "", lacking), [SCENARIO], references=lambda lateness: reference, process=process
     )
 
     def dropped(run):
@@ -389,7 +388,7 @@ def test_a_brief_run_reduces_only_the_first_failing_case_of_a_guarantee(mode, re
 
     info = EngineInfo("fake", "", REFERENCE.capabilities, environment={"fake": "1"})
     process, reference = InProcess(REFERENCE, spoil), reference_traces(PROGRAMS)
-    confirmer = Confirmer(info, [SCENARIO], reference=reference, specified=reference, process=process, mode=mode)
+    confirmer = Confirmer(info, [SCENARIO], references=lambda lateness: reference, process=process, mode=mode)
     twins = [replace(restarted(CASE), perturbation=name) for name in ("restart", "several-changes")]
     violations = [
         Violation(

@@ -15,7 +15,7 @@ from drawn import SEED, WANTED, suite_of
 from conformance.generation.pool import carried, draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.generation.small import small_schedules
-from conformance.generation.suite import IN_A_ROW, Suite, family_of
+from conformance.generation.suite import IN_A_ROW, Scope, Suite, family_of
 from conformance.generation.timelines import MONTH, ONE_BUNDLE, SLOTS, Family, draw_timelines, families_of
 from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case, program_ref
@@ -324,7 +324,7 @@ def test_a_program_whose_case_ends_a_query_has_none_in_rows_that_do():
     bases = draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios))
     reference = reference_traces(programs_of(scenarios))
     plain, careful = (
-        Suite(scenarios, REFERENCE, bases, 1, reference, known=known) for known in ((), [(counting, "restart")])
+        Suite(scenarios, REFERENCE, bases, 1, reference, Scope(known=known)) for known in ((), [(counting, "restart")])
     )
 
     def restarted(suite):
@@ -340,7 +340,7 @@ def test_what_ends_the_queries_of_all_programs_is_in_no_row():
     scenarios = [scenario_of("per-key-counting"), scenario_of("null-output")]
     bases = draw_cases(scenarios, 1, 1, exercised_by_any_reading(scenarios))
     known = [(ref, "restart") for ref in programs_of(scenarios)]
-    suite = Suite(scenarios, REFERENCE, bases, 1, reference_traces(programs_of(scenarios)), known=known)
+    suite = Suite(scenarios, REFERENCE, bases, 1, reference_traces(programs_of(scenarios)), Scope(known=known))
     changed = {name for row in suite.rows for perturbation, _ in row.parts for name in [perturbation.id]}
     assert "restart" not in changed
     assert {"retry", "shift"} <= changed
@@ -351,7 +351,7 @@ def test_without_a_design_cases_run_as_they_are():
     scenario = scenario_of("per-key-counting")
     cases = suite_of([scenario], 1).cases
     reference = reference_traces(programs_of([scenario]))
-    found = Suite([scenario], REFERENCE, cases, 1, reference, every=True, designed=False)
+    found = Suite([scenario], REFERENCE, cases, 1, reference, Scope(every=True, designed=False))
     assert {case.id: case for case in found.cases} == {case.id: case for case in cases}
     assert found.rows == []
 

@@ -2,7 +2,7 @@
 
 from drawn import suite_of
 
-from conformance.generation.suite import Suite
+from conformance.generation.suite import Scope, Suite
 from conformance.judgement.reference import reference_traces
 from conformance.model.perturbation import RESTART
 from conformance.model.scenario import programs_of
@@ -13,7 +13,7 @@ SCENARIOS = load_scenarios(["per-key-counting"])
 
 def suite(cases):
     can = load_engine("reference").capabilities
-    return Suite(SCENARIOS, can, cases, 1, reference_traces(programs_of(SCENARIOS), can.lateness), every=True)
+    return Suite(SCENARIOS, can, cases, 1, reference_traces(programs_of(SCENARIOS), can.lateness), Scope(every=True))
 
 
 def test_a_twin_that_the_design_would_make_too_is_asked_once():

@@ -27,7 +27,7 @@ from conformance.execution.ask import Ask, answer_of, packs_for
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
 from conformance.execution.process import Process
-from conformance.generation.suite import Suite
+from conformance.generation.suite import Scope, Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import Verdict
 from conformance.judgement.evidence import Runs, pair_differs
@@ -73,7 +73,7 @@ CROWDED = case([FIRST, replace(FIRST, id="e3")])
 def asked(can, scenarios=(DEDUP,), bases=(DRAWN, CROWDED)):
     """The suite of an engine that has these abilities, of these cases."""
     reference = reference_traces(programs_of(scenarios), can.lateness)
-    return Suite(scenarios, can, bases, 1, reference, every=True)
+    return Suite(scenarios, can, bases, 1, reference, Scope(every=True))
 
 
 def planned(can, bases=(DRAWN,)):

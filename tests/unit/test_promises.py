@@ -112,7 +112,7 @@ def broken(drawn):
     violations = [Violation(c, g, tuple(against)) for c, g, against in cells if c.verdict is Verdict.VIOLATED]
     reference = reference_traces(PROGRAMS)
     process = InProcess(load_engine(BROKEN))
-    confirmer = Confirmer(info, [COUNTING], reference=reference, specified=reference, process=process)
+    confirmer = Confirmer(info, [COUNTING], references=lambda lateness: reference, process=process)
     confirmed = confirmer.confirm(violations, judgement.runs, judgement.cases, [])
     by_cell = {id(v.cell): cell for v, cell in zip(violations, confirmed, strict=True)}
     return [by_cell.get(id(cell), cell) for cell, _, _ in cells], confirmer.witnesses

@@ -50,7 +50,7 @@ def plan_(
 def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, seed: int) -> dict[str, Any]:
     """What ``plan`` says. Raises UnknownName, UnusableCases."""
     # Imported here, because Hypothesis takes longer to import than most commands do.
-    from conformance.generation.suite import Suite
+    from conformance.generation.suite import Scope, Suite
     from conformance.generation.unexercised import unexercised
     from conformance.judgement.reference import reference_traces
     from conformance.model.scenario import programs_of
@@ -61,7 +61,7 @@ def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, se
     drawn = read_cases(cases_from, about) if cases_from else batches(about, wanted, seed)
     cases = [case for batch in drawn for case in batch]
     reference = reference_traces(programs_of(about), can.lateness)
-    suite = Suite(about, can, cases, seed, reference, every=cases_from is not None)
+    suite = Suite(about, can, cases, seed, reference, Scope(every=cases_from is not None))
     promised, lacking = unexercised(suite, about, EngineInfo(engine, "", can), reference)
     rows = [
         {"steps": len(r.timeline.steps), "changes": [p.at(n) for p, n in r.parts], "cases": len(suite.of(r))}

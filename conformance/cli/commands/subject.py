@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -23,6 +23,22 @@ FOUND = "subjects.json"
 """The file of all reports, in the folder of a run."""
 
 COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.REFUSED: "yellow", Verdict.NOT_ASKED: "yellow"}
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The releases that the subjects of a file run in, and their next version."""
+
+    releases: tuple[str, ...]
+    next_: str
+    begun: str
+
+    def check(self) -> None:
+        """Raises UsageError for options that do not go together."""
+        if len(self.releases) > 2:
+            raise click.UsageError("--release: give one release, or two to compare")
+        if self.begun and len(self.releases) > 1:
+            raise click.UsageError("--begun-on: give one --release that goes on")
 
 
 @click.command("subject")
@@ -64,14 +80,13 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.REFUSED: "ye
 )
 @options.seed
 @options.out("build/subjects")
+@options.into("on", Versions)
 def subject_(
     file: str,
     questions: tuple[str, ...],
     sample: Path | None,
     budget: float | None,
-    releases: tuple[str, ...],
-    next_: str,
-    begun: str,
+    on: Versions,
     seed: int,
     out: Path,
 ) -> None:
@@ -85,15 +100,12 @@ def subject_(
     if an engine could not be run to its end.
     """
     path, colons, name = file.partition("::")
-    next_path, _, next_name = next_.partition("::")
-    for each in (path, *([next_path] if next_ else [])):
+    next_path, _, next_name = on.next_.partition("::")
+    for each in (path, *([next_path] if on.next_ else [])):
         if not Path(each).is_file():
             raise click.UsageError(f"there is no file {each}")
-    if len(releases) > 2:
-        raise click.UsageError("--release: give one release, or two to compare")
-    if begun and len(releases) > 1:
-        raise click.UsageError("--begun-on: give one --release that goes on")
-    if begun and not next_:
+    on.check()
+    if on.begun and not on.next_:
         next_path, next_name = path, name
     request = Request(
         str(Path(path).resolve()),
@@ -106,7 +118,9 @@ def subject_(
         next_file=str(Path(next_path).resolve()) if next_path else "",
         next_subject=next_name,
     )
-    code, reports = ask_subjects(request, [release(text) for text in releases], out, release(begun) if begun else None)
+    code, reports = ask_subjects(
+        request, [release(text) for text in on.releases], out, release(on.begun) if on.begun else None
+    )
     scripts = any(finding.script for report in reports for finding in report.findings)
     click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if scripts else ""))
     sys.exit(code)

@@ -261,18 +261,20 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
-        f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
-        (
-            *IMPORTS,
-            *(() if native else OF_PROGRAMS),
-            *runner.imports,
-            *around.imports,
-            *["import os"] * runner.prism,
-            *[export_types.CODERS] * bool(asked.program.types),
-            *export_types.IMPORTS * bool(asked.typed_keys),
+        exporting.Source(
+            f"apache-beam=={asked.versions.get('beam', '')}".rstrip("="),
+            (
+                *IMPORTS,
+                *(() if native else OF_PROGRAMS),
+                *runner.imports,
+                *around.imports,
+                *["import os"] * runner.prism,
+                *[export_types.CODERS] * bool(asked.program.types),
+                *export_types.IMPORTS * bool(asked.typed_keys),
+            ),
+            [getattr(cells, name) for name in dict.fromkeys(kinds)],
+            export_types.keys(asked) + operator + "\n\n" + _run(asked, runner, around, transform),
         ),
-        [getattr(cells, name) for name in dict.fromkeys(kinds)],
-        export_types.keys(asked) + operator + "\n\n" + _run(asked, runner, around, transform),
         (Plan,),
         program=not native,
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.engines.spark.driving.micro_batches import MicroBatch, plan, sentinels
 from conformance.engines.spark.runtime import session
@@ -20,20 +20,29 @@ def partitions_of(pack: Pack) -> int:
     return next((step.count for step in pack.timeline if isinstance(step, Partitions)), session.PARTITIONS)
 
 
+class Reads(NamedTuple):
+    """How a query reads its rows: those of a micro-batch lie in ``sources`` sources, the operator reads them ``sides``
+    times, and the query ``evaluations`` times; ``without_data`` says which micro-batches are the engine's own empty
+    ones."""
+
+    sources: int = 1
+    sides: int = 1
+    evaluations: int = 1
+    without_data: Callable[[int], bool] = lambda number: False
+
+
+READS_ONCE = Reads()
+
+
 def prove(
     pack: Pack,
     batches: Sequence[MicroBatch],
     progress: Sequence[dict[str, Any]],
     settling: int = 1,
-    sources: int = 1,
-    sides: int = 1,
-    without_data: Callable[[int], bool] = lambda number: False,
-    evaluations: int = 1,
+    reads: Reads = READS_ONCE,
 ) -> None:
-    """Compare the engine's own progress, micro-batch by micro-batch, with what the schedule asks for. The rows of a
-    micro-batch lie in ``sources`` sources, and the operator reads them ``sides`` times; ``without_data`` says which
-    micro-batches are the engine's own empty ones. If a query reads a row several times (``evaluations``), the engine
-    may count it as often; 3.5.9 does so with partitions, too.
+    """Compare the engine's own progress, micro-batch by micro-batch, with what the schedule asks for. If a
+    query reads a row several times, the engine may count it as often; 3.5.9 does so with partitions, too.
 
     Raises:
         NotDriven: a batch is missing or doubled, or had another watermark or another number of rows.
@@ -72,20 +81,22 @@ def prove(
         rows = (not wanted.without_rows) + len(sentinels(wanted)) + (wanted_rows[batch.step] if batch.bundle else 0)
         # Through Spark Connect a progress report has the count of its sources alone; a join reads the stream once for
         # each of its sides, as a source of its own (Spark 4.3.0).
-        rows = 0 if without_data(number) else rows
-        reads = [source["numInputRows"] for source in found[number]["sources"]]
-        each = all(read in (rows, rows * evaluations) for read in reads)
+        rows = 0 if reads.without_data(number) else rows
+        counted = [source["numInputRows"] for source in found[number]["sources"]]
+        each = all(read in (rows, rows * reads.evaluations) for read in counted)
         # Spark 4.3.0 tells the rows of all sides as those of the first, where the sides have the same columns.
         # With two sources and many plans at once, 4.3.0 was seen to tell the rows of both sides of a join once.
-        together = sum(reads) in {rows * often for often in (1, evaluations, sides, sides * evaluations)}
+        together = sum(counted) in {
+            rows * often for often in (1, reads.evaluations, reads.sides, reads.sides * reads.evaluations)
+        }
         # Where the optimizer leaves an empty source out, 3.5.9 reports no rows of any source.
-        none = sources > 1 and not any(reads)
+        none = reads.sources > 1 and not any(counted)
         if not (each or together or none):
-            told = " + ".join(map(str, reads))
+            told = " + ".join(map(str, counted))
             raise NotDriven(f"micro-batch {number} (step {batch.step}) read {told} rows, not {rows}")
         watermark = wanted.moves_to
         partitions = {operator["numShufflePartitions"] for operator in found[number]["stateOperators"]}
-        if not partitions <= {wanted_partitions, wanted_partitions * evaluations}:
+        if not partitions <= {wanted_partitions, wanted_partitions * reads.evaluations}:
             raise NotDriven(
                 f"micro-batch {number} (step {batch.step}) kept its state in {partitions} partitions, not "
                 f"{wanted_partitions}"

@@ -251,6 +251,5 @@ def _file(
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    return exporting.file_of(
-        asked, needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, others, by_step=by_step
-    )
+    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator)
+    return exporting.file_of(asked, source, others, by_step=by_step)

@@ -114,10 +114,7 @@ def spark(asked: Exportable) -> str:
     source = SIDE * both + COUNTED * ("counted(" in query.out) + session + run
     return exporting.file_of(
         asked,
-        export_query.needs(asked),
-        export_query.STREAM_IMPORTS,
-        (),
-        source,
+        exporting.Source(export_query.needs(asked), export_query.STREAM_IMPORTS, (), source),
         (Restart,),
         by_step=True,
         program=False,

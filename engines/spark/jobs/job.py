@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,29 @@ Apply = Callable[[OperatorInput], "DataFrame"]
 """An API's operator; it puts out rows of ``operator.OUTPUT``."""
 
 
+@dataclass(frozen=True)
+class Api:
+    """What the jobs of an API have in common.
+
+    Attributes:
+        apply: the operator.
+        mode: the output mode.
+        chains: whether a timer that a timer sets takes another micro-batch to fire.
+        delay: that of the watermark (ms).
+        sides: how many times the operator reads the stream.
+        read: gives what the stores hold after a micro-batch.
+    """
+
+    apply: Apply
+    mode: str
+    chains: bool
+    delay: int
+    sides: int
+    read: Callable[[Job, int], Iterable[stored.StoredRow]]
+
+
 class Job:
-    """A pack in a session of its own, in the output mode ``mode``. ``chains`` says that a timer set by a timer takes
-    another micro-batch to fire; ``delay`` (ms) is that of the watermark; ``plan`` is what stands around the operator,
-    which reads the stream ``sides`` times; ``read`` gives what the stores hold after a micro-batch.
+    """A pack in a session of its own. ``plan`` is what stands around the operator.
 
     ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and
     ``take_over`` hand the job on to another process, with all that lies in its folder.
@@ -60,19 +80,15 @@ class Job:
         folder: Path,
         pack: Pack,
         programs: Mapping[str, Program],
-        apply: Apply,
-        mode: str,
-        chains: bool = True,
-        delay: int = micro_batches.DELAY,
-        plan: SparkPlan = PLAIN,
-        sides: int = 1,
-        read: Callable[[Job, int], Iterable[stored.StoredRow]] = lambda job, batch: (),
+        api: Api,
+        plan: SparkPlan,
     ) -> None:
-        self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, apply, mode
-        self.delay, self.plan, self.sides, self._layout, self._read = delay, plan, sides, plan.layout, read
+        self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, api.apply, api.mode
+        self.delay, self.sides, self._read = api.delay, api.sides, api.read
+        self.plan, self._layout = plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
-        self.settling = 1 + chain * chains
+        self.settling = 1 + chain * api.chains
         self.batches = micro_batches.plan(pack.timeline, self.settling)
         self._after = micro_batches.flush(self.batches) if plan.timed else []
         self.typed = typed_keys.columns_of(types_in_use(pack, self.programs))
@@ -121,19 +137,13 @@ class Job:
             return self._on_damaged_checkpoints()
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
-        layout = self._layout
         for killed in self._killed:
             killed.prove()
-        proof.prove(
-            self.pack,
-            self.batches,
-            self.progress,
-            self.settling,
-            layout.sources,
-            self.sides,
-            lambda number: layout.without_data(self.batches, number),
-            self.plan.evaluations,
+        layout = self._layout
+        reads = proof.Reads(
+            layout.sources, self.sides, self.plan.evaluations, lambda number: layout.without_data(self.batches, number)
         )
+        proof.prove(self.pack, self.batches, self.progress, self.settling, reads)
         found = stored.emissions(self.pack, self.programs, self.batches, self.progress, partial(self._read, self))
         traces, counts = traces_of(
             self.pack, self.batches, told(self._told, self.batches, self.mode), self.progress, found
@@ -148,7 +158,9 @@ class Job:
 
         def go_on(checkpoint: Path) -> tuple[dict[int, list[Any]], str]:
             try:
-                rows, _, error = running.run_query(self.query(None), checkpoint, self.mode, {}, self.plan.sink)
+                rows, _, error = running.run_query(
+                    self.query(None), checkpoint, self.mode, {}, running.Sink(self.plan.sink)
+                )
             except Exception as refused:
                 rows, error = {}, refused
             rows = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
@@ -200,9 +212,8 @@ class Job:
         try:
             output = self.query(failure)
             fed = feed if self._layout.fed else None
-            found, progress, error = running.run_query(
-                output, self.checkpoint, self.mode, waits, self.plan.sink, fed, self.plan.to, sink_fails
-            )
+            sink = running.Sink(self.plan.sink, self.plan.to, sink_fails)
+            found, progress, error = running.run_query(output, self.checkpoint, self.mode, waits, sink, fed)
         except Exception as refused:
             if self.plan is PLAIN:
                 raise

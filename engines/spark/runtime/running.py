@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
@@ -30,22 +30,31 @@ PARQUET, MEMORY = "parquet", "memory"
 """Spark's own sinks."""
 
 
+class Sink(NamedTuple):
+    """Where rows go. ``before`` is done to a batch before its rows are collected. ``to``, if given, is a sink of
+    Spark's own, PARQUET or MEMORY; then nothing is waited for. Behind the batch ``fails``, if there is one,
+    ``foreachBatch`` fails once it has the rows."""
+
+    before: Callable[[DataFrame], DataFrame] = lambda frame: frame
+    to: str = ""
+    fails: int = -1
+
+
+SINK = Sink()
+
+
 def run_query(
     output: DataFrame,
     checkpoint: Path,
     mode: str,
     waits: Mapping[int, int],
-    before: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    sink: Sink = SINK,
     feed: Callable[[int], None] | None = None,
-    to: str = "",
-    sink_fails: int = -1,
 ) -> tuple[dict[int, list[Any]], list[dict[str, Any]], Exception | None]:
     """Run a query in the output mode ``mode``, from its checkpoint where there is one, over all input that it has not
     seen; (batch id -> output rows in order, progress by batch, what it failed with). ``waits`` are ms by batch id,
-    waited at its end. ``before`` is done to a batch before its rows are collected. ``feed``, if given, is called with
-    the id of a batch that has ended: it writes the input of the next one. ``to``, if given, is the sink of Spark's own
-    that takes the rows, PARQUET or MEMORY; then nothing is waited for. Behind the batch ``sink_fails``, if there is
-    one, ``foreachBatch`` fails once it has the rows.
+    waited at its end. ``feed``, if given, is called with the id of a batch that has ended: it writes the input of the
+    next one.
 
     Rows of a batch that is run again replace those of its first run.
     """
@@ -53,11 +62,11 @@ def run_query(
     out = str(checkpoint.parent / f"output-{uuid.uuid4().hex}")
 
     def fail(batch: int) -> None:
-        if batch == sink_fails:
+        if batch == sink.fails:
             raise RuntimeError(INJECTED)
 
     def collect(frame: DataFrame, batch: int) -> None:
-        frame = before(frame)
+        frame = sink.before(frame)
         rows[batch] = collected(frame)
         if frame.is_cached:
             frame.unpersist()
@@ -72,13 +81,13 @@ def run_query(
         time.sleep(waits.get(batch, 0) / 1000)
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).
-    sink = output.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
+    writer = output.writeStream.outputMode(mode).option("checkpointLocation", str(checkpoint))
     table = f"output_{uuid.uuid4().hex}"
-    if to:
-        sink = sink.format(to).queryName(table).option("path", str(checkpoint.parent / FILES))
+    if sink.to:
+        writer = writer.format(sink.to).queryName(table).option("path", str(checkpoint.parent / FILES))
     else:
-        sink = sink.foreachBatch(write if session.remote() else collect)
-    query = (sink.trigger(processingTime="0 seconds") if feed else sink.trigger(availableNow=True)).start()
+        writer = writer.foreachBatch(write if session.remote() else collect)
+    query = (writer.trigger(processingTime="0 seconds") if feed else writer.trigger(availableNow=True)).start()
     failure = None
     try:
         if feed:
@@ -89,9 +98,9 @@ def run_query(
         failure = error
     finally:
         query.stop()
-    if to == PARQUET:
+    if sink.to == PARQUET:
         rows = written(checkpoint.parent / FILES)
-    elif to == MEMORY:
+    elif sink.to == MEMORY:
         kept = output.sparkSession.table(table)
         rows = in_memory(collected(kept), reports(query))
     for batch in Path(out).glob("*"):

@@ -105,7 +105,7 @@ class SparkSubjects:
         """Run a query over the input that a folder has, with a new checkpoint."""
         rows: dict[int, list[Any]] = {}
         progress: list[dict[str, Any]] = []
-        error = self._query(subject, self._session(subject, settings), folder, files, rows, progress)
+        error = self._query(subject, self._session(subject, settings), folder, files, (rows, progress))
         return Began(_operators(progress), max(rows, default=-1) + 1, error)
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
@@ -160,9 +160,9 @@ class SparkSubjects:
                     return Ran(error=began.error)
                 continue
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
-            error = self._query(subject, spark, folder, setup.files, rows, progress, fails)
+            error = self._query(subject, spark, folder, setup.files, (rows, progress), fails)
             if INJECTED in error:
-                error = self._query(subject, spark, folder, setup.files, rows, progress)
+                error = self._query(subject, spark, folder, setup.files, (rows, progress))
             if error:
                 return Ran(error=error)
         operators = [operator for report in progress for operator in report["stateOperators"]]
@@ -198,21 +198,20 @@ class SparkSubjects:
         spark: SparkSession,
         folder: Path,
         files: int,
-        rows: dict[int, list[Any]],
-        progress: list[dict[str, Any]],
+        taken: tuple[dict[int, list[Any]], list[dict[str, Any]]],
         fails: int = -1,
     ) -> str:
-        """Run a query over all files that it has not seen; what it failed with, in a line. ``fails`` is the micro-batch
-        that fails."""
+        """Run a query over all files that it has not seen; what it failed with, in a line. Rows by micro-batch and
+        progress are added to those ``taken``. ``fails`` is the micro-batch that fails."""
         try:
             output = self._output(subject, spark, folder, streaming=True, files=files)
-            found, reports, failed = running.run_query(
-                output, folder / "checkpoint", subject.mode, {}, sink_fails=fails
-            )
+            sink = running.Sink(fails=fails)
+            found, reports, failed = running.run_query(output, folder / "checkpoint", subject.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)
         except Exception as refused:
             return session.cause(refused)
+        rows, progress = taken
         rows.update(found)
         progress += reports
         return session.cause(failed) if failed else ""
