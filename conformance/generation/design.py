@@ -232,10 +232,11 @@ class _Design:
 
     @staticmethod
     def _levels(perturbation: Perturbation, family: Family, each: int) -> Iterable[int]:
-        """The levels that rows have. A row has one failure at most, so an engine that is asked everything once gets one
+        """The levels that rows have. A job that starts with state is restarted in each way, and fails in one. A row has
+        one failure at most, so an engine that is asked everything once gets one
         level of each: a failed attempt in the first bundle, which every case reaches, and one of the sink in a later
         bundle."""
-        if family is Family.INITIAL:
+        if family is Family.INITIAL and perturbation is not RESTART:
             return (0,)
         if each == 1 and perturbation in FAILURES:
             return (0 if perturbation is SINK_FAILS else 1,)

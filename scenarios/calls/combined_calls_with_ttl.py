@@ -28,6 +28,7 @@ class CallsWithTtl(CombinedCalls):
     }
     ttl: ClassVar = {"value_a": TTL, "bag_a": TTL, "map_a": TTL}
     timers = ()
+    says = ""
     timer_chain = 0
 
 
@@ -44,7 +45,7 @@ SCENARIO = Scenario(
     summary="Do calls on cells with and without a TTL, in any combination, for every element, "
     "and emit what each read gave.",
     programs={"calls": CALLS},
-    domain={"calls": domain(CALLS, 3, events=5)},
+    domain={"calls": domain(CALLS, 3, events=6)},
     stable_under={"calls": promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
     complete=False,
     guarantees=tuple(guarantees("calls", CALLS, LAWS)),

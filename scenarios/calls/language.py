@@ -8,9 +8,11 @@ The value of an event is a text of calls, with "; " between two of them. Their a
     set_a add "k"; set_a get; set_a clear
     sum_a add 7; sum_a get; sum_a clear
     x in 5000 "tag" (bag_a get; value_a clear); x off "tag"
+    out say 1
 
-The last two set the timer x with a tag, 5,000 ms after the time of the element or timer that the call is for, with the
-calls of its callback, and clear it. ``{"long": N}`` in the place of a JSON value stands for a text of N characters.
+"in" and "off" set the timer x with a tag, 5,000 ms after the time of the element or timer that the call is for, with
+the calls of its callback, and clear it. "say" puts a number out. ``{"long": N}`` in the place of a JSON value stands
+for a text of N characters.
 """
 
 from __future__ import annotations
@@ -96,8 +98,8 @@ VALUES: tuple[tuple[Json, ...], ...] = (
 )
 """Values by kind, of which another representation would confuse or cut some."""
 
-NUMBERS = (0, 1, -1, 7, 2**31, -(2**40))
-DELAYS = (1, 500, 4_000, 5_000, 5_001, 20_000, 40_000)
+NUMBERS = (0, 1, -1, 7, 2**31, -(2**40), 2**53, 2**53 + 1)
+DELAYS = (0, 1, 500, 4_000, 5_000, 5_001, 20_000, 40_000, 2**31 + 1)
 """How long (ms) after its element, or after the timer before it, a timer is set."""
 
 IN_A_ROW = 3
@@ -106,11 +108,18 @@ IN_A_ROW = 3
 FEWEST, MOST = 2, 7
 """The numbers of calls in one list."""
 
+TOGETHER = 4
+"""How many values of pools are written and read in one list."""
+
 DEPTH = 2
 """How often a timer's callback may set a timer, one after the other."""
 
 FOCUSED = 0.4
 """How many cases have calls on few cells and timers alone."""
+
+SPARSE, REPEATED = 0.2, 0.2
+"""How many cases have lists of one call and a read of its cell; how many have one list, which reads before it writes,
+for every element."""
 
 READING = 0.3
 """How many lists only read, if the case has kinds of call that do."""
@@ -144,12 +153,17 @@ class Language:
     Args:
         cells: the names of the program's cells and their kinds.
         timers: the names of its timers.
+        forgets: the cells whose entries have a time to live.
+        says: the name under which it puts numbers out, "" if it does not.
         pools: cell -> what the arguments of its calls are drawn from. The other cells share one pool.
-        small: whether a run has the small lists of calls, too: see ``lists``.
+        small: whether a run has all small lists of calls, too: see ``lists``. If not, it has those of the values of
+            ``pools``.
     """
 
     cells: Mapping[str, Cell]
     timers: tuple[str, ...] = ()
+    forgets: tuple[str, ...] = ()
+    says: str = ""
     pools: Mapping[str, Pool] = field(default_factory=dict)
     small: bool = True
 
@@ -157,7 +171,8 @@ class Language:
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """(cell or timer, what is called) of every call there is."""
         of_cells = [(name, what) for name, kind in self.cells.items() for what in WHAT[kind]]
-        return (*of_cells, *((name, what) for name in self.timers for what in ("in", "off")))
+        of_timers = ((name, what) for name in self.timers for what in ("in", "off"))
+        return (*of_cells, *of_timers, *([(self.says, "say")] if self.says else []))
 
     def drawn(self, random: Random) -> Callable[[], Json]:
         """What draws the values of one case. Each case has some kinds of call alone, or all kinds on few cells and
@@ -169,26 +184,33 @@ class Language:
             kinds = random.sample(self.kinds, random.randint(3, max(3, len(self.kinds) // 2)))
         reading = [kind for kind in kinds if kind[1] in ("get", "items")] or kinds
         pools = self._some(random, random.randint(2, 4), random.randint(1, 3))
+        how = random.random()
+        sparse = how < SPARSE
 
         def calls(depth: int = 0) -> Calls:
             found = []
-            among = reading if random.random() < READING else kinds
-            for _ in range(random.randint(FEWEST, MOST if not depth else 3)):
+            among = reading if random.random() < READING and not sparse else kinds
+            for _ in range(1 if sparse else random.randint(FEWEST, MOST if not depth else 3)):
                 name, what = random.choice(among)
                 if what != "in" or depth < DEPTH:
                     found.append(self._call(name, what, random, pools, lambda: calls(depth + 1)))
-            if found and random.random() < READ:
+            if found and (sparse or random.random() < READ):
                 name = random.choice([call[0] for call in found if call[0] in self.cells] or [*self.cells])
                 found.append(self._reading(name, random, pools))
             return found
 
+        if SPARSE <= how < SPARSE + REPEATED:
+            found = calls()
+            called = dict.fromkeys(call[0] for call in found if call[0] in self.cells)
+            same = spelled([*(self._reading(name, random, pools) for name in called), *found])
+            return lambda: same
         return lambda: spelled(calls())
 
     def _some(self, random: Random, values: int, keys: int) -> Mapping[str, Pool]:
         """A few arguments for each cell and timer."""
         shared = Pool().some(random, values, keys)
         mine = {name: pool.some(random, values, keys) for name, pool in self.pools.items()}
-        return {name: mine.get(name, shared) for name in (*self.cells, *self.timers)}
+        return {name: mine.get(name, shared) for name in (*self.cells, *self.timers, self.says)}
 
     def _call(
         self, name: str, what: str, random: Random, pools: Mapping[str, Pool], script: Callable[[], Calls]
@@ -202,9 +224,10 @@ class Language:
         if what == "put":
             return [name, what, random.choice(pool.keys), pool.value(random)]
         if what == "set" and kind is Cell.BAG:
-            # Never nothing: ``clear`` says that, and PySpark 4.3.0 ends the query of a ListState that is set to an
-            # empty list.
-            return [name, what, [pool.value(random) for _ in range(random.randint(1, 3))]]
+            # Of a type, never to nothing: PySpark 4.3.0 ends the query of a ListState that is set to an empty list.
+            return [name, what, [pool.value(random) for _ in range(random.randint(name in self.pools, 3))]]
+        if what == "say":
+            return [name, what, random.choice((1, 1, 2))]
         if what == "add" and kind is Cell.COMBINING:
             return [name, what, random.choice(NUMBERS)]
         return [name, what, pool.value(random)] if what in ("set", "add") else [name, what]
@@ -229,8 +252,10 @@ class Language:
     @cached_property
     def lists(self) -> tuple[Json, ...]:
         """The small lists of calls, if the program has them: see ``_pairs`` and what follows it."""
+        if not self.small:
+            return tuple(map(spelled, [*self._of_pools(), *self._of_forgetting()]))
         found = (*self._pairs(), *self._in_a_row(), *self._of_values(), *self._of_names(), *self._of_timers())
-        return tuple(map(spelled, found)) if self.small else ()
+        return tuple(map(spelled, found))
 
     def _pairs(self) -> Iterator[Calls]:
         """Each kind of call stands right before each kind, itself included."""
@@ -264,6 +289,37 @@ class Language:
                 *([map_, "put", "k", value], [map_, "get", "k"]),
             ]
 
+    def _of_pools(self) -> Iterator[Calls]:
+        """Each value, and each key of a map, of each cell's own pool, and read; some to a list."""
+        found = list[Calls]()
+        for name, pool in self.pools.items():
+            values, kind = [*itertools.chain.from_iterable(pool.values)], self.cells[name]
+            if kind is Cell.MAP:
+                size = max(len(values), len(pool.keys))
+                pairs = [(pool.keys[n % len(pool.keys)], values[n % len(values)]) for n in range(size)]
+                found += [[[name, "put", key, value], [name, "get", key]] for key, value in pairs]
+                found.append([[name, "items"]])
+            else:
+                write = WHAT[kind][0]
+                found += [[[name, write, value], [name, "get"]] for value in values]
+        for number in range(0, len(found), TOGETHER):
+            yield [*itertools.chain(*found[number : number + TOGETHER])]
+
+    def _of_forgetting(self) -> Iterator[Calls]:
+        """On each cell that forgets: writes, then each kind of call and a read, then a read. Two such histories stand
+        beside each other, so that two keys may have one each, or one key both."""
+        histories: list[tuple[Calls, Calls, Calls]] = []
+        for name in self.forgets:
+            kind = self.cells[name]
+            reads: Calls = [[name, "items" if kind is Cell.MAP else "get"]]
+            writes = [_plain(name, kind, WHAT[kind][0], 1)]
+            if kind is Cell.MAP:
+                writes.append([name, "put", "K", 2])
+            histories += [(writes, [_plain(name, kind, what, 1), *reads], reads) for what in WHAT[kind]]
+        for number in range(0, len(histories), 2):
+            for calls in zip(*histories[number : number + 2], strict=True):
+                yield from calls
+
     def _of_names(self) -> Iterator[Calls]:
         """All names at once: in a map, in a set, as tags; then without every second one."""
         for name, kind in self.cells.items():
@@ -274,6 +330,9 @@ class Language:
                 yield [[name, "get", text] for text in TEXTS]
             elif kind is Cell.SET:
                 yield [*([name, "add", text] for text in TEXTS), [name, "get"]]
+        if self.timers:
+            alike = [(name, text) for name in self.timers for text in TEXTS[:5]]
+            yield [[name, "in", 500 + number, text, []] for number, (name, text) in enumerate(alike)]
         for name in self.timers:
             yield [[name, "in", 500 + number, text, []] for number, text in enumerate(TEXTS)]
             yield [
@@ -284,8 +343,10 @@ class Language:
     def _of_timers(self) -> Iterator[Calls]:
         """A timer's callback calls each timer while another one is set for an earlier time, the same, or a later one;
         and each three calls on one timer."""
-        for one, other in itertools.permutations(self.timers, 2):
-            for time, called, delay in itertools.product((500, 1_000, 4_000), (one, other), (1, 500, 9_000, None)):
+        for one, other in itertools.permutations(self.timers[:2], 2):
+            for time, called, delay in itertools.product(
+                (500, 1_000, 4_000), (one, other), (1, 500, 9_000, 40_000, None)
+            ):
                 call: Call = [called, "off", "k"] if delay is None else [called, "in", delay, "k", []]
                 yield [[one, "in", 1_000, "k", [call]], [other, "in", time, "k", []]]
         for name in self.timers[:1]:

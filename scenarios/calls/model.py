@@ -168,6 +168,8 @@ class Model:
             self.timers[timer] = callback.time + arguments[0], callback.by_timer
             self.known.add(timer)
             self._write(callback, SCRIPTS, "put", [timer, script])
+        elif what == "say":
+            pass
         elif what == "off":
             self.timers.pop(slot(name, arguments[0]), None)
         elif what in ("get", "items"):
@@ -296,6 +298,8 @@ def followed(run: Observation, declared: Declared) -> Iterator[Read | Firing]:
         shared = set[str]().union(*(cells for other, cells in called.items() if other != key))
         windows: dict[int, list[Emission]] = {}
         for emission in emissions:
+            if "said" in emission.value:
+                continue
             windows.setdefault(emission.value["window"], []).append(emission)
         for mine in windows.values():
             yield from _of_one(run, key, mine, Model(declared, shared))

@@ -30,6 +30,7 @@ FAMILIES = (
     ("", " ", "\t"),
     ("a", "A", "a ", " a"),
     ("a b", "ab", "a  b"),
+    ("AaAa", "BBBB", "AaBB"),  # of one hash code, as Java has it
     ("a/b", "a", "a/", "/"),
     ("a,b", "a|b", "a;b", "a\x1fb"),
     ('"a"', "a", "'a'", "\\a"),
