@@ -144,6 +144,8 @@ class TypedCalls(CombinedCalls):
         "days": Cell.MAP,
         "numbers": Cell.MAP,
         "blobs": Cell.MAP,
+        "moments": Cell.MAP,
+        "names": Cell.MAP,
         SCRIPTS: Cell.MAP,
     }
     types: ClassVar = {
@@ -156,8 +158,10 @@ class TypedCalls(CombinedCalls):
         "doubles": Double(),
         "pairs": Struct((("n", Int()), ("t", String()))),
         "days": Map(Date(), Decimal(10, 3)),
-        "numbers": Map(String(), Double()),
+        "numbers": Map(Double(), String()),
         "blobs": Map(Binary(), Array(Long())),
+        "moments": Map(Long(), Timestamp()),
+        "names": Map(Struct((("a", String()), ("b", String()))), Long()),
     }
     timers = ("x",)
     says = ""
@@ -175,6 +179,11 @@ VALUES: dict[str, Any] = {
     "a zero": b"\0",
     "two zeros": b"\0\0",
     "bytes and a zero": b"\x00\x01\x7f\0",
+    "ab and c": ("ab", "c"),
+    "a and bc": ("a", "bc"),
+    "abc and nothing": ("abc", ""),
+    "1": 1,
+    "2**32 + 1": 2**32 + 1,
     "longs": [7, -1],
     "no longs": [],
     "extreme longs": [2**53 + 1, 2**63 - 1, -(2**63)],
@@ -191,6 +200,7 @@ def pool(values: tuple[str, ...], keys: tuple[str, ...] = ()) -> Pool:
     return Pool(tuple((name,) for name in values), keys)
 
 
+# No map has the key NaN: where an engine has no state of maps, a dictionary of Python stands for it, and finds none.
 POOLS = {
     "long": pool(samples("long")),
     "double": pool(samples("double")),
@@ -201,7 +211,9 @@ POOLS = {
     "doubles": pool(samples("double")),
     "pairs": pool(samples("pair")),
     "days": pool(samples("decimal"), samples("date")),
-    "numbers": pool(samples("double"), samples("string")),
+    "numbers": pool(samples("string"), tuple(name for name in samples("double") if name != "NaN")),
+    "moments": pool(samples("timestamp"), samples("long", "1", "2**32 + 1")),
+    "names": pool(samples("long"), ("ab and c", "a and bc", "abc and nothing")),
     "blobs": pool(
         ("longs", "no longs", "extreme longs"),
         ("no bytes", "a zero", "two zeros", "bytes", "bytes and a zero", "bytes of no text"),

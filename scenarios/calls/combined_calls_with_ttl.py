@@ -14,6 +14,9 @@ from conformance.model.scenario import Scenario, promise
 from conformance.scenarios.calls.combined_calls import OF_CELLS, CombinedCalls, domain, guarantees, reads
 from conformance.scenarios.state.state_ttl import EACH, EVICTED, TTL
 
+LONGER = 22_000
+"""A TTL (ms) that two waits do not reach, and three do."""
+
 
 class CallsWithTtl(CombinedCalls):
     """What is written lives for a time in some cells, and for ever in others."""
@@ -25,8 +28,9 @@ class CallsWithTtl(CombinedCalls):
         "bag_b": Cell.BAG,
         "map_a": Cell.MAP,
         "map_b": Cell.MAP,
+        "map_c": Cell.MAP,
     }
-    ttl: ClassVar = {"value_a": TTL, "bag_a": TTL, "map_a": TTL}
+    ttl: ClassVar = {"value_a": TTL, "bag_a": TTL, "map_a": TTL, "map_c": LONGER}
     timers = ()
     says = ""
     timer_chain = 0

@@ -99,8 +99,8 @@ VALUES: tuple[tuple[Json, ...], ...] = (
 """Values by kind, of which another representation would confuse or cut some."""
 
 NUMBERS = (0, 1, -1, 7, 2**31, -(2**40), 2**53, 2**53 + 1)
-DELAYS = (0, 1, 500, 4_000, 5_000, 5_001, 20_000, 40_000, 2**31 + 1)
-"""How long (ms) after its element, or after the timer before it, a timer is set."""
+DELAYS = (-1_000, 0, 1, 500, 4_000, 5_000, 5_001, 20_000, 40_000, 2**31 + 1)
+"""How long (ms) after its element, or after the timer before it, a timer is set; before it, where that is negative."""
 
 IN_A_ROW = 3
 """So many calls on one cell, or on one timer, stand together in each order."""
@@ -288,6 +288,9 @@ class Language:
                 *([one, "set", value], [one, "get"], [bag, "clear"], [bag, "add", value], [bag, "get"]),
                 *([map_, "put", "k", value], [map_, "get", "k"]),
             ]
+        for name in [first[Cell.COMBINING]] if Cell.COMBINING in first else ():
+            for number in NUMBERS:
+                yield [call for some in (number, 1, -1, -number) for call in ([name, "add", some], [name, "get"])]
 
     def _of_pools(self) -> Iterator[Calls]:
         """Each value, and each key of a map, of each cell's own pool, and read; some to a list."""
@@ -345,7 +348,7 @@ class Language:
         and each three calls on one timer."""
         for one, other in itertools.permutations(self.timers[:2], 2):
             for time, called, delay in itertools.product(
-                (500, 1_000, 4_000), (one, other), (1, 500, 9_000, 40_000, None)
+                (500, 1_000, 4_000), (one, other), (-600, 0, 1, 500, 9_000, 40_000, None)
             ):
                 call: Call = [called, "off", "k"] if delay is None else [called, "in", delay, "k", []]
                 yield [[one, "in", 1_000, "k", [call]], [other, "in", time, "k", []]]

@@ -307,19 +307,20 @@ def followed(run: Observation, declared: Declared) -> Iterator[Read | Firing]:
 
 def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model) -> Iterator[Read | Firing]:
     schedule = run.case.schedule
+    end = schedule.advances[-1]
     for number, emission in enumerate(emissions):
         value, now = emission.value, schedule.elapsed[emission.step]
         callback = Callback(key, number, now, value["window"], value.get("fired", value.get("at")), "timer" in value)
         if callback.by_timer:
             name, due = value["timer"], schedule.due(callback.time)
             set_for, nested = model.timers.pop(name, (None, False))
-            early = due is None or due > emission.step
+            # Where the input is bounded, its end makes every timer fire.
+            early = emission.step < end.id if due is None else due > emission.step
             yield Firing(key, name, callback.time, set_for, early, True, nested, len(model.known) > 1)
             if set_for is not None:
                 yield from model.answered(callback, [SCRIPTS, "get", name], [callback.window, value["did"]])
         for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
             yield from model.answered(callback, call, gave)
-    end = schedule.advances[-1].watermark
     for name, (time, nested) in model.timers.items():
-        if time <= end:
+        if time <= end.watermark:
             yield Firing(key, name, time, time, False, False, nested, len(model.known) > 1)

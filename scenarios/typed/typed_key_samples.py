@@ -25,6 +25,7 @@ from conformance.model.types import (
 MONEY = Decimal(10, 3)
 WIDE = Decimal(38, 18)
 PAIR = Struct((("a", Int()), ("b", String())))
+TEXTS = Struct((("a", String()), ("b", String())))
 LONG = 65_536
 
 Keys = dict[str, TypedKey]
@@ -183,6 +184,7 @@ KEYS: Keys = {
             "two nulls": (None, None),
         },
     ),
+    **_named(TEXTS, {"ab, c": ("ab", "c"), "a, bc": ("a", "bc"), "abc and empty": ("abc", "")}),
 }
 """The keys of the programs that take no nulls."""
 
@@ -245,6 +247,7 @@ KINDS: dict[str, Families] = {
         ("1 and x", "1 and y", "2 and x"),
         ("1 and x", "1 and null", "1 and empty"),
         ("null and x", "0 and x", "two nulls"),
+        ("ab, c", "a, bc", "abc and empty"),
     ),
 }
 """Kind of keys -> families of names. The keys of a family are easily taken for one another."""

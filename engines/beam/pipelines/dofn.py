@@ -254,7 +254,9 @@ def build(programs: Mapping[str, Program], typed: Typed | None = None) -> Any:
         name, _, tag = given["tag_"].partition("/")
         time = given["time_"].micros // 1000
         told = NO_TIME if processing_time else time
-        return run(key, None, "on_timer", Timer(name, tag, seen(key_of(key)), told), given, time)
+        # TestStream's clock jumps from moment to moment: the timer fires at the first that is not before its time.
+        now = min((moment for moment in moments.values() if moment >= time), default=time)
+        return run(key, None, "on_timer", Timer(name, tag, seen(key_of(key)), told), given, now)
 
     common = {"time_": beam.DoFn.TimestampParam, "timer_": beam.DoFn.TimerParam(timer)}
     common |= {variable: beam.DoFn.StateParam(spec) for variable, spec in specs.items()}
