@@ -57,6 +57,10 @@ MESSAGE = 60
 MOST = 20
 """The most questions that one smallest set is worth."""
 
+SETS = 3
+"""So many smallest sets of a failing twin are searched. What fails under more of them fails under about any change, as
+where the order of an output is chance."""
+
 SUSPECTS = 2
 """Of the perturbations of a failing twin, so many are tried alone before it is bisected: one is to blame for most
 failures, and the rows without it tell which."""
@@ -69,11 +73,11 @@ def smallest(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float] | Non
     all failing cases of an engine run ask for the same sets of them. ``suspicion``: factor (id) -> see
     ``suspicion_of``."""
     found: list[Parts] = []
-    while of_case or of_job:
+    while (of_case or of_job) and len(found) < SETS:
         one = yield from _one(of_case, of_job, suspicion or {})
         found.append(one)
         of_case, of_job = _without(of_case, one), _without(of_job, one)
-        if not (rest := (*of_case, *of_job)) or not (yield rest):
+        if len(found) == SETS or not (rest := (*of_case, *of_job)) or not (yield rest):
             break
     return found
 

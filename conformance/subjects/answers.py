@@ -20,6 +20,9 @@ TIME, DAY_OF = "timestamp", "date"
 DIGITS = 9
 """The digits by which numbers with a point are compared: sums in another order differ in the last ones."""
 
+ONE_ANSWER = ("",)
+"""What tells one answer from another in update mode where there is one: an aggregate without a grouping."""
+
 Answer = tuple[dict[str, Json], ...]
 """Rows of an output: column -> what ``told`` makes of its value."""
 
@@ -37,6 +40,7 @@ class Ran:
         before: the operators that kept state in the micro-batches whose output is not shown; None if those ran in
             another release, which may name the same operators otherwise.
         operators: those that kept state in the last query.
+        watermark: that at the end (ms); None where the engine does not tell.
     """
 
     outputs: Mapping[int, Answer] = field(default_factory=dict)
@@ -46,6 +50,7 @@ class Ran:
     error: str = ""
     before: tuple[str, ...] | None = ()
     operators: tuple[str, ...] = ()
+    watermark: int | None = None
 
     @property
     def exchanged(self) -> bool:

@@ -13,10 +13,12 @@ from typing import Any
 from conformance.generation.examples import seeded
 from conformance.model.types import Int
 from conformance.model.values import Json
-from conformance.subjects.answers import Answer, Ran, by_case, difference, final
+from conformance.subjects.answers import ONE_ANSWER, Answer, Ran, by_case, difference, final
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import (
+    BOUNDED,
+    STATE,
     TAKES_NO_RUN,
     Asked,
     NotAsked,
@@ -172,6 +174,7 @@ class Asking:
         self.facts: Facts = Facts()
         self.span: Span = span_of((), 0)
         self.packed = False
+        self.closed = True
         self.note = ""
         self.failing: dict[str, Failing] = {}
         self._kept: dict[str, Ran] = {}
@@ -184,8 +187,8 @@ class Asking:
         Raises:
             InvalidSubject: the subject cannot be tested. The message says why, and how to mend it.
         """
-        subject = self.subject
         self.facts = self._looked()
+        subject = self.subject
         durations = [*subject.durations, *self.facts.durations]
         if subject.previous:
             durations += [*subject.previous.durations, *self.driver.look(subject.previous).durations]
@@ -242,8 +245,11 @@ class Asking:
                     f"{', '.join(facts.columns)}); "
                     "put the key out, or say key=None, and cases run one by one"
                 )
+        self._agreed(facts.delay)
         output_key = subject.output_key or facts.output_key
-        if facts.columns is not None and (strange := [c for c in output_key or () if c not in facts.columns]):
+        if facts.columns is not None and (
+            strange := [c for c in output_key or () if c not in (*facts.columns, *ONE_ANSWER)]
+        ):
             raise InvalidSubject(
                 f"subject {subject.name}: output_key {strange[0]!r} is no column of the output "
                 f"({', '.join(facts.columns)})"
@@ -255,6 +261,31 @@ class Asking:
                 "or name the columns that tell one answer from another as output_key=…"
             )
         return replace(facts, output_key=tuple(output_key))
+
+    def _agreed(self, delay: int | None) -> None:
+        """Takes the delay of the function's own watermark where the subject names none. Raises InvalidSubject where the
+        two differ, or where no time is named."""
+        subject = self.subject
+        if delay is None or delay == subject.delay:
+            return
+        if not any(subject.time.values()):
+            raise InvalidSubject(f"subject {subject.name}: it has a watermark; name its column of event time as time=…")
+        if subject.delay is not None:
+            raise InvalidSubject(
+                f"subject {subject.name}: its watermark stays {delay} ms behind, and delay says {subject.delay} ms; "
+                "say the same in both"
+            )
+        self.subject = replace(subject, delay=delay)
+
+    def _passed(self, ran: Ran, delivery: Delivery) -> bool:
+        """Whether a run's watermark passed everything but closing rows; true where nobody can tell."""
+        if self.subject.delay is None or ran.watermark is None:
+            return True
+        latest: dict[str, int] = {}
+        for row in rows_in(delivery):
+            if row.closing and row.at is not None:
+                latest[row.input] = max(row.at, latest.get(row.input, 0))
+        return not latest or ran.watermark >= min(latest.values()) - self.subject.delay - 1
 
     def _asked(self, number: int) -> Asked:
         """What a round asks about: all its cases in one delivery."""
@@ -273,14 +304,29 @@ class Asking:
     def _proved(self, asked: Asked) -> tuple[bool, str]:
         """Whether cases may share runs, and how that is said: it is so if some of them answer alone as they do in the
         pack."""
-        if not self.subject.own_key:
-            why = "no key" if not self.subject.keys else "no key of texts or whole numbers"
-            self._must(self._run(Run(asked.delivery), packed=False))
-            return False, f"{ALONE} cases one by one: {why}"
+        why = "no key" if not self.subject.keys else "no key of texts or whole numbers of 32 bits"
+        if self.subject.own_key:
+            sampled, why = self._compared(asked)
+            if not why:
+                cases = len({row.case for row in asked.data})
+                return True, f"{cases} cases in a run: {sampled} of them answer alone as they do together"
+            self.subject = replace(self.subject, keys=())
+        ran = self._run(Run(asked.delivery), packed=False)
+        self._must(ran)
+        self.closed = self._passed(ran, asked.delivery)
+        return False, f"{ALONE} cases one by one: {why}"
+
+    def _compared(self, asked: Asked) -> tuple[int, str]:
+        """(how many cases ran alone, why cases cannot share runs). Other keys than those drawn may not come through."""
         ran = self._run(Run(asked.delivery), packed=True)
         self._must(ran)
         self._named_by_key(ran)
+        if not self._passed(ran, asked.delivery):
+            return 0, "rows with other keys do not move its watermark"
         together = self._cases(ran, True)
+        key = self.subject.own_key
+        if any(self._own(*self._read(row[key])[::-1]) != row[key] for row in self._final(ran)):
+            return 0, "it puts keys out otherwise than they went in"
         sizes: dict[int, int] = {}
         for row in asked.data:
             sizes[row.case] = sizes.get(row.case, 0) + 1
@@ -289,9 +335,8 @@ class Asking:
             alone = only(Pair(Run(asked.delivery), Run(asked.delivery)), case).plain
             seen = self._cases(self._run(self._closed(alone), packed=False), False)
             if said := difference(together.get(case, ()), seen[0]):
-                words = f"a case answers otherwise among others than alone: {said.words}"
-                return False, f"{ALONE} cases one by one: {words}"
-        return True, f"{len(sizes)} cases in a run: {len(sampled)} of them answer alone as they do together"
+                return 0, f"a case answers otherwise among others than alone: {said.words}"
+        return len(sampled), ""
 
     def _closed(self, run: Run) -> Run:
         """A run whose closing rows have keys of their own, so that no answer is theirs and a case's together."""
@@ -358,7 +403,9 @@ class Asking:
             )
 
     def _final(self, ran: Ran) -> Answer:
-        return final(ran, self.subject.mode, self.facts.output_key or ())
+        rows = final(ran, self.subject.mode, self.facts.output_key or ())
+        ignored = self.subject.ignore
+        return tuple({n: v for n, v in row.items() if n not in ignored} for row in rows) if ignored else rows
 
     def _cases(self, ran: Ran, packed: bool) -> dict[int, Answer]:
         """The final rows of each case; all of them but those of closing rows' own keys are of case 0 where a run has
@@ -511,6 +558,8 @@ class Asking:
     def _judged(
         self, question: Question, pair: Pair, plain: Ran, varied: Ran, packed: bool
     ) -> tuple[dict[int, str], int, int]:
+        if question in (STATE, BOUNDED) and not self.closed:
+            raise NotAsked("no row that it keeps moves its watermark past everything")
         if varied.error and question.refusable:
             raise NotAsked(f"refused: {varied.error}")
         if varied.error and question.versions:

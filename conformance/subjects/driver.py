@@ -27,12 +27,14 @@ class Facts:
         durations: the times (ms) that it goes by.
         output_key: the columns that tell one answer from another in update mode; None where nothing tells.
         refused: question -> why it cannot be asked of this function.
+        delay: how far (ms) the function's own watermark stays behind; None where it has none, or does not tell.
     """
 
     columns: tuple[str, ...] | None = None
     durations: tuple[int, ...] = ()
     output_key: tuple[str, ...] | None = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    delay: int | None = None
 
 
 class Driver(Protocol):

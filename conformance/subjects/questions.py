@@ -23,6 +23,12 @@ from conformance.subjects.rows import (
 from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
 from conformance.subjects.subject import Subject
 
+FIRST, LAST = START - 366 * 86_400_000, START + 3_660 * 86_400_000
+"""Numbers between these are times of rows (ms)."""
+
+MANY = 3 * BATCHES
+"""The micro-batches of a delivery that is cut finely."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -34,11 +40,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs that must answer alike. ``moved`` says by how much (ms) the times of the second one are moved."""
+    """Two runs that must answer alike. ``moved`` says by how much (ms) the times of the second one are moved; ``about``
+    is the question (id) that judges the runs as wholes, "" for one that compares answers."""
 
     plain: Run
     varied: Run
     moved: int = 0
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,8 @@ def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
     by = asked.span.moved if question.moves else 0
-    found = [Pair(Run(asked.delivery, Setup(begun=run.setup.begun)), run, by) for run in question.make(asked)]
+    about = question.id if question.of_runs else ""
+    found = [Pair(Run(asked.delivery, Setup(begun=run.setup.begun)), run, by, about) for run in question.make(asked)]
     return found[:limit] if limit else found
 
 
@@ -152,7 +161,7 @@ def _order(asked: Asked) -> Iterator[Run]:
 
 def _batches(asked: Asked) -> Iterator[Run]:
     yield Run((*cut(asked.data, 1), *asked.closing))
-    yield Run((*cut(asked.data, BATCHES + 2, asked.random), *asked.closing))
+    yield Run((*cut(asked.data, MANY, asked.random), *asked.closing))
 
 
 def _empty(asked: Asked) -> Iterator[Run]:
@@ -181,7 +190,7 @@ def _time(asked: Asked) -> Iterator[Run]:
 
 
 def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
-    first, last = (START - 366 * 86_400_000 + pair.moved, START + 3_660 * 86_400_000 + pair.moved)
+    first, last = FIRST + pair.moved, LAST + pair.moved
     rows: list[dict[str, Json]] = [
         {name: moved_back(value, pair.moved, first, last) for name, value in row.items()} for row in varied.rows
     ]

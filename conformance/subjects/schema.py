@@ -61,16 +61,20 @@ SIMPLE: dict[str, Type] = {
 }
 """Name of a type in a schema -> the type. Values that are drawn of the whole numbers fit the smallest of them."""
 
+NARROW = ("tinyint", "byte", "smallint", "short")
+
 WORD = re.compile(r"\s*(`[^`]+`|[A-Za-z_]\w*|\d+|[<>(),:])")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a subject's input. ``nullable`` says whether nulls are drawn for it."""
+    """A column of a subject's input. ``nullable`` says whether nulls are drawn for it; ``narrow``, that it is a number
+    of fewer than 32 bits."""
 
     name: str
     type: Type
     nullable: bool = True
+    narrow: bool = False
 
 
 def columns_of(schema: str) -> tuple[Column, ...]:
@@ -117,11 +121,12 @@ class _Reader:
     def column(self) -> Column:
         name = self.word("the name of a column")
         self.took(":")
+        narrow = bool(self.left) and self.left[0].lower() in NARROW
         kind = self.type(name)
         nullable = not self.took("NOT")
         if not nullable:
             self.ask("NULL")
-        return Column(name, kind, nullable)
+        return Column(name, kind, nullable, narrow)
 
     def type(self, column: str) -> Type:
         name = self.word(f"the type of column {column!r}").lower()
@@ -181,6 +186,9 @@ UNITS = {
     "hour": 3_600_000,
     "day": 86_400_000,
     "week": 604_800_000,
+    "min": 60_000,
+    "sec": 1_000,
+    "hr": 3_600_000,
 }
 DAY = UNITS["day"]
 
@@ -191,6 +199,8 @@ def duration(text: str, what: str) -> int:
     Raises:
         InvalidSubject: the text is no such time.
     """
+    if not isinstance(text, str):
+        raise InvalidSubject(f"{what} is a text such as '10 seconds', not {text!r}")
     parts = re.findall(r"(\d+)\s*([a-z]+?)s?(?=\s|,|$)", text.strip().lower())
     rest = re.sub(r"(\d+)\s*([a-z]+?)s?(?=\s|,|$)|,|\s", "", text.strip().lower())
     if not parts or rest or any(unit not in UNITS for _, unit in parts):

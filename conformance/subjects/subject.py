@@ -46,6 +46,7 @@ class Subject:
         settings: settings of the engine's session.
         leave_out: question -> why it is not asked.
         engine: the engine that runs it, "" for the one whose type the function is annotated with.
+        ignore: columns of the output that are not compared.
         options: what the engine alone knows.
         previous: the version whose checkpoint this one goes on from; None for a subject that is asked by itself.
     """
@@ -64,6 +65,7 @@ class Subject:
     settings: Mapping[str, str] = field(default_factory=dict)
     leave_out: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
+    ignore: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     previous: Subject | None = None
     conformance_loads: ClassVar[bool] = True
@@ -76,8 +78,8 @@ class Subject:
         """The key column whose values can be made a case's own: the first one of texts or of whole numbers, "" for
         none."""
         for name in self.keys:
-            kinds = [c.type for columns in self.inputs.values() for c in columns if c.name == name]
-            if all(isinstance(kind, String | Int) for kind in kinds):
+            mine = [c for columns in self.inputs.values() for c in columns if c.name == name]
+            if all(isinstance(column.type, String | Int) and not column.narrow for column in mine):
                 return name
         return ""
 
@@ -90,7 +92,7 @@ GIVEN = object()
 
 def subject(
     *,
-    schema: str | Mapping[str, str],
+    schema: Any,
     key: Any = GIVEN,
     time: str | Mapping[str, str] = "",
     delay: str = "",
@@ -101,12 +103,14 @@ def subject(
     settings: Mapping[str, str] | None = None,
     leave_out: str | Iterable[str] | Mapping[str, str] = (),
     engine: str = "",
+    ignore: str | Iterable[str] = (),
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Subject]:
     """Declare a function to be a subject.
 
     Args:
-        schema: the columns of the input, in DDL. With several inputs: name of an argument -> its columns.
+        schema: the columns of the input, in DDL or as a StructType. With several inputs: name of an argument -> its
+            columns.
         key: the column, or the columns, that the function's operators go by; None where they go by none.
         time: the column of event time. With several inputs it may differ: name of an argument -> its column.
         delay: the watermark's delay, such as "10 seconds"; nothing where the function sets no watermark.
@@ -117,6 +121,7 @@ def subject(
         settings: settings of the engine's session.
         leave_out: ids of questions that are not asked of this subject; or id -> why.
         engine: the engine, where the function's annotations do not tell.
+        ignore: columns of the output that are not compared, such as the time at which a row was written.
         options: more of what the engine knows.
 
     Raises:
@@ -133,7 +138,11 @@ def subject(
             raise InvalidSubject(f"subject {name}: {error}") from None
 
     def _declared(function: Callable[..., Any], name: str) -> Subject:
-        schemas = {ONE: schema} if isinstance(schema, str) else dict(schema)
+        schemas = _schemas(schema)
+        if strange := sorted(set(time if isinstance(time, Mapping) else ()) - {*schemas}):
+            raise InvalidSubject(f"time: {strange[0]!r} is no input; {instead(strange[0], sorted(schemas))}")
+        if text := next((column for column, given in (values or {}).items() if isinstance(given, str)), ""):
+            raise InvalidSubject(f"values: {text!r} has a text; list the values, such as [{(values or {})[text]!r}]")
         inputs = {of: columns_of(text) for of, text in schemas.items()}
         times = {of: time if isinstance(time, str) else time.get(of, "") for of in inputs}
         left = {leave_out: ""} if isinstance(leave_out, str) else leave_out
@@ -152,12 +161,26 @@ def subject(
             dict(settings or {}),
             dict(left) if isinstance(left, Mapping) else dict.fromkeys(left, ""),
             engine,
+            _several(ignore),
             options,
         )
         _check(found)
         return found
 
     return declare
+
+
+def _schemas(given: Any) -> dict[str, str]:
+    """Name of an input -> its schema as text. Spark's own schemas tell themselves."""
+    if not isinstance(given, Mapping):
+        given = {ONE: given}
+    found: dict[str, str] = {}
+    for of, schema in given.items():
+        text = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in getattr(schema, "fields", ())) or schema
+        if not isinstance(text, str):
+            raise InvalidSubject(f"schema is a text such as 'user string, at timestamp', not {schema!r:.60}")
+        found[of] = text
+    return found
 
 
 def _several(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -162,8 +162,13 @@ def _report(
 def _sample(subject: Subject, file: str) -> tuple[Row, ...]:
     if not file:
         return ()
-    with open(file, encoding="utf-8") as lines:
-        return tuple(sample_rows(subject, lines, file))
+    try:
+        with open(file, encoding="utf-8") as lines:
+            return tuple(sample_rows(subject, lines, file))
+    except UnicodeDecodeError as error:
+        from conformance.subjects.schema import InvalidSubject
+
+        raise InvalidSubject(f"{file}: not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def _with_scripts(

@@ -4,14 +4,17 @@ engine."""
 import itertools
 import json
 import types
+from dataclasses import replace
+from itertools import count
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from conformance import subject
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
 from conformance.subjects import questions
-from conformance.subjects.answers import Ran, difference, final, moved_back, shown_row, told
+from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
 from conformance.subjects.asking import Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
@@ -138,6 +141,10 @@ def test_a_schema_that_does_not_parse_gets_one_line(schema, says):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
+        ({"values": {"user": "ann"}}, "values: 'user' has a text; list the values, such as ['ann']"),
+        ({"delay": 10}, "delay is a text such as '10 seconds', not 10"),
+        ({"schema": 7}, "schema is a text such as 'user string, at timestamp', not 7"),
+        ({"time": {"": "at", "b": "at"}}, "time: 'b' is no input"),
         ({"key": "usr"}, "key 'usr' is no column of the schema; did you mean user?"),
         ({"time": "page"}, "time 'page' is no timestamp column of the schema"),
         ({"delay": "ten seconds"}, "delay is a time such as '10 seconds'"),
@@ -466,3 +473,83 @@ def test_exit_codes():
     assert [Told(r).code for r in ((holds,), (holds, violated), (violated, unusable))] == [0, 1, 2]
     assert Told((violated,), cannot=("no Java",)).code == 3
     assert type(holds).from_json(json.loads(json.dumps(violated.to_json()))) == violated
+
+
+# Queries of other shapes
+
+
+def test_a_key_that_comes_out_otherwise_is_no_key_of_cases():
+    def shouting(batches):
+        ran = counting(batches)
+        rows = {n: tuple({**row, "user": row["user"].upper()} for row in out) for n, out in ran.outputs.items()}
+        return replace(ran, outputs=rows)
+
+    found, _, report = verdicts(shouting)
+    assert report.packed.startswith("3 cases one by one: it puts keys out otherwise than they went in")
+    assert found["bounded"].verdict is Verdict.HOLDS
+
+
+def test_rows_whose_keys_the_query_leaves_out_move_no_watermark():
+    """As where a filter goes by the key."""
+
+    def watermark(batches):
+        times = [millis(row["at"]) for batch in batches for row in batch if row["user"] in ("ann", "bob")]
+        return max(times, default=0) - 10_000
+
+    def some(batches):
+        ran = counting(batches, keep=lambda row: row["user"] in ("ann", "bob"))
+        return replace(ran, watermark=watermark(batches))
+
+    found, _, report = verdicts(some, values={"user": ["ann", "bob", "eve"]})
+    assert report.packed.startswith("3 cases one by one: rows with other keys do not move its watermark")
+    assert {found[name].verdict for name in ("state", "bounded")} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+
+
+def test_a_number_too_narrow_for_a_case_is_no_key_of_cases():
+    assert declared(counting, schema="user tinyint, page string, at timestamp").own_key == ""
+    assert declared(counting, schema="user int, page string, at timestamp").own_key == "user"
+
+
+def test_the_delay_of_the_functions_own_watermark_is_taken():
+    found, _, _ = verdicts(counting, driver=Toy(replace(COUNTS, delay=10_000)), delay="")
+    assert found["late"].verdict is Verdict.HOLDS
+    report, _ = ask(Toy(replace(COUNTS, delay=20_000)), declared(counting), ALL)
+    assert "stays 20000 ms behind, and delay says 10000 ms" in report.error
+    report, _ = ask(Toy(replace(COUNTS, delay=20_000)), declared(counting, delay="", time=""), ALL)
+    assert "name its column of event time as time=" in report.error
+
+
+def test_columns_that_are_ignored_are_not_compared():
+    runs = count()
+
+    def stamped(batches):
+        ran, run = counting(batches), next(runs)
+        return replace(ran, outputs={n: tuple({**row, "run": run} for row in out) for n, out in ran.outputs.items()})
+
+    found, _, _ = verdicts(stamped)
+    assert found["again"].verdict is Verdict.VIOLATED
+    found, _, _ = verdicts(stamped, ignore="run")
+    assert {f.verdict for f in found.values()} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+
+
+def test_an_aggregate_without_a_grouping_has_one_answer():
+    ran = Ran({0: ({"n": 1},), 1: ({"n": 2},)})
+    assert final(ran, "update", ONE_ANSWER) == ({"n": 2},)
+    assert final(ran, "update", ()) == ({"n": 1}, {"n": 2})
+
+
+def test_the_runs_of_a_question_say_what_they_are_judged_by():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    assert {pair.about for pair in questions.pairs(questions.STATE, asked)} == {"state"}
+    assert {pair.about for pair in questions.pairs(questions.ORDER, asked)} == {""}
+
+
+def test_a_schema_of_spark_is_taken():
+    class Type:
+        def simpleString(self):
+            return "string"
+
+    field = SimpleNamespace(name="user", dataType=Type())
+    assert declared(counting, schema=SimpleNamespace(fields=[field]), time="", delay="").schemas == {
+        "": "`user` string"
+    }

@@ -8,7 +8,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -168,12 +168,32 @@ def own(spark: Any, settings: Mapping[str, str]) -> Any:
         from pyspark.sql import SparkSession
 
         made = SparkSession.builder.remote(master()).create()
-        settings = {**faster(), **NEEDED, **settings}
     else:
         made = spark.newSession()
-    for name, value in settings.items():
+    # A session that was there before this one, such as one that a user's module makes, leaves it its own settings.
+    for name, value in {**faster(), **NEEDED, **settings}.items():
         made.conf.set(name, value)
     return made
+
+
+@contextlib.contextmanager
+def ambient(spark: Any) -> Iterator[None]:
+    """Within, this session is the one that code without a session finds."""
+    from pyspark.sql import SparkSession
+
+    if remote() or not hasattr(spark, "_jsparkSession"):
+        yield
+        return
+    classes: Any = SparkSession
+    before, sessions = classes._instantiatedSession, spark._jvm.SparkSession
+    try:
+        classes._instantiatedSession = spark
+        sessions.setActiveSession(spark._jsparkSession)
+        yield
+    finally:
+        classes._instantiatedSession = before
+        if before is not None:
+            sessions.setActiveSession(before._jsparkSession)
 
 
 def stop() -> None:

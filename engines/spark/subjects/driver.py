@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED
+from conformance.engines.spark.driving.proof import millis
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from conformance.subjects.elsewhere import Beginner
     from conformance.subjects.questions import Pair
     from conformance.subjects.subject import Subject
+
+IDLE = 20
+"""So many micro-batches without rows a query may have."""
 
 AS_FILES = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """Through Connect, the rows of a micro-batch come as files; a time in them says its zone only so."""
@@ -174,6 +178,7 @@ class SparkSubjects:
             bool(operators),
             before=None if self.before else began.operators,
             operators=_operators(progress),
+            watermark=_watermark(progress),
         )
 
     def _begun(self, subject: Subject, folder: Path, setup: Setup) -> Began:
@@ -205,7 +210,7 @@ class SparkSubjects:
         progress are added to those ``taken``. ``fails`` is the micro-batch that fails."""
         try:
             output = self._output(subject, spark, folder, streaming=True, files=files)
-            sink = running.Sink(fails=fails)
+            sink = running.Sink(fails=fails, most=sum(1 for _ in folder.glob("input*/*.json")) + IDLE)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)
@@ -233,7 +238,8 @@ class SparkSubjects:
                 said = f"Spark does not take the schema {schema!r}: {session.cause(error)}"
                 raise InvalidSubject(f"subject {subject.name}: {said}") from None
         try:
-            output = subject.function(*inputs.values()) if "" in inputs else subject.function(**inputs)
+            with session.ambient(spark):
+                output = subject.function(*inputs.values()) if "" in inputs else subject.function(**inputs)
         except Exception as error:
             raise InvalidSubject(
                 f"subject {subject.name}: the function raised {type(error).__name__}: {session.cause(error)}"
@@ -274,6 +280,12 @@ def _write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int],
                 path = place / f"{number:05d}-{part}.json"
                 path.write_text("".join(map(_line, rows[part::files])), encoding="utf-8")
                 os.utime(path, (1_600_000_000 + number * files + part,) * 2)
+
+
+def _watermark(progress: Sequence[Mapping[str, Any]]) -> int | None:
+    """That of the last micro-batch (ms); None for a query without one."""
+    told = progress[-1].get("eventTime", {}).get("watermark", "") if progress else ""
+    return millis(told) if told else None
 
 
 def _operators(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from conformance.subjects.answers import ONE_ANSWER
 from conformance.subjects.driver import Facts
 from conformance.subjects.schema import UNITS
 
@@ -40,7 +41,21 @@ def facts_of(subject: Subject, output: DataFrame) -> Facts:
     refused = {}
     if processor:
         refused["bounded"] = f"a batch query fires no timer of {processor}"
-    return Facts(tuple(output.columns), tuple(durations(text)), _output_key(subject, output, nodes, processor), refused)
+    key = _output_key(subject, output, nodes, processor)
+    return Facts(tuple(output.columns), tuple(durations(text)), key, refused, _delay(nodes))
+
+
+def _delay(nodes: list[Any]) -> int | None:
+    """How far (ms) the watermark stays behind, the furthest of several; None without one, or with one by months."""
+    found = []
+    for node in nodes:
+        if node.nodeName() == "EventTimeWatermark":
+            text = node.delay().toString()
+            parts = WORDS.findall(text)
+            if "month" in text or "year" in text:
+                return None
+            found.append(sum(int(number) * UNITS[unit.lower()] for number, unit in parts))
+    return max(found, default=None)
 
 
 def durations(plan: str) -> list[int]:
@@ -83,5 +98,7 @@ def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor
     if grouping is None:
         return tuple(key for key in subject.keys if key in output.columns) if processor else ()
     expressions = grouping.groupingExpressions()
+    if not expressions.size():
+        return ONE_ANSWER
     names = [expressions.apply(number).sql().split(".")[-1].strip("`") for number in range(expressions.size())]
     return tuple(names) if set(names) <= set(output.columns) else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
+from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, rows_in, written
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 TEMPLATE = '''"""{title}
 
 Run it: python {file}{usage}
-It exits with 1 while the two answers differ. Seen on {version}.
+It exits with 1 while {fails}. Seen on {version}.
 """
 
 import importlib.util
@@ -30,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import types
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 os.environ["TZ"] = "UTC"
@@ -50,6 +52,7 @@ cloudpickle.register_pickle_by_value(sys.modules[{module!r}])
 SCHEMAS = {schemas}
 MODE = {mode!r}
 OUTPUT_KEY = {output_key}
+IGNORED = {ignored}
 KEY, CLOSING = {key!r}, {closing}
 """Rows with these keys move the watermark past everything else. What comes out for them is not compared."""
 
@@ -73,14 +76,15 @@ def run(
     by={name},
     only=False,
 ):
-    """The final rows of a run, and the operators that keep state before and behind ``begun``. The run is restarted
+    """The final rows of a run, the operators that keep state before and behind ``begun``, and the rows of state at the
+    end with those dropped as late. The run is restarted
     before the micro-batches ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are
     run by ``by``, and not shown; ``only`` they run where a Python of another release is called for them."""
     spark = spark.newSession()
     for setting, value in {{{common}, **settings}}.items():
         spark.conf.set(setting, value)
     folder = Path(folder)
-    taken, failed, shown, operators = {{}}, [], 0, []
+    taken, failed, shown, operators, counts = {{}}, [], 0, [], {{"rows of state": 0, "rows dropped as late": 0}}
 
     def write(number):
         for name in SCHEMAS:
@@ -113,13 +117,17 @@ def run(
         except Exception:
             if not (last_fails and failed):
                 raise
+        for progress in started.recentProgress:
+            kept = progress["stateOperators"]
+            counts["rows of state"] = sum(operator["numRowsTotal"] for operator in kept)
+            counts["rows dropped as late"] += sum(operator["numRowsDroppedByWatermark"] for operator in kept)
         last = started.lastProgress
         operators.append([operator["operatorName"] for operator in last["stateOperators"]] if last else [])
 
     if bounded:
         for number in range(len(batches)):
             write(number)
-        return [row.asDict(recursive=True) for row in output({name}).collect()], []
+        return [row.asDict(recursive=True) for row in output({name}).collect()], [], counts
     cuts = sorted({{0, len(batches), begun, *restarts, *([] if fails is None else [fails])}})
     for begin, end in zip(cuts, cuts[1:]):
         for number in range(begin, end):
@@ -136,20 +144,39 @@ def run(
             done = [int(file.name) for file in (folder / "checkpoint" / "commits").iterdir() if file.name.isdigit()]
             shown = max(done, default=-1) + 1
             if only:
-                return [], []
+                return [], [], counts
     for batch in range(shown):  # of the version before
         taken.pop(batch, None)
     behind = operators[-1] if begun else []
     if MODE == "complete":
-        return (taken[max(taken)] if taken else []), [operators[0], behind]
+        return (taken[max(taken)] if taken else []), [operators[0], behind], counts
     rows = [row for batch in sorted(taken) for row in taken[batch]]
     if MODE == "update" and OUTPUT_KEY:
-        rows = list({{str([row[column] for column in OUTPUT_KEY]): row for row in rows}}.values())
-    return rows, [operators[0] if begun else [], behind]
+        rows = list({{str([row.get(column) for column in OUTPUT_KEY]): row for row in rows}}.values())
+    return rows, [operators[0] if begun else [], behind], counts
 
 
-def lines(rows):
+def back(value, ms):
+    """A value with its times so many ms earlier. A number between the times of the rows is one, too."""
+    if isinstance(value, datetime):
+        return value - timedelta(milliseconds=ms)
+    if isinstance(value, date):
+        return value - timedelta(days=ms // 86_400_000)
+    if isinstance(value, dict):
+        return {{name: back(each, ms) for name, each in value.items()}}
+    if isinstance(value, list):
+        return [back(each, ms) for each in value]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        for unit in (0.001, 1, 1_000):
+            if ({first} + ms) * unit <= value <= ({last} + ms) * unit:
+                return value - type(value)(ms * unit)
+    return value
+
+
+def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
+    rows = [{{name: back(value, moved) if moved else value for name, value in row.items()}} for row in rows]
+    rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
@@ -164,15 +191,16 @@ def main():
         run(spark, sys.argv[2], VARIED, **{{**SETUP, "by": {before}}}, only=True)
         return 0
     answers = []
-    for what, batches, setup in (("plain", PLAIN, {{{begun}}}), ({what!r}, VARIED, SETUP)):
+    for what, batches, setup, moved in (("plain", PLAIN, {{{begun}}}, 0), ({what!r}, VARIED, SETUP, {moved})):
         with tempfile.TemporaryDirectory() as folder:
-            rows, operators = run(spark, folder, batches, **setup)
-            answers.append((lines(rows), operators))
+            rows, operators, counts = run(spark, folder, batches, **setup)
+            answers.append(({compared}))
         print(f"{{what}}:" + (f" operators {{operators[0]}}, then {{operators[1]}}" if any(operators) else ""))
-        for line in answers[-1][0]:
+        for line in lines(rows, moved):
             print(f"    {{line}}")
-    differ = answers[0] != answers[1]
-    print("THE ANSWERS DIFFER" if differ else "the answers are the same")
+        print(f"    {{counts}}")
+    differ = {differ}
+    print({yes!r} if differ else {no!r})
     return 1 if differ else 0
 
 
@@ -180,6 +208,31 @@ if __name__ == "__main__":
     sys.exit(main())
 '''
 
+
+JUDGED = {
+    "": (
+        "lines(rows, moved), operators",
+        "answers[0] != answers[1]",
+        "the two answers differ",
+        "THE ANSWERS DIFFER",
+        "the answers are the same",
+    ),
+    "state": (
+        'counts["rows of state"]',
+        "answers[0] > answers[1]",
+        "state is left of what the watermark has passed",
+        "STATE IS LEFT",
+        "no state is left",
+    ),
+    "once": (
+        'counts["rows dropped as late"]',
+        "answers[0] > 0",
+        "rows are dropped that the watermark lets in",
+        "ROWS ARE DROPPED",
+        "no row is dropped",
+    ),
+}
+"""The question that a pair is about -> what is kept of a run, when it fails, and the words for this."""
 
 PREVIOUS_VERSION = """
 # The version before, from a file that may have the same name.
@@ -210,8 +263,18 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
     }
     closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
     before = subject.previous
+    compared, differ, fails, yes, no = JUDGED[pair.about]
     return TEMPLATE.format(
         title=title,
+        fails=fails,
+        compared=compared,
+        differ=differ,
+        yes=yes,
+        no=no,
+        moved=pair.moved,
+        first=FIRST,
+        last=LAST,
+        ignored=list(subject.ignore),
         file=out.name,
         version=version,
         folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
