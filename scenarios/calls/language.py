@@ -99,8 +99,12 @@ VALUES: tuple[tuple[Json, ...], ...] = (
 """Values by kind, of which another representation would confuse or cut some."""
 
 NUMBERS = (0, 1, -1, 7, 2**31, -(2**40), 2**53, 2**53 + 1)
-DELAYS = (-1_000, 0, 1, 500, 4_000, 5_000, 5_001, 20_000, 40_000, 2**31 + 1)
-"""How long (ms) after its element, or after the timer before it, a timer is set; before it, where that is negative."""
+DELAYS = (0, 1, 500, 4_000, 5_000, 5_001, 20_000, 40_000, 2**31 + 1)
+"""How long (ms) after its element, or after the timer before it, a timer is set."""
+
+PASSED, IN_THE_PAST = -1_000, 0.15
+"""A delay of timers that a timer's callback sets, and how many of these have it. An element sets none for a time that
+may have passed: whether it fires before the next element would depend on the bundles."""
 
 IN_A_ROW = 3
 """So many calls on one cell, or on one timer, stand together in each order."""
@@ -193,7 +197,10 @@ class Language:
             for _ in range(1 if sparse else random.randint(FEWEST, MOST if not depth else 3)):
                 name, what = random.choice(among)
                 if what != "in" or depth < DEPTH:
-                    found.append(self._call(name, what, random, pools, lambda: calls(depth + 1)))
+                    call = self._call(name, what, random, pools, lambda: calls(depth + 1))
+                    if what == "in" and depth and random.random() < IN_THE_PAST:
+                        call[2] = PASSED
+                    found.append(call)
             if found and (sparse or random.random() < READ):
                 name = random.choice([call[0] for call in found if call[0] in self.cells] or [*self.cells])
                 found.append(self._reading(name, random, pools))
