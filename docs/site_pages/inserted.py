@@ -13,6 +13,7 @@ import click
 from conformance.cli.main import main
 from conformance.plugins.registry import engine_ids, load_engine
 from conformance.reports.findings import known_findings
+from conformance.reports.history import known_history
 from conformance.reports.words import some
 from conformance.selftest.power import read_powers
 from site_pages.finding_page import index
@@ -38,6 +39,7 @@ def with_inserted(markdown: str, docs: Path) -> str:
         "plans": plans,
         "power": partial(power, docs),
         "commands": commands,
+        "history": history,
     }
     return MARK.sub(lambda mark: made[mark[1]](), markdown)
 
@@ -64,6 +66,16 @@ def _escaped(rows: list[str]) -> Iterator[str]:
     """Rows whose code may have a bar of its own."""
     for row in rows:
         yield re.sub(r"`[^`]*`", lambda code: code[0].replace("|", "\\|"), row)
+
+
+def history() -> str:
+    """The known changes between releases."""
+    rows = [
+        f"| `{change.id}` | `{change.engine}` | {change.bad} | {change.good} | {change.says} |"
+        for change in known_history()
+        if not change.quiet
+    ]
+    return "\n".join(["| ticket | engine | bad | good | what changed |", "|---|---|---|---|---|", *rows])
 
 
 def power(docs: Path) -> str:

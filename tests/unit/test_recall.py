@@ -1,10 +1,10 @@
 """The known changes between releases name what there is, and the cells of a run on both releases decide them."""
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
+from site_pages.inserted import history
 
+from conformance.cli.commands import history as commands
 from conformance.cli.main import main
 from conformance.comparison.recall import Change, UnusableCatalogue, answered, read_catalogue
 from conformance.judgement.cell import MatrixCell, Verdict
@@ -12,8 +12,6 @@ from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.reports.history import known_history
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
-
-PAGE = Path(__file__).parents[2] / "docs" / "moving.md"
 
 
 def test_changes_name_engines_guarantees_and_plans_that_there_are():
@@ -29,7 +27,7 @@ def test_changes_name_engines_guarantees_and_plans_that_there_are():
         else:
             assert change.guarantee in guarantees, change.id
         assert not change.under or change.under in plans, change.id
-        assert change.quiet or f"`{change.id}`" in PAGE.read_text(encoding="utf-8"), change.id
+        assert change.quiet or f"`{change.id}`" in history(), change.id
 
 
 def cell(engine, verdict, perturbation="plan:x"):
@@ -114,3 +112,20 @@ def test_the_runs_are_listed_and_an_unknown_change_is_one_line():
     odd = CliRunner().invoke(main, ["history", "T-0"])
     assert (odd.exit_code, odd.output.count("\n")) == (2, 1)
     assert "unknown change 'T-0'" in odd.output
+
+
+def test_changes_that_one_run_shows_share_it(monkeypatch, tmp_path):
+    ran = []
+    monkeypatch.setattr(commands, "_run", lambda change: ran.append(change.id) or Results(RunRecord(), {}, {}, []))
+    catalogue = tmp_path / "history.toml"
+    changes = [("T-1", "s/q"), ("T-2", "s/r"), ("T-3", "t/q")]
+    catalogue.write_text(
+        "\n".join(
+            f"[[change]]\nid='{name}'\nengine='e'\nbad='1'\ngood='2'\nsays=''\nquestion='{question}'"
+            for name, question in changes
+        ),
+        encoding="utf-8",
+    )
+    said = CliRunner().invoke(main, ["history", f"--catalogue={catalogue}"])
+    assert ran == ["T-1", "T-3"]
+    assert said.output.count("NOT SHOWN") == 3

@@ -42,9 +42,13 @@ def history_(ids: tuple[str, ...], catalogue: Path | None, as_list: bool) -> Non
             click.echo(f"{change.id}: {change.says}")
             click.echo(f"    conformance {' '.join(change.arguments(Path('build/history') / change.id))}")
         return
-    found = []
+    found: list[Answer] = []
+    ran: dict[tuple[str, ...], Results] = {}
     for change in asked:
-        found.append(_run(change))
+        run = tuple(change.arguments(Path()))  # several changes between two releases are shown by one run
+        if run not in ran:
+            ran[run] = _run(change)
+        found.append(answered(change, ran[run]))
         click.echo(found[-1].line)
     shown = [answer for answer in found if not answer.change.quiet]
     right, alarms = sum(a.right for a in shown), [a for a in found if a.change.quiet and not a.right]
@@ -54,7 +58,8 @@ def history_(ids: tuple[str, ...], catalogue: Path | None, as_list: bool) -> Non
         sys.exit(1)
 
 
-def _run(change: Change) -> Answer:
+def _run(change: Change) -> Results:
+    """Both releases, asked about a change. Raises Unfinished."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "conformance", *change.arguments(Path(folder))]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -62,7 +67,7 @@ def _run(change: Change) -> Answer:
         if not path.exists():
             said = (ended.stderr or ended.stdout).strip().splitlines() or [f"exit code {ended.returncode}"]
             raise hints.Unfinished(f"{change.id}: the run on both releases gave no results: {said[-1]}")
-        return answered(change, Results.read(path))
+        return Results.read(path)
 
 
 COMMANDS = (history_,)
