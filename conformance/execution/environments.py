@@ -28,7 +28,7 @@ from conformance.model.engine import CannotRun
 from conformance.model.values import digest
 from conformance.plugins.points import DISTRIBUTION, PACKAGE, checkout, checkout_points
 from conformance.support.reading import tables_of, text_of
-from conformance.support.release import Release
+from conformance.support.release import IN_RELEASE, Release
 
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 """Where the environment sets this, as many containers do, each process of an engine would compile PySpark or Beam anew.
@@ -212,7 +212,7 @@ def python_in(folder: Path, release: Release | None, hash_seed: int = 0) -> tupl
         return sys.executable, os.environ | mine
     python = str(python_of(release))
     foreign = {*FOREIGN, *release.foreign}
-    own = {"PYTHONPATH": str(link_harness(folder)), "PYTHONNOUSERSITE": "1"}
+    own = {"PYTHONPATH": str(link_harness(folder)), "PYTHONNOUSERSITE": "1", IN_RELEASE: str(release)}
     return python, {name: value for name, value in os.environ.items() if name not in foreign} | own | mine
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+
+IN_RELEASE = "CONFORMANCE_RELEASE"
+"""The environment variable of a process that runs in the environment of a release, with the release."""
+
+
+def in_release() -> bool:
+    """Whether this process runs in the environment of a release, which is made to compare it with another one."""
+    return bool(os.environ.get(IN_RELEASE))
 
 
 @dataclass(frozen=True)

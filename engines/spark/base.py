@@ -25,6 +25,7 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
+from conformance.support.release import in_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -121,6 +122,7 @@ class SparkEngine:
         chains: a timer set by a timer takes another micro-batch to fire.
         plans: name -> what stands around the operator in a query of that plan.
         asks: the queries (of ``refusals``) that it is asked about.
+        compares: those that it is asked about beside, where it runs in a release that is compared with another one.
         sides: how often the operator reads the stream.
         classic: it cannot run through Spark Connect.
     """
@@ -140,6 +142,7 @@ class SparkEngine:
     chains = True
     plans: Mapping[str, SparkPlan] = plans.PLANS
     asks: tuple[str, ...] = ()
+    compares: tuple[str, ...] = ()
     sides = 1
     classic = False
 
@@ -191,10 +194,10 @@ class SparkEngine:
 
     @property
     def questions(self) -> Mapping[str, str]:
-        return {name: refusals.REFUSALS[name].words for name in self.asks}
+        return {name: refusals.REFUSALS[name].words for name in (*self.asks, *self.compares)}
 
     def answers(self) -> Mapping[str, str]:
-        return refusals.answers(self.asks, self._session)
+        return refusals.answers((*self.asks, *(self.compares if in_release() else ())), self._session)
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._folder))

@@ -11,6 +11,7 @@ from conformance.engines.spark.refused.refusals import REFUSALS, condition, inne
 from conformance.model.engine import ACCEPTED, EngineInfo, Questioned, is_accepted
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
+from conformance.support.release import IN_RELEASE
 
 
 class Side:
@@ -72,6 +73,15 @@ def test_every_pipeline_is_asked_of_an_engine():
     assert all(isinstance(engine, Questioned) for engine in engines)
     assert {name for engine in engines for name in engine.questions} == set(beam.REFUSALS)
     assert not load_engine("beam-native:count").questions
+
+
+def test_what_tells_releases_apart_is_asked_in_the_environment_of_a_release(monkeypatch):
+    monkeypatch.setattr(beam, "answers", lambda names, finish: dict.fromkeys(names, ACCEPTED))
+    engine = load_engine("beam-direct")
+    monkeypatch.delenv(IN_RELEASE, raising=False)
+    assert set(engine.answers()) == set(beam.USUAL)
+    monkeypatch.setenv(IN_RELEASE, "apache-beam 2.77.0")
+    assert set(engine.answers()) == set(engine.questions) == set(beam.REFUSALS)
 
 
 def test_an_error_that_a_job_service_tells_of_is_named_by_its_class():

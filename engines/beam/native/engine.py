@@ -275,7 +275,7 @@ def applied(transform: Transform, branch: Branch) -> Any:
 
 
 class BeamNative(BeamDirect):
-    asks = ()
+    asks, compares = (), ()
 
     def __init__(self, variant: str) -> None:
         self._variant = variant

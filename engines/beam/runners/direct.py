@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.beam.pipelines.collecting import collected, emission
 from conformance.engines.beam.plans import around, plans
+from conformance.engines.beam.refused import refusals
 from conformance.engines.beam.runners import beside, environment
 from conformance.engines.failing import SENTINEL, untouched
 from conformance.engines.planned import twins
@@ -110,6 +111,7 @@ class BeamDirect(environment.OfBeam):
     title = "Beam DirectRunner (Python, bundle-based)"
     capabilities = CAPABILITIES
     plans = plans.PLANS
+    compares = tuple(refusals.COMPARED)
     apart = False
     """Whether each program has a branch of the pipeline for itself, in which nothing is ours: a failure of the pipeline
     is an answer then."""

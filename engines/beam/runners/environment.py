@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from conformance.engines.beam.refused import refusals
 from conformance.model.engine import CannotRun
+from conformance.support.release import in_release
 
 
 class OfBeam:
@@ -18,18 +19,20 @@ class OfBeam:
 
     Attributes:
         asks: the pipelines (of ``refusals``) that it is asked about.
+        compares: those that it is asked about beside, where it runs in a release that is compared with another one.
     """
 
     package = "apache-beam"
     foreign: tuple[str, ...] = ()
-    asks: tuple[str, ...] = tuple(refusals.REFUSALS)
+    asks: tuple[str, ...] = tuple(refusals.USUAL)
+    compares: tuple[str, ...] = ()
 
     @property
     def questions(self) -> Mapping[str, str]:
-        return {name: refusals.REFUSALS[name].words for name in self.asks}
+        return {name: refusals.REFUSALS[name].words for name in (*self.asks, *self.compares)}
 
     def answers(self) -> Mapping[str, str]:
-        return refusals.answers(self.asks, self.finish)
+        return refusals.answers((*self.asks, *(self.compares if in_release() else ())), self.finish)
 
     def finish(self, build: refusals.Build) -> Any:
         """Build a small pipeline, and run it to its end on the engine's runner."""

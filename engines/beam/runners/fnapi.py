@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.beam.plans import around, plans
+from conformance.engines.beam.refused import refusals
 from conformance.engines.beam.runners import environment
 from conformance.engines.beam.runners.direct import STATE
 from conformance.engines.planned import twins
@@ -49,6 +50,7 @@ class BeamFnApi(environment.OfBeam):
     id = "beam-fnapi"
     title = "Beam FnApiRunner (Python, bounded)"
     capabilities = CAPABILITIES
+    compares = tuple(refusals.COMPARED)
 
     def check(self) -> None:
         environment.check()

@@ -58,7 +58,7 @@ class SparkNative(SparkEngine):
         super().__init__()
         self._query = query = QUERIES[variant]
         self.id, self.title = f"spark-native:{variant}", f"Spark {query.native_operator.words}"
-        self.asks, self.sides, self.api = query.asks, query.sides, query.api
+        self.asks, self.compares, self.sides, self.api = query.asks, query.compares, query.sides, query.api
         of_mode = APPENDED if query.mode == "append" else {}
         general = {
             name: plan for name, plan in {**PLANS, **query.stored, **of_mode, **CONNECTED}.items() if query.takes(plan)

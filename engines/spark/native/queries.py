@@ -28,6 +28,7 @@ from conformance.engines.spark.native.plans import BATCH, BATCH_ENDED, BATCH_ON_
 from conformance.engines.spark.plans.around import SparkPlan
 from conformance.engines.spark.plans.plans import not_restarted
 from conformance.engines.spark.plans.settings import FORMATS, OF_JOINS, OF_OTHERS, OF_SESSIONS
+from conformance.engines.spark.refused.refusals import COMPARED
 from conformance.model.engine import NativeOperator
 from conformance.model.feature import NATIVE, Feature, Support
 from conformance.model.lateness import Lateness
@@ -51,6 +52,7 @@ class NativeQuery:
         ends: the time (ms, in SQL) at which an output row of a batch query can no longer change, where that is when it
             comes out.
         asks: the queries (of ``refusals``) that its engine is asked about.
+        compares: those that it is asked about beside, where releases are compared.
         plans: the plans of this query beside those of every Spark engine.
         api: the method of a DataFrame that it needs, where older releases of PySpark have none.
         features: what it has beside what each operator has.
@@ -64,6 +66,7 @@ class NativeQuery:
     delay: str = ""
     plans: Mapping[str, SparkPlan] = field(default_factory=dict)
     asks: tuple[str, ...] = ()
+    compares: tuple[str, ...] = ()
     ordered: bool = True
     sides: int = 1
     ends: Callable[[Program], str] | None = None
@@ -124,6 +127,7 @@ QUERIES = {
             "count-changed",
             "key-changed",
         ),
+        compares=tuple(COMPARED),
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator(

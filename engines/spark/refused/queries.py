@@ -1,12 +1,14 @@
-"""The queries of ``refusals``. Each is a function from a stream."""
+"""The queries of ``refusals``, each a function from a stream, and what is done to what reads or writes one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 
 
 def late(stream: DataFrame) -> DataFrame:
@@ -58,12 +60,17 @@ def windows_joined(stream: DataFrame) -> DataFrame:
     return windows(stream).join(windows(stream).withColumnRenamed("count", "other"), ["window", "key"])
 
 
-def joined_then_counted(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
+def joined_then_counted(times: str) -> Callable[[DataFrame], DataFrame]:
+    """Windows counted behind a join by key and by these times."""
 
-    one, two = late(stream).alias("one"), late(stream).withColumnRenamed("event_time", "time").alias("two")
-    joined = one.join(two, f.expr("one.key = two.key AND two.time = one.event_time"))
-    return joined.groupBy(f.window("event_time", "5 seconds")).count()
+    def query(stream: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        one, two = late(stream).alias("one"), late(stream).withColumnRenamed("event_time", "time").alias("two")
+        joined = one.join(two, f.expr(f"one.key = two.key AND two.time {times}"))
+        return joined.groupBy(f.window("event_time", "5 seconds")).count()
+
+    return query
 
 
 def distinct(stream: DataFrame) -> DataFrame:
@@ -135,3 +142,62 @@ def array_in_value_state(stream: DataFrame) -> DataFrame:
 
     grouped = stream.groupBy("key")
     return grouped.transformWithStateInPandas(KeepsAnArray(), "key string", "Append", "None")
+
+
+def joined_with_two_times(stream: DataFrame) -> DataFrame:
+    """A join whose output has the event times of both sides, and its duplicates dropped."""
+    from pyspark.sql import functions as f
+
+    one = late(stream).select("key", "event_time")
+    two = late(stream).select(f.col("key").alias("other"), f.col("event_time").alias("time"))
+    return one.join(two, f.expr("key = other AND time = event_time")).dropDuplicates(["key"])
+
+
+def duplicates_of_windows(stream: DataFrame) -> DataFrame:
+    return windows(stream).dropDuplicates(["window", "key"])
+
+
+def counted_by_map(stream: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return stream.groupBy(f.create_map("key", "id").alias("map")).count()
+
+
+def sql(text: str) -> Callable[[DataFrame], DataFrame]:
+    """A query in SQL on ``rows``, the stream."""
+
+    def query(stream: DataFrame) -> DataFrame:
+        stream.createOrReplaceTempView("rows")
+        return stream.sparkSession.sql(text)
+
+    return query
+
+
+def raising(*given: Any) -> None:
+    """A function that raises."""
+    raise ValueError("asked for")
+
+
+def named(reader: DataStreamReader) -> DataStreamReader:
+    return reader.name("rows")  # Spark 4.1.4 has no such method
+
+
+def limited_twice(reader: DataStreamReader) -> DataStreamReader:
+    return reader.option("maxFilesPerTrigger", "1").option("maxBytesPerTrigger", "1000")
+
+
+def into_each(writer: DataStreamWriter, folder: Path) -> DataStreamWriter:
+    return writer.foreach(raising)
+
+
+def in_real_time(writer: DataStreamWriter, folder: Path) -> DataStreamWriter:
+    return writer.trigger(realTime="5 minutes").format("noop")  # Spark 4.1.4 has no such trigger
+
+
+def read_state(spark: SparkSession, checkpoint: Path) -> None:
+    spark.read.format("statestore").load(str(checkpoint)).collect()
+
+
+def read_changes(spark: SparkSession, checkpoint: Path) -> None:
+    changes = spark.read.format("statestore").option("readChangeFeed", "true").option("changeStartBatchId", "0")
+    changes.load(str(checkpoint)).collect()

@@ -5,6 +5,7 @@ its text."""
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -20,10 +21,13 @@ from conformance.model.engine import SQLSTATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 
 
 BETWEEN = 2
 """How many seconds pass between two runs of a query. A rate source gives rows for each whole second."""
+
+CHECKPOINT = "checkpoint"
 
 PATIENCE = 60
 """How many seconds a query may take. One that does not end is refused, too."""
@@ -31,9 +35,17 @@ PATIENCE = 60
 
 @dataclass(frozen=True)
 class Refusal:
-    """A query that may be refused: in words, as a function from a stream, and in an output mode. ``each`` is called
-    with each micro-batch. ``again`` is a query that goes on from the checkpoint of the first one, on new rows. Where
-    its micro-batches are ``counted``, the answer tells how many it had."""
+    """A query that may be refused: in words, as a function from a stream, and in an output mode.
+
+    Attributes:
+        each: is called with each micro-batch.
+        again: a query that goes on from the checkpoint of the first one, on new rows.
+        counted: whether the answer tells how many micro-batches it had.
+        source: options of the source that the stream reads, or what else is done to its reader.
+        sink: where the rows go, given a folder, in the place of a sink that drops them.
+        lost: what is deleted from the checkpoint before the query goes on.
+        then: what is done with the checkpoint in the end.
+    """
 
     words: str
     query: Callable[[DataFrame], DataFrame]
@@ -42,9 +54,13 @@ class Refusal:
     each: Callable[[DataFrame, int], None] | None = None
     again: Callable[[DataFrame], DataFrame] | None = None
     counted: bool = False
+    source: Callable[[DataStreamReader], DataStreamReader] | None = None
+    sink: Callable[[DataStreamWriter, Path], DataStreamWriter] | None = None
+    lost: tuple[str, ...] = ()
+    then: Callable[[SparkSession, Path], Any] | None = None
 
 
-REFUSALS: Mapping[str, Refusal] = {
+USUAL: Mapping[str, Refusal] = {
     "inner-join-update": Refusal("an inner join of two streams, in update mode", ask.inner_join, "update"),
     "inner-join-complete": Refusal("an inner join of two streams, in complete mode", ask.inner_join, "complete"),
     "outer-join-no-watermark": Refusal("a left outer join of two streams without a watermark", ask.outer_join),
@@ -79,7 +95,9 @@ REFUSALS: Mapping[str, Refusal] = {
     "windows-of-windows-append": Refusal("windows of windows, in append mode", ask.windows_of_windows),
     "windows-of-windows-update": Refusal("windows of windows, in update mode", ask.windows_of_windows, "update"),
     "windows-joined": Refusal("a join of two counts in windows, in append mode", ask.windows_joined),
-    "join-then-count": Refusal("windows counted behind a join of two streams, in append mode", ask.joined_then_counted),
+    "join-then-count": Refusal(
+        "windows counted behind a join of two streams, in append mode", ask.joined_then_counted("= one.event_time")
+    ),
     "distinct-count": Refusal("count_distinct() of a stream, in update mode", ask.distinct, "update"),
     "sorted-append": Refusal("orderBy() without an aggregation", lambda s: s.orderBy("id")),
     "limit-update": Refusal("limit() in update mode", lambda s: s.limit(1), "update"),
@@ -148,6 +166,104 @@ REFUSALS: Mapping[str, Refusal] = {
 }
 """By name."""
 
+STORE = "spark.sql.streaming.stateStore."
+
+ROCKSDB = {f"{STORE}providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"}
+
+COMPARED: Mapping[str, Refusal] = {
+    "checkpoint-without-metadata": Refusal(
+        "groupBy().count() that goes on after its checkpoint has lost the file with the query's id",
+        ask.counts,
+        "update",
+        again=ask.counts,
+        lost=("metadata",),
+    ),
+    "checkpoint-without-state": Refusal(
+        "groupBy().count() that goes on after its checkpoint has lost the state",
+        ask.counts,
+        "update",
+        again=ask.counts,
+        lost=("state",),
+    ),
+    "checkpoint-without-offsets": Refusal(
+        "groupBy().count() that begins anew where a checkpoint has nothing but state",
+        ask.counts,
+        "update",
+        again=ask.counts,
+        lost=("offsets", "commits"),
+    ),
+    "operator-changed": Refusal(
+        "groupBy().count() that goes on as dropDuplicates()",
+        ask.counts,
+        "update",
+        again=lambda s: s.dropDuplicates(["key"]).select("key"),
+    ),
+    "each-raises": Refusal("foreachBatch with a function that raises", ask.counts, "update", each=ask.raising),
+    "foreach-raises": Refusal("foreach() with a function that raises", ask.counts, "update", sink=ask.into_each),
+    "source-named": Refusal(
+        "a source with a name of its own, where sources may come and go",
+        ask.counts,
+        "update",
+        settings={"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"},
+        source=ask.named,
+    ),
+    "source-limited-twice": Refusal(
+        "a file source with maxFilesPerTrigger and maxBytesPerTrigger", ask.counts, "update", source=ask.limited_twice
+    ),
+    **{
+        f"join-format-{version}": Refusal(
+            f"an inner join of two streams whose state has format {version}, in RocksDB",
+            lambda s: ask.inner_join(ask.late(s)),
+            settings={**ROCKSDB, "spark.sql.streaming.join.stateFormatVersion": str(version)},
+        )
+        for version in (3, 4)
+    },
+    "range-join-then-count": Refusal(
+        "windows counted behind a join of two streams with a time range condition",
+        ask.joined_then_counted("BETWEEN one.event_time AND one.event_time + INTERVAL 5 SECONDS"),
+    ),
+    "duplicates-of-windows": Refusal(
+        "dropDuplicates() behind a count in windows, in RocksDB", ask.duplicates_of_windows, settings=ROCKSDB
+    ),
+    "join-with-two-times": Refusal(
+        "dropDuplicates() behind a join whose output has two event times", ask.joined_with_two_times
+    ),
+    "state-read": Refusal("the state of groupBy().count(), read as a table", ask.counts, "update", then=ask.read_state),
+    "state-changes-read": Refusal(
+        "the changes of the state of groupBy().count(), read as a table", ask.counts, "update", then=ask.read_changes
+    ),
+    "map-as-key": Refusal("groupBy() of a map", ask.counted_by_map, "update"),
+    "stream-in-subquery": Refusal(
+        "a subquery that reads the stream", ask.sql("SELECT key FROM rows WHERE step = (SELECT max(step) FROM rows)")
+    ),
+    "watermark-in-sql": Refusal(
+        "WATERMARK in SQL, with windows counted behind it",
+        ask.sql(
+            "SELECT window(event_time, '5 seconds'), count(*) FROM rows "
+            "WATERMARK event_time DELAY OF INTERVAL 1 SECOND GROUP BY window(event_time, '5 seconds')"
+        ),
+    ),
+    "stream-in-sql": Refusal("STREAM before a name in SQL", ask.sql("SELECT key FROM STREAM rows")),
+    "store-of-another-class": Refusal(
+        "a state store whose class is none",
+        ask.counts,
+        "update",
+        settings={f"{STORE}providerClass": "java.lang.String"},
+    ),
+    "encoding-unknown": Refusal(
+        "an encoding of state that there is not", ask.counts, "update", settings={f"{STORE}encodingFormat": "json"}
+    ),
+    "mode-unknown": Refusal("an output mode that there is not", ask.counts, "upsert"),
+    "duplicates-within-watermark": Refusal(
+        "dropDuplicatesWithinWatermark()", lambda s: ask.late(s).dropDuplicatesWithinWatermark(["key"])
+    ),
+    "real-time": Refusal("groupBy().count() in real time", ask.counts, "update", sink=ask.in_real_time),
+    "state-of-rows": Refusal("transformWithState in Python", ask.processed("None"), settings=ROCKSDB),
+}
+"""Those that tell releases apart. They are asked about where two releases are compared."""
+
+REFUSALS: Mapping[str, Refusal] = {**USUAL, **COMPARED}
+
 
 def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSession]) -> dict[str, str]:
     """What Spark says to these queries. ``session`` gives a session with some settings."""
@@ -158,6 +274,8 @@ def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSe
             spark = session(refusal.settings or {})
             queries = [refusal.query, refusal.again] if refusal.again else [refusal.query]
             batches = [_run(refusal, query, spark, Path(folder), number) for number, query in enumerate(queries)]
+            if refusal.then:
+                refusal.then(spark, Path(folder, CHECKPOINT))
         return f"micro-batches in run {len(batches)}: {batches[-1]}" if refusal.counted else None
 
     return answering.answers(names, answer, kind)
@@ -168,17 +286,32 @@ def _run(
 ) -> int:
     """The number of micro-batches of one of the queries."""
     time.sleep(BETWEEN if number and refusal.counted else 0)
+    for name in refusal.lost if number else ():
+        _delete(folder / CHECKPOINT / name)
     micro_batches.write_rows(folder / "input" / f"{number}.parquet", [("", "", "a", 0, 0, f"e{number}", "null", 1_000)])
-    stream = spark.readStream.schema(micro_batches.DDL).parquet(str(folder / "input"))
+    reader = spark.readStream.schema(micro_batches.DDL)
+    stream = (refusal.source(reader) if refusal.source else reader).parquet(str(folder / "input"))
     sink = query(stream).writeStream.outputMode(refusal.mode).trigger(availableNow=True)
-    sink = sink.foreachBatch(refusal.each) if refusal.each else sink.format("noop")
-    started = sink.option("checkpointLocation", str(folder / "checkpoint")).start()
+    if refusal.sink:
+        sink = refusal.sink(sink, folder)
+    else:
+        sink = sink.foreachBatch(refusal.each) if refusal.each else sink.format("noop")
+    started = sink.option("checkpointLocation", str(folder / CHECKPOINT)).start()
     try:
         if not started.awaitTermination(PATIENCE):
             raise TimeoutError(f"the query did not end within {PATIENCE} s")
         return len(running.reports(started))
     finally:
         started.stop()
+
+
+def _delete(place: Path) -> None:
+    """Delete a file of a checkpoint with its checksum, or a folder."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink()
+        place.with_name(f".{place.name}.crc").unlink(missing_ok=True)
 
 
 def innermost(error: Exception) -> str:
