@@ -16,6 +16,7 @@ from conformance.reports.findings import known_findings
 from conformance.reports.history import known_history
 from conformance.reports.words import some
 from conformance.selftest.power import read_powers
+from conformance.support.reading import tables_of, text_of
 from site_pages.finding_page import index
 
 MARK = re.compile(r"<!-- made here: (\w+) -->")
@@ -75,7 +76,15 @@ def history() -> str:
         for change in known_history()
         if not change.quiet
     ]
-    return "\n".join(["| ticket | engine | bad | good | what changed |", "|---|---|---|---|---|", *rows])
+    file = Path(__file__).parents[1] / "history.toml"
+    tables = tables_of(text_of(file, ValueError), file, ValueError)
+    beyond = [f"| {each['says']} | {each['lacks']} |" for each in tables["beyond"]]
+    return "\n".join(
+        [
+            *("| ticket | engine | bad | good | what changed |", "|---|---|---|---|---|", *rows, ""),
+            *("Out of reach:", "", "| change | what it would take to show it |", "|---|---|", *beyond),
+        ]
+    )
 
 
 def power(docs: Path) -> str:
