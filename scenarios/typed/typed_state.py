@@ -291,6 +291,7 @@ SCENARIO = Scenario(
             keys=2,
             values=(*writes(PLAIN), "clear int", "clear string"),
             events=16,
+            cases=2,
         ),
         "containers": Domain(
             offsets=(1, 500, 20_000),
