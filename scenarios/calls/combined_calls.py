@@ -34,8 +34,8 @@ from conformance.model.types import (
     shown,
 )
 from conformance.model.values import Json
-from conformance.scenarios.calls.language import Call, Calls, Language, Pool, parsed, spelled
-from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot
+from conformance.scenarios.calls.language import SETTING, Call, Calls, Language, Pool, parsed, spelled
+from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot, time_of
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
 
@@ -61,7 +61,6 @@ class CombinedCalls(Program):
     says: ClassVar[str] = "out"
     times: ClassVar[tuple[str, ...]] = ("at", "fired")
     timer_chain = 2
-    nothing: ClassVar[Any] = NOTHING
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         time = event.event_time
@@ -86,10 +85,10 @@ class CombinedCalls(Program):
         """Do one call for an element or a timer of this time and window (ms). Returns what a read gave, the class of
         the error with which a call was refused, or None."""
         name, what, *arguments = call
-        if what == "in":
-            ms, tag, calls = arguments
+        if what in SETTING:
+            _, tag, calls = arguments
             state.scripts.put(slot(name, tag), [window, spelled(calls)])
-            timers.set(name, time + ms, tag)
+            timers.set(name, time_of(call, time), tag)
             return None
         if what == "off":
             timers.clear(name, *arguments)
@@ -104,7 +103,10 @@ class CombinedCalls(Program):
                 getattr(cell, what)(*values)
                 return None
             if self.cells[name] in (Cell.VALUE, Cell.MAP):
-                return self.told(cell.get(*values, self.nothing))
+                # Another one each time: a default that was stored is told from nothing.
+                nothing = ... if self.types else f"{NOTHING} at {time}"
+                found = cell.get(*values, nothing)
+                return NOTHING if found is nothing or (not self.types and found == nothing) else self.told(found)
             return self.told(cell.get()) if self.cells[name] is Cell.COMBINING else [*map(self.told, cell.get())]
         except Refused as refused:
             return {"refused": refused.error}
@@ -165,13 +167,12 @@ class TypedCalls(CombinedCalls):
     }
     timers = ("x",)
     says = ""
-    nothing = ...
 
     def meant(self, argument: Json) -> Any:
         return [self.meant(each) for each in argument] if isinstance(argument, list) else VALUES[argument]
 
     def told(self, found: Any) -> Json:
-        return NOTHING if found is ... else shown(found)
+        return shown(found)
 
 
 VALUES: dict[str, Any] = {

@@ -7,12 +7,12 @@ The value of an event is a text of calls, with "; " between two of them. Their a
     map_a put "k" 1; map_a get "k"; map_a remove "k"; map_a items; map_a clear
     set_a add "k"; set_a get; set_a clear
     sum_a add 7; sum_a get; sum_a clear
-    x in 5000 "tag" (bag_a get; value_a clear); x off "tag"
+    x in 5000 "tag" (bag_a get; value_a clear); x to 5000 "tag" (bag_a get); x off "tag"
     out say 1
 
-"in" and "off" set the timer x with a tag, 5,000 ms after the time of the element or timer that the call is for, with
-the calls of its callback, and clear it. "say" puts a number out. ``{"long": N}`` in the place of a JSON value stands
-for a text of N characters.
+"in" sets the timer x with a tag, 5,000 ms after the time of the element or timer that the call is for, with the calls
+of its callback; "to" sets it for the next multiple of 5,000 ms; "off" clears it. "say" puts a number out. ``{"long":
+N}`` in the place of a JSON value stands for a text of N characters.
 """
 
 from __future__ import annotations
@@ -93,12 +93,18 @@ VALUES: tuple[tuple[Json, ...], ...] = (
     (1, 1.0, True, "1", "true"),
     (1.5, -0.25, 2**31, 2**53 + 1, 2**63 - 1, 1e300),
     ("k", "K", "\u00e9", "e\u0301", "\U0001f600", "a\0b"),
-    ([None], [[], [1.5]], {"b": [1, None]}, {"b": None}),
+    ([None], [[], [1.5]], {"b": [1, None]}, {"b": None}, {"c": 1}),
     ({"long": 127}, {"long": 128}, {"long": 32_767}, {"long": 65_536}),
 )
 """Values by kind, of which another representation would confuse or cut some."""
 
 NUMBERS = (0, 1, -1, 7, 2**31, -(2**40), 2**53, 2**53 + 1)
+SETTING = ("in", "to")
+"""What sets a timer."""
+
+MULTIPLES = (5_000, 20_000)
+"""Timers of several keys, windows and names are set for one instant, at which the watermark stops at times."""
+
 DELAYS = (0, 1, 500, 4_000, 5_000, 5_001, 20_000, 40_000, 2**31 + 1)
 """How long (ms) after its element, or after the timer before it, a timer is set."""
 
@@ -175,7 +181,7 @@ class Language:
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """(cell or timer, what is called) of every call there is."""
         of_cells = [(name, what) for name, kind in self.cells.items() for what in WHAT[kind]]
-        of_timers = ((name, what) for name in self.timers for what in ("in", "off"))
+        of_timers = ((name, what) for name in self.timers for what in ("in", "to", "off"))
         return (*of_cells, *of_timers, *([(self.says, "say")] if self.says else []))
 
     def drawn(self, random: Random) -> Callable[[], Json]:
@@ -196,7 +202,7 @@ class Language:
             among = reading if random.random() < READING and not sparse else kinds
             for _ in range(1 if sparse else random.randint(FEWEST, MOST if not depth else 3)):
                 name, what = random.choice(among)
-                if what != "in" or depth < DEPTH:
+                if what not in SETTING or depth < DEPTH:
                     call = self._call(name, what, random, pools, lambda: calls(depth + 1))
                     if what == "in" and depth and random.random() < IN_THE_PAST:
                         call[2] = PASSED
@@ -224,8 +230,9 @@ class Language:
     ) -> Call:
         """A call of one kind."""
         kind, pool = self.cells.get(name), pools[name]
-        if what == "in":
-            return [name, what, random.choice(DELAYS), random.choice(pool.keys), script()]
+        if what in SETTING:
+            ms = random.choice(DELAYS if what == "in" else MULTIPLES)
+            return [name, what, ms, random.choice(pool.keys), script()]
         if what in ("off", "remove") or (kind is Cell.MAP and what == "get") or (kind is Cell.SET and what == "add"):
             return [name, what, random.choice(pool.keys)]
         if what == "put":
@@ -443,7 +450,7 @@ def _scripts(calls: Calls) -> Iterator[tuple[int, Calls]]:
     """(the number of calls up to it, the calls of the callback) of each timer that is set, and of each that its
     callback sets."""
     for number, call in enumerate(calls, 1):
-        if call[1] == "in":
+        if call[1] in SETTING:
             yield number, call[4]
             yield from _scripts(call[4])
 
@@ -452,11 +459,11 @@ def _simpler_call(call: Call) -> Iterator[Call]:
     """The call with simpler arguments."""
     for place, argument in enumerate(call[2:], 2):
         for simple in ("k", 1) if isinstance(argument, str) or place == len(call) - 1 else ():
-            if call[1] != "in" and type(simple) is type(argument) and argument != simple:
+            if call[1] not in SETTING and type(simple) is type(argument) and argument != simple:
                 yield [*call[:place], simple, *call[place + 1 :]]
-    if call[1] == "in":
+    if call[1] in SETTING:
         yield from ([*call[:4], other] for other in ([], *([each] for each in call[4])) if other != call[4])
         if call[3] != "k":
             yield [*call[:3], "k", call[4]]
-        if call[2] != 1:
-            yield [*call[:2], 1, *call[3:]]
+        if call[1:3] != ["in", 1]:
+            yield [call[0], "in", 1, *call[3:]]

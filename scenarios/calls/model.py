@@ -15,13 +15,19 @@ from conformance.model.scenario import Finding, Observation
 from conformance.model.schedule import SLACK
 from conformance.model.trace import Emission
 from conformance.model.values import Json, canonical
-from conformance.scenarios.calls.language import Call, parsed, spelled
+from conformance.scenarios.calls.language import SETTING, Call, parsed, spelled
 
 NOTHING = "(nothing)"
 """What a read of an empty value, or of an entry that a map does not have, is emitted as."""
 
 SCRIPTS = "scripts"
 """The cell that keeps the window and the calls of each timer's callback."""
+
+
+def time_of(call: Call, now: int) -> int:
+    """The time (ms) for which a call sets a timer."""
+    ms: int = call[2]
+    return now + ms if call[1] == "in" else (now // ms + 1) * ms
 
 
 def slot(name: str, tag: str) -> str:
@@ -163,9 +169,9 @@ class Model:
     def answered(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         """Do a call that was answered so. Gives what the answer should have been, if anybody can say."""
         name, what, *arguments = call
-        if what == "in":
+        if what in SETTING:
             timer, script = slot(name, arguments[1]), [callback.window, spelled(arguments[2])]
-            self.timers[timer] = callback.time + arguments[0], callback.by_timer
+            self.timers[timer] = time_of(call, callback.time), callback.by_timer
             self.known.add(timer)
             self._write(callback, SCRIPTS, "put", [timer, script])
         elif what == "say":

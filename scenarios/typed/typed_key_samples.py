@@ -184,7 +184,16 @@ KEYS: Keys = {
             "two nulls": (None, None),
         },
     ),
-    **_named(TEXTS, {"ab, c": ("ab", "c"), "a, bc": ("a", "bc"), "abc and empty": ("abc", "")}),
+    **_named(
+        TEXTS,
+        {
+            "ab, c": ("ab", "c"),
+            "a, bc": ("a", "bc"),
+            "abc and empty": ("abc", ""),
+            "null, ab": (None, "ab"),
+            "ab, null": ("ab", None),
+        },
+    ),
 }
 """The keys of the programs that take no nulls."""
 
@@ -248,6 +257,7 @@ KINDS: dict[str, Families] = {
         ("1 and x", "1 and null", "1 and empty"),
         ("null and x", "0 and x", "two nulls"),
         ("ab, c", "a, bc", "abc and empty"),
+        ("null, ab", "ab, null", "ab, c"),
     ),
 }
 """Kind of keys -> families of names. The keys of a family are easily taken for one another."""
