@@ -441,10 +441,7 @@ class Asking:
         why = self.facts.refused.get(question.id, "")
         if question.id in self.subject.leave_out and question.id not in self.options.questions:
             why = self.subject.leave_out[question.id] or "left out by the subject"
-        means = question.means.replace("micro-batch", self.driver.batch)
-        return Finding(
-            question.id, means.replace("Micro-batch", self.driver.batch.capitalize()), Verdict.NOT_ASKED, why=why
-        )
+        return Finding(question.id, in_words_of(self.driver.batch, question.means), Verdict.NOT_ASKED, why=why)
 
     def _asked_together(
         self, open_: Sequence[Question], found: Mapping[str, Finding], number: int
@@ -695,6 +692,14 @@ class Asking:
     def _done(self, found: Mapping[str, Finding]) -> bool:
         """Whether another round would ask nothing new."""
         return all(f.verdict is Verdict.VIOLATED or (f.why and not f.cases) for f in found.values())
+
+
+def in_words_of(batch: str, means: str) -> str:
+    """What a question means, for users who call a micro-batch ``batch``."""
+    several = batch + ("es" if batch.endswith("ch") else "s")
+    for words, mine in (("micro-batches", several), ("micro-batch", batch)):
+        means = means.replace(words, mine).replace(words.capitalize(), mine.capitalize())
+    return means
 
 
 def only_hollow(pair: Pair, case: int) -> Pair:

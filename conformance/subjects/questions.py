@@ -22,6 +22,7 @@ from conformance.subjects.rows import (
 )
 from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
 from conformance.subjects.subject import Subject
+from conformance.support.naming import counted
 
 FIRST, LAST = START - 366 * 86_400_000, START + 3_660 * 86_400_000
 """Numbers between these are times of rows (ms)."""
@@ -236,7 +237,7 @@ def _counted(pair: Pair, plain: Seen, varied: Seen) -> str:
         raise NotAsked("no operator keeps state, so none drops what is late")
     if plain.ran.dropped is None:
         raise NotAsked("the engine counts no late rows")
-    return f"the engine dropped {plain.ran.dropped} rows as late" if plain.ran.dropped else ""
+    return f"the engine dropped {counted(plain.ran.dropped, 'row')} as late" if plain.ran.dropped else ""
 
 
 def _closing(asked: Asked) -> Iterator[Run]:
@@ -248,7 +249,9 @@ def _bounded_state(pair: Pair, plain: Seen, varied: Seen) -> str:
     if not plain.ran.stateful or plain.ran.stored is None or varied.ran.stored is None:
         raise NotAsked("no operator keeps state")
     more = plain.ran.stored - varied.ran.stored
-    return f"{more} rows of state are left once the watermark has passed everything" if more > 0 else ""
+    are = "is" if more == 1 else "are"
+    left = f"{counted(more, 'row')} of state {are} left once the watermark has passed everything"
+    return left if more > 0 else ""
 
 
 def _bounded(asked: Asked) -> Iterator[Run]:

@@ -1,4 +1,5 @@
-"""What is said of a name that nothing has: the nearest name that there is, then all of them."""
+"""What is said of a name that nothing has: the nearest name that there is, then all of them. And how a number of
+things is said."""
 
 from __future__ import annotations
 
@@ -27,3 +28,8 @@ def instead(name: str, there: Iterable[str], what: str = "there are") -> str:
 def unknown(kind: str, name: str, there: Iterable[str]) -> str:
     """The message about an unknown name, in one line: "unknown engine 'x'; there are: …"."""
     return f"unknown {kind} {name!r}; {instead(name, there)}"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 case", "2 cases"."""
+    return f"{number} {what}" + ("" if number == 1 else "s")

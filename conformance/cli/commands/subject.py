@@ -17,6 +17,7 @@ from conformance.subjects.asking import Report, Verdict
 from conformance.subjects.process import Told, ask_all
 from conformance.subjects.releases import between, release
 from conformance.subjects.worker import Request
+from conformance.support.naming import counted
 from conformance.support.release import Release
 
 FOUND = "subjects.json"
@@ -182,8 +183,8 @@ def print_report(report: Report) -> None:
         if finding.verdict in (Verdict.NOT_ASKED, Verdict.REFUSED):
             click.echo(f"  {verdict}  {finding.question:<10}  {finding.why}")
             continue
-        cases = f"{finding.cases} cases, {finding.rows} rows" if finding.rows else f"{finding.cases} cases"
-        click.echo(f"  {verdict}  {finding.question:<10}  {finding.means} ({cases})")
+        rows = f", {counted(finding.rows, 'row')}" if finding.rows else ""
+        click.echo(f"  {verdict}  {finding.question:<10}  {finding.means} ({counted(finding.cases, 'case')}{rows})")
         if finding.verdict is Verdict.VIOLATED:
             click.echo(f"             {finding.why}")
             if finding.script:

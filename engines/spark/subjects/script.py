@@ -45,9 +45,13 @@ if importlib.util.find_spec("conformance") is None:  # all that is needed of it 
     sys.modules["conformance"] = types.ModuleType("conformance")
     sys.modules["conformance"].subject = lambda **declared: lambda function: function
 
-from {module} import {name}
+# By its path: the name of a file need not be one of Python's.
+spec = importlib.util.spec_from_file_location({module!r}, Path(__file__).resolve().parent / {path!r})
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+{name} = module.{name}
 
-cloudpickle.register_pickle_by_value(sys.modules[{module!r}])
+cloudpickle.register_pickle_by_value(module)
 {previous}
 SCHEMAS = {schemas}
 MODE = {mode!r}
@@ -279,6 +283,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         version=version,
         folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
         module=file.stem,
+        path=os.path.relpath(file.resolve(), out.resolve().parent),
         name=subject.name,
         schemas=dict(subject.schemas),
         mode=subject.mode,
