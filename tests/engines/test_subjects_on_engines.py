@@ -183,12 +183,31 @@ def test_a_batch_that_is_not_full_is_lost_before_a_grouping(beam_subjects):
     assert "is new" in failing["bounded"][1]
 
 
+def test_two_inputs_share_a_stream(beam_subjects, prism):
+    driver, there = beam_subjects
+    found, _, report = asked(driver, there["balance"], "again", "order", "batches", "empty", "bounded", "prism")
+    assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
+    assert report.packed.startswith("24 cases in a run")
+
+
+def test_the_last_pane_of_each_output_and_pair_counts(beam_subjects):
+    driver, there = beam_subjects
+    found, _, report = asked(driver, there["bests"], "order", "bounded")
+    assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
+    answers = [row for rows in report.answers.values() for row in rows]
+    assert {row["output"] for row in answers} == {"high", "low"}
+    assert len({(row["output"], row["key"]) for row in answers}) > 2
+
+
 def test_what_cannot_be_tested_gets_one_line_on_beam(beam_subjects):
     driver, there = beam_subjects
     report, _ = ask(driver, there["without_its_key"], Options())
     assert "the output has no 'team' (it has value); put the key out" in report.error
     report, _ = ask(driver, there["of_no_collection"], Options())
     assert "the function gave a list, not a PCollection" in report.error
+    report, _ = ask(driver, there["of_no_column"], Options())
+    assert "the query failed over drawn rows: KeyError: " in report.error
+    assert "(seeded_beam.py, line " in report.error
 
 
 def test_a_count_of_rows_is_silently_taken_for_a_count_of_pages(spark_subjects, tmp_path):

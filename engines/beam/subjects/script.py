@@ -22,8 +22,10 @@ It exits with 1 while the two answers differ. Seen on {version}.
 On Prism, an option such as --prism_location=PATH names its binary; otherwise Beam downloads it.
 """
 
+import importlib.util
 import sys
-from collections import Counter
+import time
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -34,14 +36,24 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms.window import TimestampedValue
 
-from {module} import {name}
+# By its path: the name of a file need not be one of Python's.
+spec = importlib.util.spec_from_file_location({module!r}, Path(__file__).resolve().parent / {path!r})
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+{name} = module.{name}
 
 INPUTS, MOMENTS, TIMES = {inputs}, {moments}, {times}
 DELAY = {delay}
 """How many seconds the watermark stays behind; None: it moves at the end alone."""
 
+CLOCK = {clock}
+"""Whether timers in processing time are to fire, at the end."""
+
+KEY = {key!r}
+"""What the key of a pair is called."""
+
 LAST = {last}
-"""Whether only the last pane of a key and a window counts."""
+"""The columns that tell one answer from another, where only the last one counts; none where all of them do."""
 
 PLAIN = {plain}
 """The elements of each bundle."""
@@ -52,9 +64,38 @@ taken = []
 
 
 class Take(beam.DoFn):
+    def __init__(self, output):
+        self.output = output
+
     def process(self, element, window=beam.DoFn.WindowParam):
+        row = dict(columns(element), output=self.output, window=str(window))
         # Beam copies what a script defines; all of these runners run it in this process.
-        sys.modules["__main__"].taken.append((str(window), element))
+        sys.modules["__main__"].taken.append(row)
+
+
+def columns(element):
+    read = {name}.options.get("output")
+    element = read(element) if read else element
+    if hasattr(element, "_asdict"):
+        element = element._asdict()
+    if isinstance(element, dict):
+        return {{name: plain(value) for name, value in element.items()}}
+    if isinstance(element, tuple) and len(element) == 2:
+        return {{KEY: plain(element[0]), "value": plain(element[1])}}
+    return {{"value": plain(element)}}
+
+
+def plain(value):
+    """A value that shows what is in it."""
+    if isinstance(value, TimestampedValue):
+        return {{"value": plain(value.value), "time": value.timestamp}}
+    if isinstance(value, dict):
+        return {{key: plain(each) for key, each in value.items()}}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value), key=repr)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return [plain(each) for each in value]
+    return value
 
 
 def moment(text):
@@ -62,26 +103,46 @@ def moment(text):
 
 
 def timed(of, row):
+    return TimestampedValue((of, row), moment(row[TIMES[of]]).timestamp() if TIMES[of] else 0)
+
+
+def element(pair):
+    of, row = pair
     values = {{name: moment(value) if name in MOMENTS[of] and value else value for name, value in row.items()}}
-    element = {name}.options.get("element", lambda row: row)(values)
-    return TimestampedValue(element, moment(row[TIMES[of]]).timestamp() if TIMES[of] else 0)
+    return {name}.options.get("element", lambda row: row)(values)
 
 
-def rows(pipeline, of, batches, bounded):
-    found = [[timed(*pair) for pair in batch if pair[0] == of] for batch in batches]
+def rows(pipeline, batches, bounded, tagged):
+    """The rows of each input. One TestStream has those of all: a runner mixes what several have."""
+    found = [{{of: [timed(*pair) for pair in batch if pair[0] == of] for of in INPUTS}} for batch in batches]
     if bounded:
-        pairs = [(each.value, each.timestamp) for batch in found for each in batch]
-        created = pipeline | f"rows {{of}}" >> beam.Create(pairs, reshuffle=False)
-        return created | f"at {{of}}" >> beam.MapTuple(TimestampedValue)
-    stream, latest, reached = TestStream(), None, None
+        mine = {{of: [(each.value, each.timestamp) for batch in found for each in batch[of]] for of in INPUTS}}
+        created = {{of: pipeline | f"rows {{of}}" >> beam.Create(pairs, reshuffle=False) for of, pairs in mine.items()}}
+        return {{of: pairs | f"at {{of}}" >> beam.MapTuple(TimestampedValue) for of, pairs in created.items()}}
+    tags = {{of: of if tagged and of else None for of in INPUTS}}
+    stream = TestStream(output_tags=set(filter(None, tags.values())))
+    there = {{of for batch in found for of in INPUTS if batch[of]}}
+    latest, reached = {{}}, dict.fromkeys(tags.values())
     for batch in found:
-        stream = stream.add_elements(batch)
-        latest = max([each.timestamp for each in batch] + ([] if latest is None else [latest]), default=None)
-        if DELAY is not None and latest is not None and (reached is None or latest - DELAY > reached):
-            reached = latest - DELAY
-            stream = stream.advance_watermark_to(reached)
-    rows = pipeline | f"rows {{of}}" >> stream.advance_watermark_to_infinity()
-    return rows | f"same {{of}}" >> beam.Map(lambda element: element)
+        for of, tag in tags.items():
+            if batch[of] or not any(batch.values()):
+                stream = stream.add_elements(batch[of], tag)
+            if times := [each.timestamp for each in batch[of]]:
+                latest[of] = max([latest.get(of, times[0]), *times])
+            behind = [of] if tag else there
+            if DELAY is None or not behind or not set(behind) <= set(latest):
+                continue
+            watermark = min(latest[each] for each in behind) - DELAY
+            if reached[tag] is None or watermark > reached[tag]:
+                stream, reached[tag] = stream.advance_watermark_to(watermark, tag), watermark
+    if CLOCK:
+        stream = stream.advance_processing_time(int(time.time()) + 3_600)
+    for tag in reached:
+        stream = stream.advance_watermark_to_infinity(tag)
+    made = pipeline | "rows" >> stream
+    if isinstance(made, dict):
+        return made
+    return {{of: made | f"rows {{of}}" >> beam.Filter(lambda pair, of: pair[0] == of, of) for of in INPUTS}}
 
 
 def run(batches, where="", bounded=False):
@@ -96,17 +157,21 @@ def run(batches, where="", bounded=False):
     pipeline = beam.Pipeline(runner=runner, options=PipelineOptions(options))
     windowing = {name}.options.get("windowing")
     inputs = {{}}
-    for of in INPUTS:
-        inputs[of] = rows(pipeline, of, batches, bounded)
+    for of, mine in rows(pipeline, batches, bounded, where != "{prism}").items():
+        inputs[of] = mine | f"element {{of}}" >> beam.Map(element)
         if windowing is not None:
             into = windowing if isinstance(windowing, beam.PTransform) else beam.WindowInto(windowing)
             inputs[of] = inputs[of] | f"windows {{of}}" >> into
     made = {name}(*inputs.values()) if "" in inputs else {name}(**inputs)
+    if isinstance(made, beam.pvalue.DoOutputsTuple):
+        main_output = {{made._main_tag or {main!r}: made[made._main_tag]}}
+        made = {{**main_output, **{{tag: made[tag] for tag in made._tags}}}}
     for output, elements in (made if isinstance(made, dict) else {{"": made}}).items():
-        elements | f"take {{output}}" >> beam.ParDo(Take())
+        elements | f"take {{output}}" >> beam.ParDo(Take(output))
     pipeline.run().wait_until_finish()
-    last = {{(window, element[0]): (window, element) for window, element in taken}}
-    return sorted(last.values() if LAST else taken, key=repr)
+    last = {{repr([row.get(name) for name in LAST]): row for row in taken}}
+    found = last.values() if LAST else taken
+    return sorted(", ".join(f"{{name}}={{value!r}}" for name, value in row.items()) for row in found)
 
 
 def main():
@@ -114,9 +179,9 @@ def main():
     for what, batches, setup in (("plain", PLAIN, {{}}), ({what!r}, VARIED, {setup})):
         answers.append(run(batches, **setup))
         print(f"{{what}}:")
-        for window, element in answers[-1]:
-            print(f"    {{window}} {{element}}")
-    differ = Counter(map(repr, answers[0])) != Counter(map(repr, answers[1]))
+        for line in answers[-1]:
+            print(f"    {{line}}")
+    differ = answers[0] != answers[1]
     print("THE ANSWERS DIFFER" if differ else "the answers are the same")
     return 1 if differ else 0
 
@@ -126,10 +191,14 @@ if __name__ == "__main__":
 '''
 
 
-def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str) -> str:
-    """The script that the file ``out`` has; ``file`` has the user's function."""
+def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen: tuple[str, bool]) -> str:
+    """The script that the file ``out`` has; ``file`` has the user's function. ``seen``: the release, and whether the
+    subject's timers go by the clock."""
+    from conformance.engines.beam.subjects.looking import MAIN
+    from conformance.engines.beam.subjects.sink import key_of_pairs, output_key
     from conformance.model.types import Timestamp
 
+    version, clock = seen
     setup = pair.varied.setup
     told = {name: value for name, value in (("where", setup.where), ("bounded", setup.bounded)) if value}
     what = setup.where or ("bounded input" if setup.bounded else "delivered otherwise")
@@ -139,6 +208,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         version=version,
         folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
         module=file.stem,
+        path=os.path.relpath(file.resolve(), out.resolve().parent),
         name=subject.name,
         inputs=list(subject.inputs),
         moments={
@@ -146,7 +216,10 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
             for of, columns in subject.inputs.items()
         },
         times=dict(subject.time),
-        last=subject.mode == "update",
+        last=list(subject.output_key or output_key(subject)) if subject.mode == "update" else [],
+        key=key_of_pairs(subject),
+        clock=clock,
+        main=MAIN,
         delay=None if subject.delay is None else subject.delay / 1_000,
         plain=_batches(subject, pair.plain.delivery),
         varied=_batches(subject, pair.varied.delivery),

@@ -5,30 +5,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import apache_beam as beam
 from apache_beam.transforms.window import IntervalWindow
 
+from conformance.engines.beam.subjects.values import plain, value_told
 from conformance.model.values import Json
-from conformance.subjects.answers import TIME, told
+from conformance.subjects.schema import InvalidSubject
 
-_taken: list[dict[str, Json]] = []
+if TYPE_CHECKING:
+    from conformance.subjects.subject import Subject
+
+KEY = "key"
+"""What the key of a pair is called where the subject names none."""
+
+
+@dataclass
+class Taken:
+    """What a run puts out.
+
+    Attributes:
+        rows: its rows, in the order in which they came.
+        refused: why values in it cannot be told.
+    """
+
+    rows: list[dict[str, Json]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+_taken = Taken()
 
 
 @contextmanager
-def taking(into: list[dict[str, Json]]) -> Iterator[None]:
-    """Within this context, the rows of outputs go into the list."""
+def taking() -> Iterator[Taken]:
+    """What is put out within this context."""
     global _taken
-    _taken = into
+    _taken = Taken()
     try:
-        yield
+        yield _taken
     finally:
-        _taken = []
+        _taken = Taken()
 
 
-def take(row: dict[str, Json]) -> None:
-    _taken.append(row)
+def taken() -> Taken:
+    return _taken
 
 
 class Take(beam.DoFn):
@@ -45,17 +67,30 @@ class Take(beam.DoFn):
 
         row: dict[str, Json] = {"output": self.name} if self.name else {}
         if isinstance(window, IntervalWindow):
-            row["window"] = {"start": {TIME: window.start.micros}, "end": {TIME: window.end.micros}}
-        subject_sink.take({**columns(element, self.key, self.read), **row})
+            row["window"] = plain(window)
+        found = self.read(element) if self.read else element
+        try:
+            subject_sink.taken().rows.append({**columns(found, self.key), **row})
+        except InvalidSubject as error:
+            subject_sink.taken().refused.append(str(error))
 
 
-def columns(element: Any, key: str, read: Callable[[Any], Mapping[str, Any]] | None) -> dict[str, Json]:
+def columns(found: Any, key: str) -> dict[str, Json]:
     """An element as columns: those of an object, or key and value of a pair."""
-    found = read(element) if read else element
     if hasattr(found, "_asdict"):
         found = found._asdict()
     if isinstance(found, Mapping):
-        return {str(name): told(value) for name, value in found.items()}
-    if isinstance(found, tuple) and len(found) == 2 and key:
-        return {key: told(found[0]), "value": told(found[1])}
-    return {"value": told(found)}
+        return {str(name): value_told(value) for name, value in found.items()}
+    if isinstance(found, tuple) and len(found) == 2:
+        return {key: value_told(found[0]), "value": value_told(found[1])}
+    return {"value": value_told(found)}
+
+
+def key_of_pairs(subject: Subject) -> str:
+    """What the key of a pair is called."""
+    return subject.own_key or next(iter(subject.keys), KEY)
+
+
+def output_key(subject: Subject) -> tuple[str, ...]:
+    """The columns that tell one answer from another in update mode, where the subject names none."""
+    return tuple(dict.fromkeys(["output", *subject.keys, key_of_pairs(subject), "window"]))

@@ -3,6 +3,7 @@
 import time
 
 import apache_beam as beam
+from apache_beam.transforms import trigger
 from apache_beam.transforms.window import FixedWindows
 
 from conformance import subject
@@ -41,3 +42,44 @@ def without_its_key(plays: beam.PCollection) -> beam.PCollection:
 @subject(**PLAYS)
 def of_no_collection(plays: beam.PCollection) -> beam.PCollection:
     return [plays]
+
+
+@subject(
+    schema={"debits": PLAYS["schema"], "credits": PLAYS["schema"]},
+    key="team",
+    time="at",
+    delay="1 minute",
+    windowing=FixedWindows(300),
+)
+def balance(debits: beam.PCollection, credits: beam.PCollection) -> beam.PCollection:
+    """No bug: what two inputs have of a team."""
+    kinds = {"d": debits, "c": credits}
+    pairs = {
+        name: rows | name >> beam.Map(lambda row: (row["team"], row["points"])).with_output_types(tuple[str, int])
+        for name, rows in kinds.items()
+    }
+    return pairs | beam.CoGroupByKey() | beam.MapTuple(lambda team, both: (team, sum(both["c"]) - sum(both["d"])))
+
+
+@subject(**{**PLAYS, "key": None}, output_mode="update")
+def bests(plays: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
+    """No bug: two outputs in accumulating panes, of which the last one of each output, team and window counts."""
+    panes = plays | beam.WindowInto(
+        FixedWindows(600),
+        trigger=trigger.AfterWatermark(early=trigger.AfterCount(1)),
+        accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
+    )
+    pairs = panes | beam.Map(lambda row: (row["team"] or "", row["points"])).with_output_types(tuple[str, int])
+    most = pairs | "most" >> beam.CombinePerKey(max)
+    return most | beam.ParDo(Split()).with_outputs("low", main="high")
+
+
+class Split(beam.DoFn):
+    def process(self, pair):
+        yield pair if pair[1] > 0 else beam.pvalue.TaggedOutput("low", pair)
+        yield beam.pvalue.TaggedOutput("low", (pair[0], 0))
+
+
+@subject(**PLAYS)
+def of_no_column(plays: beam.PCollection) -> beam.PCollection:
+    return plays | beam.Map(lambda play: play["pints"])

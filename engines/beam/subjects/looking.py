@@ -1,0 +1,140 @@
+"""What a user's function makes of its inputs, and what its pipeline goes by, without running it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.subjects.schema import InvalidSubject
+
+if TYPE_CHECKING:
+    from conformance.subjects.subject import Subject
+
+MAIN = "main"
+"""What the main output of ``with_outputs`` is called where the user gives it no name."""
+
+LINE = re.compile(r'File "([^"\n]+)", line (\d+)')
+RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
+
+
+def built(subject: Subject, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What the function makes of its inputs, by name. Raises InvalidSubject."""
+    from apache_beam import PCollection
+
+    try:
+        made = subject.function(*inputs.values()) if "" in inputs else subject.function(**inputs)
+    except Exception as error:
+        raise InvalidSubject(f"subject {subject.name}: the function raised {cause(subject, error)}") from None
+    outputs = outputs_of(made)
+    for output in outputs.values():
+        if not isinstance(output, PCollection):
+            raise InvalidSubject(
+                f"subject {subject.name}: the function gave a {type(output).__name__}, not a PCollection, or "
+                "several by name"
+            )
+    return outputs
+
+
+def outputs_of(made: Any) -> dict[str, Any]:
+    """What a function made, by name: a PCollection alone has the name ""."""
+    from apache_beam.pvalue import DoOutputsTuple
+
+    if isinstance(made, DoOutputsTuple):
+        return {made._main_tag or MAIN: made[made._main_tag], **{tag: made[tag] for tag in made._tags}}
+    return dict(made) if isinstance(made, Mapping) else {"": made}
+
+
+def durations(pipeline: Any) -> Iterable[int]:
+    """The sizes, periods and gaps (ms) of the windows in a pipeline."""
+    from apache_beam.pipeline import PipelineVisitor
+
+    found: set[int] = set()
+
+    class Visitor(PipelineVisitor):
+        def visit_value(self, value: Any, producer: Any) -> None:
+            windows = value.windowing.windowfn
+            for name in ("size", "period", "gap_size"):
+                if (length := getattr(windows, name, None)) is not None:
+                    found.add(int(float(length) * 1_000))
+
+    pipeline.visit(Visitor())
+    return sorted(found)
+
+
+def by_the_clock(pipeline: Any) -> bool:
+    """Whether a DoFn of a pipeline has a timer in processing time. Beam's own that declare one and never set it have
+    none."""
+    from apache_beam import ParDo
+    from apache_beam.pipeline import PipelineVisitor
+    from apache_beam.transforms.timeutil import TimeDomain
+    from apache_beam.transforms.userstate import get_dofn_specs
+
+    found: list[bool] = []
+    unset: list[Any] = []
+
+    class Visitor(PipelineVisitor):
+        def enter_composite_transform(self, node: Any) -> None:
+            if _never_set(node.transform):
+                unset.append(node)
+
+        def leave_composite_transform(self, node: Any) -> None:
+            if unset and unset[-1] is node:
+                unset.pop()
+
+        def visit_transform(self, node: Any) -> None:
+            if isinstance(node.transform, ParDo) and not unset:
+                timers = get_dofn_specs(node.transform.fn)[1]
+                found.extend(timer.time_domain == TimeDomain.REAL_TIME for timer in timers)
+
+    pipeline.visit(Visitor())
+    return any(found)
+
+
+def beside_windows(pipeline: Any) -> bool:
+    """Whether a side input of a pipeline is in windows."""
+    from apache_beam.pipeline import PipelineVisitor
+    from apache_beam.transforms.window import GlobalWindows
+
+    found: list[bool] = []
+
+    class Visitor(PipelineVisitor):
+        def visit_transform(self, node: Any) -> None:
+            found.extend(side.pvalue.windowing.windowfn != GlobalWindows() for side in node.side_inputs)
+
+    pipeline.visit(Visitor())
+    return any(found)
+
+
+def _never_set(transform: Any) -> bool:
+    """Whether one of Beam's transforms has no time of the clock to wait for."""
+    from apache_beam import GroupIntoBatches
+    from apache_beam.transforms.deduplicate import DeduplicatePerKey
+
+    if isinstance(transform, GroupIntoBatches):
+        return not transform.params.max_buffering_duration_secs
+    return isinstance(transform, DeduplicatePerKey) and transform.processing_time_duration is None
+
+
+def cause(subject: Subject, error: BaseException) -> str:
+    """What a function or a run failed with: the exception's type, its words, and the line in the user's file."""
+    text = str(error).strip()
+    words = f"{type(error).__name__}: {(text.splitlines() or [''])[0]}".removesuffix(": ")
+    if "Traceback (most recent call last)" in text:  # a runner's words about an exception of a worker
+        words = next(reversed(RAISED.findall(text)), words)
+    return words[:400] + _line(subject, error, text)
+
+
+def _line(subject: Subject, error: BaseException, text: str) -> str:
+    """The last line of the user's file that an exception came through, in brackets; "" for none."""
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(subject.function))
+    except TypeError:
+        return ""
+    lines = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    lines += [(name, int(line)) for name, line in LINE.findall(text)]
+    mine = [line for name, line in lines if file and Path(name) == Path(file)]
+    return f" ({Path(file or '').name}, line {mine[-1]})" if mine else ""

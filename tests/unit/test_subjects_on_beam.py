@@ -1,0 +1,127 @@
+# ruff: noqa: B008, E402
+"""Users' pipelines on Beam, without a run: what is read of a pipeline, how values are told, and the script."""
+
+import ast
+import threading
+from pathlib import Path
+
+import pytest
+
+beam = pytest.importorskip("apache_beam")
+
+from apache_beam.transforms.deduplicate import DeduplicatePerKey
+from apache_beam.transforms.timeutil import TimeDomain
+from apache_beam.transforms.userstate import TimerSpec, on_timer
+from apache_beam.transforms.window import FixedWindows, GlobalWindow, IntervalWindow, TimestampedValue
+from apache_beam.utils.timestamp import MAX_TIMESTAMP, Duration, Timestamp
+
+from conformance import subject
+from conformance.engines.beam.subjects.driver import BeamSubjects
+from conformance.engines.beam.subjects.sink import columns, output_key
+from conformance.engines.beam.subjects.values import value_told
+from conformance.engines.beam.subjects.waiting import ended
+from conformance.subjects.answers import shown
+from conformance.subjects.questions import Pair, Run
+from conformance.subjects.rows import START, Row
+from conformance.subjects.schema import InvalidSubject
+
+PLAYS = {"schema": "team string, points int NOT NULL, at timestamp", "key": "team", "time": "at", "delay": "1 minute"}
+
+
+class Waiting(beam.DoFn):
+    LATER = TimerSpec("later", TimeDomain.REAL_TIME)
+
+    def process(self, pair, later=beam.DoFn.TimerParam(LATER)):
+        later.set(Timestamp.now() + 1)
+
+    @on_timer(LATER)
+    def fired(self):
+        yield 1
+
+
+class Opaque:
+    pass
+
+
+def looked(function, **more):
+    return BeamSubjects().look(subject(**{**PLAYS, **more})(function))
+
+
+def pairs(plays):
+    return plays | beam.Map(lambda play: (play["team"], play["points"])).with_output_types(tuple[str, int])
+
+
+def test_beams_own_values_are_told_by_what_is_in_them():
+    at, end = Timestamp(START // 1_000), Timestamp(START // 1_000 + 60)
+    assert value_told(at) == {"timestamp": START * 1_000}
+    assert shown(value_told(IntervalWindow(at, end))) == (
+        "{start: 2020-03-01T00:00:00.000Z, end: 2020-03-01T00:01:00.000Z}"
+    )
+    assert value_told([TimestampedValue(("a", 1), at)]) == [{"value": ["a", 1], "time": value_told(at)}]
+    assert value_told({"w": GlobalWindow(), "d": Duration(90)}) == {"w": "GlobalWindow", "d": "0:01:30"}
+    assert value_told({at}) == [value_told(at)]
+    assert value_told(each for each in (1, 2)) == [1, 2]
+    assert isinstance(value_told(MAX_TIMESTAMP), str)
+
+
+def test_a_value_that_only_its_address_tells_from_another_is_refused_in_one_line():
+    with pytest.raises(InvalidSubject, match=r"\A[^\n]*value of Opaque, [^\n]*put out what is in it[^\n]*\Z"):
+        value_told({"a": [Opaque()]})
+
+
+def test_an_answer_in_update_mode_is_told_by_its_output_its_key_and_its_window():
+    assert output_key(subject(**PLAYS)(pairs)) == ("output", "team", "window")
+    assert output_key(subject(**{**PLAYS, "key": None})(pairs)) == ("output", "key", "window")
+    assert columns(("a", 1), "key") == {"key": "a", "value": 1}
+
+
+def test_timers_in_processing_time_are_found_and_not_those_that_nobody_sets():
+    by_the_clock = looked(lambda plays: pairs(plays) | beam.ParDo(Waiting()))
+    assert by_the_clock.refused == dict.fromkeys(("bounded", "fnapi", "prism"), "its timers go by the clock")
+    assert looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3, max_buffering_duration_secs=5)).refused
+    assert not looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3)).refused
+    assert not looked(lambda plays: pairs(plays) | DeduplicatePerKey(event_time_duration=600)).refused
+
+
+def test_a_side_input_in_windows_is_not_asked_about_empty_bundles():
+    def beside(plays):
+        return plays | "x" >> beam.Map(lambda play, all_: (play["team"], len(all_)), beam.pvalue.AsList(plays))
+
+    assert [*looked(beside, windowing=FixedWindows(60)).refused] == ["empty"]
+    assert not looked(beside).refused
+
+
+def test_several_outputs_of_a_dofn_are_taken_as_they_are():
+    for more in ({}, {"main": "good"}):
+        facts = looked(lambda plays, more=more: pairs(plays) | beam.Map(lambda pair: pair).with_outputs("bad", **more))
+        assert facts.columns is None
+
+
+def test_an_exception_of_the_function_is_told_with_its_line():
+    def raising(plays):
+        return [][0]
+
+    with pytest.raises(InvalidSubject, match=r"raised IndexError: .* \(test_subjects_on_beam.py, line \d+\)\Z"):
+        looked(raising)
+
+
+def test_a_script_loads_a_file_whatever_its_name_is(tmp_path):
+    mine = subject(**PLAYS)(pairs)
+    run = Run(((Row({"team": "a", "points": 1}, START),),))
+    text = BeamSubjects().script(mine, Pair(run, run), "title", Path("my-query.py"), tmp_path / "script.py")
+    ast.parse(text)
+    assert "my-query.py" in text
+
+
+def test_a_run_whose_worker_dies_ends(monkeypatch):
+    def dies():
+        raise KeyError("x")
+
+    def waits_for_ever():
+        threading.Thread(target=dies, name="ExecutorServiceWorker-0").start()
+        threading.Event().wait()
+
+    monkeypatch.setattr(threading, "excepthook", lambda told: None)
+    with pytest.raises(KeyError):
+        ended(waits_for_ever)
+    ended(lambda: None)
