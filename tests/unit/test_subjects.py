@@ -15,7 +15,7 @@ from conformance import subject
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
 from conformance.subjects import questions
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
-from conformance.subjects.asking import Asking, Options, Verdict, ask, in_words_of
+from conformance.subjects.asking import Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
 from conformance.subjects.found import chosen, driver_of, subjects_in
@@ -25,7 +25,6 @@ from conformance.subjects.releases import between
 from conformance.subjects.rows import START, Row, in_time, keeps_promise, moved, other_order, sample_rows, span_of
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.setup import Setup
-from conformance.support.naming import counted
 
 VISITS = "user string, page string, at timestamp"
 MINUTE = 60_000

@@ -19,7 +19,7 @@ from conformance.support.writing import write_whole
 
 OURS = "conformance.cli.starters"
 """The package with the starters of scenarios and adapters. That of a port lies beside the class of its side, as
-``starter_port.py``."""
+``starter.py``."""
 
 to = click.option("--to", type=options.PATH, help="The file. Default: KIND_NAME.py, here.")
 
@@ -53,9 +53,7 @@ def port_(name: str, side: str | None, to: Path | None) -> None:
     if side is None:
         raise click.UsageError(f"no framework of a port is installed: name one, --side {' or '.join(port_sides())}")
     package = port_sides()[side].__module__.rpartition(".")[0]
-    _write(
-        package, "starter_port.py", name, to or Path(f"port_{_module(name)}.py"), "conformance run --load {} --quick"
-    )
+    _write(package, "starter.py", name, to or Path(f"port_{_module(name)}.py"), "conformance run --load {} --quick")
 
 
 @new_.command("adapter")
