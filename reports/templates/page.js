@@ -112,8 +112,8 @@
       link.parentElement.replaceWith(same.cloneNode(true));
     }
     for (const link of template.content.querySelectorAll("a[data-picture]")) {
-      const same = template.content.getElementById(link.getAttribute("href").slice(1)).querySelector(".pictures");
-      link.parentElement.after(same.cloneNode(true));
+      const same = template.content.getElementById(link.getAttribute("href").slice(1))?.querySelector(".pictures");
+      if (same) link.parentElement.after(same.cloneNode(true));
     }
     for (const code of template.content.querySelectorAll("code.copy, pre.file")) {
       const made = button("Copy", () => copy(code, made));
