@@ -73,7 +73,7 @@ def smallest(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float] | Non
     all failing cases of an engine run ask for the same sets of them. ``suspicion``: factor (id) -> see
     ``suspicion_of``."""
     found: list[Parts] = []
-    while (of_case or of_job) and len(found) < SETS:
+    while of_case or of_job:
         one = yield from _one(of_case, of_job, suspicion or {})
         found.append(one)
         of_case, of_job = _without(of_case, one), _without(of_job, one)
