@@ -1,5 +1,5 @@
-"""The files that the project's own pages are made of: beside these modules where they are installed, in docs/ in a
-checkout."""
+"""The files that the project's own pages are made of: beside this module where they are installed, in docs/ and
+baselines/ in a checkout."""
 
 from __future__ import annotations
 
@@ -10,5 +10,13 @@ from conformance.plugins.points import HOME
 
 def own_file(name: str) -> Path | None:
     """A file of the project's own; None where there is none."""
-    places = (Path(__file__).parent / name, HOME / "docs" / name)
-    return next((place for place in places if place.exists()), None)
+    return next((place for place in _places(name, HOME / "docs") if place.exists()), None)
+
+
+def own_baselines() -> Path | None:
+    """The folder of the measured releases' baselines; None where there is none."""
+    return next((place for place in _places("baselines", HOME) if any(place.glob("*.jsonl"))), None)
+
+
+def _places(name: str, in_checkout: Path) -> tuple[Path, Path]:
+    return Path(__file__).parent / name, in_checkout / name

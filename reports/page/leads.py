@@ -11,11 +11,12 @@ from pathlib import Path
 from conformance.comparison.history import Course, courses_in, sources
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
-from conformance.plugins.points import HOME, InvalidPlugin
+from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.reports.advice import Advice, advice_on, known_advice
 from conformance.reports.findings import NAMED, known_findings, plain
 from conformance.reports.grid import Grid, Row
+from conformance.reports.own import own_baselines
 from conformance.reports.page.excerpts import source_of
 from conformance.reports.site.places import since
 from conformance.results.baseline import Baseline
@@ -106,17 +107,14 @@ def paragraphs(text: str) -> list[str]:
 
 
 def known_courses(rows: Collection[tuple[str, str, str]]) -> Mapping[tuple[str, str, str], Course]:
-    """(engine, scenario, guarantee) -> its course over the measured releases, for these rows: of the folder beside this
-    module where it is installed, of the checkout's baselines in a checkout; none elsewhere."""
+    """(engine, scenario, guarantee) -> its course over the measured releases, for these rows."""
     return courses_in(measured(), rows) if rows else {}
 
 
 @cache
 def measured() -> Mapping[Path, Baseline]:
-    """The baselines of measured releases: beside this module where it is installed, of the checkout in a checkout; none
-    elsewhere."""
-    places = (Path(__file__).parent / "baselines", HOME / "baselines")
-    place = next((place for place in places if any(place.glob("*.jsonl"))), None)
+    """The baselines of measured releases; none where there is none."""
+    place = own_baselines()
     return sources([place]) if place else {}
 
 
