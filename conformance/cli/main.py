@@ -28,6 +28,7 @@ COMMANDS = {
     "report": ("report",),
     "compare": ("diff", "gate", "baseline", "bisect"),
     "upgrade": ("upgrade",),
+    "checkpoints": ("checkpoints",),
     "history": ("history",),
     "selftest": ("selftest",),
     "site": ("site",),

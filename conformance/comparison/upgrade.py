@@ -140,7 +140,7 @@ class Upgrade:
                 witnesses=(),
             )
         )
-        return self._of_a_restart(carried, to_survive, resumed, folder / "logs")
+        return besides_restarts(carried, to_survive, resumed, folder / "logs", self.options.timeout)
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
@@ -159,19 +159,23 @@ class Upgrade:
         found = (Lacking(engine, old[engine], new[engine]) for engine in self.engines)
         return tuple(lacking for lacking in found if lacking.old or lacking.new)
 
-    def _of_a_restart(self, carried: Results, scenarios: tuple[Scenario, ...], resumed: str, logs: Path) -> Results:
-        """Carried results without violations that a restart of the release alone that ``resumed`` also shows."""
-        cells, answers = [], dict[str, str]()
-        for cell in carried.cells:
-            if cell.verdict is Verdict.VIOLATED and cell.witness not in answers:
-                witness = carried.witnesses[cell.witness]
-                engine = f"{bare(cell.engine)}@{resumed}"
-                folder = logs / witness.id
-                answers[cell.witness] = asked_alone(engine, witness, scenarios, folder, self.options.timeout).answer
-            if cell.verdict is Verdict.VIOLATED and answers[cell.witness] == STILL_FAILS:
-                cell = of_a_restart(cell, resumed)
-            cells.append(cell)
-        return replace(carried, cells=cells)
+
+def besides_restarts(
+    carried: Results, scenarios: Sequence[Scenario], resumed: str, logs: Path, timeout: float
+) -> Results:
+    """Results of engines that were resumed in the release ``resumed``, without violations that a restart within that
+    release shows, too. ``logs`` is a folder."""
+    cells, answers = [], dict[tuple[str, str], str]()
+    for cell in carried.cells:
+        mine = (bare(cell.engine), cell.witness)
+        if cell.verdict is Verdict.VIOLATED and mine not in answers:
+            witness = carried.witnesses[cell.witness]
+            engine = f"{bare(cell.engine)}@{resumed}"
+            answers[mine] = asked_alone(engine, witness, scenarios, logs / witness.id, timeout).answer
+        if cell.verdict is Verdict.VIOLATED and answers[mine] == STILL_FAILS:
+            cell = of_a_restart(cell, resumed)
+        cells.append(cell)
+    return replace(carried, cells=cells)
 
 
 def in_releases(ruled: Iterable[Ruled], old: str, new: str, replays: Mapping[str, str]) -> Iterator[Ruled]:

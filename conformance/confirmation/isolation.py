@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from conformance.confirmation.bisection import fewest
@@ -66,6 +67,9 @@ SUSPECTS = 2
 failures, and the rows without it tell which."""
 
 RunCases = Callable[[list[Case]], Runs]
+
+KeptUnder = Mapping[tuple[str, str], Collection[str]]
+"""(scenario, guarantee) -> the perturbations (ids) under which a case kept it."""
 
 
 def smallest(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float] | None = None) -> Search:
@@ -294,16 +298,28 @@ class Isolation:
         self._suspicion: dict[tuple[str, str], Mapping[str, float]] = {}
 
     def isolate(
-        self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]
+        self,
+        entangled: Mapping[Failure, Against],
+        lost: Iterable[Case],
+        cases: Mapping[str, Case],
+        kept_under: KeptUnder = MappingProxyType({}),
     ) -> Isolated:
-        """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases."""
+        """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases. Where a
+        stored witness explains a failure, and its guarantee was kept under all other perturbations elsewhere, the
+        failure says no more."""
         isolated, asked, lost = Isolated(), list[_Asked](), list(lost)
         self._suspect(entangled, lost, cases)
         for failure, against in taken_apart(entangled, isolated):
-            case = against.case
+            case, guarantee = against.case, self._guarantees[failure[:2]]
             whole = parts_of(case.perturbation)
             known = explaining(whole, self._known.get(failure[:2], ()))
-            asked.append(_Asked(failure, self._guarantees[failure[:2]], [(cases[case.base], case)], whole, known))
+            others = frozenset(factor_of(part) for part in _without(whole, known))
+            if known and {name for name in others if _about_all(guarantee, [name])} <= {
+                *kept_under.get(failure[:2], ())
+            }:
+                isolated.explained.add(failure)
+                continue
+            asked.append(_Asked(failure, guarantee, [(cases[case.base], case)], whole, known))
         groups: dict[tuple[str, object], list[Case]] = {}
         for case in lost:
             groups.setdefault((case.perturbation, case.schedule.timeline), []).append(case)

@@ -18,17 +18,11 @@ RUNS_ALONE = 3
 
 
 class Mode(Enum):
-    """The kinds of run: a full one; a first look, or one within a budget; one in which half of the stored witnesses may
-    speak for all."""
+    """The kinds of run: a full one; and a first look, an upgrade, or a run within a budget, in which a fifth of the
+    witnesses may speak for all."""
 
     FULL = auto()
     BRIEF = auto()
-    SAMPLED = auto()
-
-    @classmethod
-    def of(cls, brief: bool, sampled: bool) -> Mode:
-        """The kind of run with these ``Options``."""
-        return cls.SAMPLED if sampled else cls.BRIEF if brief else cls.FULL
 
 
 class Known(Enum):
@@ -56,7 +50,7 @@ class Owed:
     Attributes:
         packed: it runs in a pack with others first, and a failure there needs no run alone.
         trusted: if it passes in the pack, it is not run alone, unless it fails only sometimes where it is known.
-        stands: if half of the engine's witnesses fail again, it need not run.
+        stands: if a fifth of the engine's witnesses fail again, it need not run.
         alone: runs alone of one that fails, the failing one included; 0 if its failure needs none.
         passes: runs alone without a failure that refute it.
         reduced: it is made smaller in packs.
@@ -75,25 +69,19 @@ class Owed:
 
 
 _CONFIRMED = Owed(packed=True, alone=0)
-_STORED_BRIEF = Owed(packed=True, trusted=True)
 _NEW = Owed(alone=RUNS_ALONE, passes=RUNS_ALONE, reduced=True, tightened=True, beside=True)
 
 OWED: Mapping[tuple[Known, Mode], Owed] = {
     (Known.CONFIRMED, Mode.FULL): _CONFIRMED,
-    (Known.CONFIRMED, Mode.BRIEF): _CONFIRMED,
-    (Known.CONFIRMED, Mode.SAMPLED): replace(_CONFIRMED, stands=True),
+    (Known.CONFIRMED, Mode.BRIEF): replace(_CONFIRMED, stands=True),
     (Known.STORED, Mode.FULL): Owed(alone=RUNS_ALONE),
-    (Known.STORED, Mode.BRIEF): _STORED_BRIEF,
-    (Known.STORED, Mode.SAMPLED): _STORED_BRIEF,
+    (Known.STORED, Mode.BRIEF): Owed(packed=True, trusted=True),
     (Known.NEW, Mode.FULL): _NEW,
     (Known.NEW, Mode.BRIEF): Owed(reduced=True),
-    (Known.NEW, Mode.SAMPLED): Owed(reduced=True),
     (Known.FURTHER, Mode.FULL): replace(_NEW, alone=1),
     (Known.FURTHER, Mode.BRIEF): Owed(),
-    (Known.FURTHER, Mode.SAMPLED): Owed(),
     (Known.ENDED, Mode.FULL): replace(_NEW, alone=1, reduced=False),
     (Known.ENDED, Mode.BRIEF): Owed(),
-    (Known.ENDED, Mode.SAMPLED): Owed(),
 }
 
 

@@ -100,7 +100,7 @@ def _packable(witness: Witness, scenarios: Iterable[Scenario]) -> Subject | None
     return None if guarantee.accounting or witness.neighbours else subject
 
 
-SAMPLE = 0.5
+SAMPLE = 0.2
 """The least fraction of sampled witnesses that run."""
 
 

@@ -15,22 +15,14 @@ from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven, program_needs
 from conformance.model.feature import Feature
-from conformance.model.program import Program, has_types
+from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission, Trace
 
 
-def packs_for(cases: Iterable[Case], can: Capabilities, programs: Mapping[str, Program]) -> list[Pack]:
-    """The packs that an engine runs of these cases. Programs with types share none with those without: on some engines
-    each declared state costs every micro-batch time, and such programs declare many."""
-    kinds: dict[bool, list[Case]] = {False: [], True: []}
-    for case in cases:
-        kinds[has_types(programs[program_ref(case.scenario, case.program)])].append(case)
-    return [
-        pack
-        for mine in kinds.values()
-        for pack in packs_of(mine, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
-    ]
+def packs_for(cases: Iterable[Case], can: Capabilities) -> list[Pack]:
+    """The packs that an engine runs of these cases."""
+    return packs_of(cases, can.largest_pack, can.largest_waiting_pack, broad=can.heavy)
 
 
 def _risk(program: Program) -> str:
@@ -132,9 +124,9 @@ class Ask:
     def pack(self, pack: Pack) -> Runs:
         """Runs a pack. If the engine fails in a case's call, the pack runs again without the cases of that program,
         which then run by themselves without that case. If the pack was too slow, it runs again in halves. After any
-        other failure, and where its query ended with an error, its parts run by themselves. A pack of one part runs
-        again in a fresh query and then in a fresh process. A failure of a plan in a case's call, and its last failure,
-        are the plan's answer, which is kept.
+        other failure, where its query ended with an error, and where the schedule was not driven, its parts run by
+        themselves. A pack of one part runs again in a fresh query and then in a fresh process. A failure of a plan in
+        a case's call, and its last failure, are the plan's answer, which is kept.
         Cases without an answer are lost, or have a fault if the schedule was not driven."""
         given, failed, asked, made = Runs(), 0, pack, False
         process: Process = self.process
@@ -142,7 +134,10 @@ class Ask:
             try:
                 run = process.run(pack)
             except NotDriven as error:
-                given.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
+                if len(apart := self.parts(pack)) > 1:  # a program may have ended the query too early
+                    self._apart(apart, given)
+                else:
+                    given.faults |= {case.id: f"the schedule was not driven: {error}" for case in pack.cases}
                 break
             except EngineDown as error:
                 stopped = self.interrupted()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
@@ -73,21 +73,10 @@ ALLOWED = {
 
 
 class Kind(Enum):
-    """Programs that share rows. Those with types have engine runs of their own."""
+    """Programs that share rows. Those of the second kind are guests in the rows of the first that have no plan."""
 
     PLAIN = "programs whose output no query around them changes"
     UNPLANNED = "programs that say nothing of the query around them"
-    TYPED = "programs with types, whose output no query around them changes"
-    TYPED_UNPLANNED = "programs with types that say nothing of the query around them"
-
-    @property
-    def planned(self) -> bool:
-        return self in (Kind.PLAIN, Kind.TYPED)
-
-    @property
-    def host(self) -> Kind:
-        """The kind whose engine runs programs of this one take part in, as far as these have no plan."""
-        return {Kind.UNPLANNED: Kind.PLAIN, Kind.TYPED_UNPLANNED: Kind.TYPED}.get(self, self)
 
 
 @dataclass(frozen=True)
@@ -127,7 +116,7 @@ class Factors:
     def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:
         """The changes of the timeline, and the plans, in rows of a family for programs of a kind."""
         changes = [p for p in ALLOWED[family] if p in self.expressible]
-        planned = kind.planned and family is not Family.INITIAL
+        planned = kind is Kind.PLAIN and family is not Family.INITIAL
         return changes, [p for p in self.plans if p in self.expressible and planned]
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
@@ -178,7 +167,7 @@ def rows(
 
     Args:
         each: in how many rows each level is. With more than one, each two changes of the timeline meet in a row, too.
-        host: rows of the kind that this one is beside. A row of this kind that equals one of them costs no engine run.
+        host: rows of the family for PLAIN programs. A row of another kind that equals one of them costs no engine run.
     """
     base = [Row(timeline, kind) for timeline in timelines]
     if not timelines:
@@ -247,7 +236,7 @@ class _Design:
         self._random = Random(f"{self._name}/{number}")
         self._owed, self._pairs = Counter(self._wanted), {*self._wanted_pairs}
         self._used: Counter[Schedule] = Counter()
-        found = [row for row in beside if self._brings(row.parts)]
+        found = [*self._as_guests(beside)]
         in_vain = 0
         while self._left() and in_vain < IN_VAIN * len(self._timelines):  # what is left then fits on no timeline
             # The timeline that fewest rows have; of those, the shortest.
@@ -260,12 +249,22 @@ class _Design:
             in_vain = 0 if self._left() < left else in_vain + 1
         return found
 
-    def _brings(self, parts: Sequence[Part]) -> bool:
-        """Whether a row with these parts can be one of these and brings something that is owed. It then counts."""
-        left = self._left()
-        if parts and all(perturbation in self._order for perturbation, _ in parts):
-            self._count(parts)
-        return self._left() < left
+    def _as_guests(self, beside: Iterable[Row]) -> Iterator[Row]:
+        """The rows of another kind that can be some of these, those that bring most of what is owed first. They then
+        count."""
+        waiting = [row for row in beside if row.parts and all(p in self._order for p, _ in row.parts)]
+        while waiting:
+            best = max(waiting, key=lambda row: self._brought(row.parts))
+            if not self._brought(best.parts):
+                return
+            waiting.remove(best)
+            self._count(best.parts)
+            yield best
+
+    def _brought(self, parts: Sequence[Part]) -> int:
+        """How much of what is owed a row with these parts brings."""
+        pairs = {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(parts, 2)}
+        return sum(self._owed[part] > 0 for part in parts) + len(pairs & self._pairs)
 
     def _count(self, parts: Iterable[Part]) -> None:
         for part in parts:

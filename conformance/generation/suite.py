@@ -32,7 +32,7 @@ from conformance.model.perturbation import (
     possible,
     together,
 )
-from conformance.model.program import Program, has_types
+from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
 
@@ -49,7 +49,7 @@ KINDS = (REORDERINGS, (SPLIT, MERGE), (RENAME, REDELIVER))
 TWICE = 2
 """How many cases put a guarantee to the test under each change of a case, if so many can."""
 
-IN_A_ROW = 6
+IN_A_ROW = 9
 """The most cases of a program in one row that changes something."""
 
 Goal = tuple[str, str]
@@ -171,7 +171,7 @@ class Suite:
             ]
             # A design for all programs, one for those that are dear or few.
             each = self._can.each if kind is Kind.PLAIN and family in (Family.SEVERAL, Family.ONE) else 1
-            beside = made.get((family, kind.host), [])
+            beside = made.get((family, Kind.PLAIN), [])
             there = {row.timeline for row in beside}
             most = sorted(mine, key=lambda t: (t not in there, -sum(self._kind(ref) is kind for ref in programs[t])))
             most = most[: max(len(there & {*mine}), TIMELINES if each > 1 else TIMELINES // 2)]
@@ -181,15 +181,14 @@ class Suite:
             found = made[family, kind] = found[: self._most or None]
             yield from found
             # What a case must have beside it (rivals among typed keys) is shared out to all timelines.
-            if self._every or (kind is not Kind.PLAIN and not self._most):
+            keys = any(self._asked[ref].program.keys for refs in programs.values() for ref in refs)
+            if self._every or (keys and not self._most):
                 yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
 
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]
         program = asked.program
         planned = asked.planned or program.waits or program.initial or program.damaged
-        if has_types(asked.program):
-            return Kind.TYPED if planned else Kind.TYPED_UNPLANNED
         return Kind.PLAIN if planned else Kind.UNPLANNED
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
@@ -200,7 +199,6 @@ class Suite:
         of_timeline: dict[object, list[Case]] = {}
         for case in asked.bases:
             of_timeline.setdefault(case.schedule.timeline, []).append(case)
-        often = 1 if has_types(asked.program) else TWICE  # such programs are dear, see ``packs_for``
         tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
             parts = self._parts(asked, row) if row.kind is self._kind(asked.ref) else ()
@@ -212,7 +210,7 @@ class Suite:
             left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
             while left and number < (1 if sparse else IN_A_ROW):
                 # The case that shows most of what this row promises and few cases have shown.
-                gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met, often) for b in left}
+                gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met) for b in left}
                 left.sort(key=lambda base: -gain[base.id])
                 if number and not gain[left[0].id]:
                     break
@@ -271,13 +269,13 @@ class Suite:
                         yield twin
 
 
-def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int], often: int) -> int:
+def _owed(asked: Asked, tested: Iterable[str], parts: Iterable[Part], met: Mapping[Goal, int]) -> int:
     """How much of what a program's guarantees promise in a row a case would show that few cases have shown. ``tested``:
     the predicates that the case puts to the test by itself."""
     names = [perturbation.id for perturbation, _ in parts]
-    predicates = sum(met.get((goal, name), 0) < often for goal in tested for name in names)
+    predicates = sum(met.get((goal, name), 0) < TWICE for goal in tested for name in names)
     relations = (g for g in asked.guarantees if g.same_under)
-    return predicates + sum(met.get((g.id, n), 0) < often for g in relations for n in names if g.is_about(n))
+    return predicates + sum(met.get((g.id, n), 0) < TWICE for g in relations for n in names if g.is_about(n))
 
 
 def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:

@@ -127,6 +127,16 @@ class Checked:
             if len(parts_of(against.case.perturbation)) > 1
         }
 
+    @property
+    def kept_under(self) -> dict[tuple[str, str], set[str]]:
+        """(scenario, guarantee) -> the perturbations (ids) under which a case put it to the test and kept it."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for (scenario, guarantee, name), evidence in self.evidence.items():
+            failing = {against.case.id for against in evidence.against}
+            if any(case.id not in failing for case in evidence.exercised):
+                found.setdefault((scenario, guarantee), set()).add(name)
+        return found
+
     def settled(self, isolated: Isolated) -> Checked:
         """The result without the failures that are explained. Those that need several perturbations have cells of their
         own."""

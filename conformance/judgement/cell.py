@@ -36,7 +36,7 @@ GRADES = {
     Grade.REPLAYED: "a stored witness failed again in this run; alone it failed with an earlier adapter, in another "
     "version, or "
     "elsewhere",
-    Grade.STANDS: "a stored witness failed alone here before and did not run again; half of the engine's witnesses "
+    Grade.STANDS: "a stored witness failed alone here before and did not run again; a fifth of the engine's witnesses "
     "ran, and "
     "failed",
     Grade.PACK: "cases failed in a pack, beside other cases, and none of them failed alone",

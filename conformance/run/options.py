@@ -53,9 +53,8 @@ class Options:
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced, and what fails only beside other cases is
             unknown. Every stored witness is replayed in a pack, confirmed here or not; only one that is confirmed here,
-            and passes there, runs alone.
-        sampled: stored witnesses that failed alone on the very engine, version and configuration run again until half
-            of an engine's failed; the others then stand.
+            and passes there, runs alone. Those that failed alone on the very engine, version and configuration run
+            until a fifth of an engine's failed; the others then stand.
         traces: the folder of kept traces, which answer in the place of engines; None for none.
         fresh: engines answer everything. Their answers are kept.
         traces_beside: other folders of kept traces, to read from.
@@ -76,7 +75,6 @@ class Options:
     checker: str = "auto"
     rows: int = 0
     brief: bool = False
-    sampled: bool = False
     traces: Path | None = None
     fresh: bool = False
     traces_beside: tuple[Path, ...] = ()

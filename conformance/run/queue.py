@@ -27,12 +27,15 @@ class Deadline:
 
 
 def by_value(infos: Iterable[EngineInfo]) -> list[EngineInfo]:
-    """Engines in the order of value: the reference, operators that most people use, which cost little, engines that a
-    quick run has, other operators, then the other engines of programs, which share much with those of a quick run."""
+    """Engines in the order of value: the reference, what most people use, operators first, since they cost little;
+    engines that a quick run has, other operators, then the other engines of programs, which share much with those of a
+    quick run."""
 
     def rank(info: EngineInfo) -> tuple[bool, bool, bool, bool]:
-        can = info.capabilities
-        return info.id != "reference", not can.common, not can.quick, can.native_operator is None
+        can, of_programs = info.capabilities, info.capabilities.native_operator is None
+        if can.common:
+            return info.id != "reference", False, of_programs, not can.quick
+        return info.id != "reference", True, not can.quick, of_programs
 
     return sorted(infos, key=rank)
 

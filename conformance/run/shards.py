@@ -28,7 +28,7 @@ from conformance.support.writing import write_whole
 FILE, TRACES = "shard.json", "kept"
 """The description of a shard in its folder, and the folder of its traces there."""
 
-PLAIN = ("wanted", "seed", "rows", "brief", "sampled")
+PLAIN = ("wanted", "seed", "rows", "brief")
 """The options that a description has as they are."""
 
 

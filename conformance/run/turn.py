@@ -142,7 +142,7 @@ class Turn:
 
     @property
     def _mode(self) -> Mode:
-        return Mode.of(self._options.brief, self._options.sampled)
+        return Mode.BRIEF if self._options.brief else Mode.FULL
 
     def _replay(self) -> None:
         info, started = self.info, time.monotonic()
@@ -189,7 +189,7 @@ class Turn:
         info, on_event = self.info, self._run.on_event
         suite = self.suite(batch)
         self._spent("left out as known", suite.left_out)
-        every = packs_for(suite.cases, info.capabilities, self._programs)
+        every = packs_for(suite.cases, info.capabilities)
         packs = self._part.taken(every)
         on_event(BatchBegun(info.id, batch, len(self._store.batches), len(packs)))
         runs = self._ask.packs(packs, done=lambda: on_event(PackDone(info.id)))
@@ -231,7 +231,7 @@ class Turn:
         by_id = {case.id: case for case in cases}
         isolated = Isolated()
         checked = self._check_batch(batch, [*by_id.values()], runs)
-        looks = self._mode is Mode.SAMPLED and self._options.rows > 0
+        looks = self._mode is Mode.BRIEF and self._options.rows > 0
         if looks:  # a first look takes nothing apart: what its failures need is what they had
             isolated = told_apart(checked, by_id.values(), runs.traces, self._options.scenarios, self._known())
         for _ in range(0 if looks else ISOLATIONS):
@@ -244,7 +244,7 @@ class Turn:
             if not (entangled or lost) or self._run.spent() or self._run.hosts.interrupted:
                 break
             isolation = self._isolation(runs)
-            found = isolation.isolate(entangled, lost, by_id)
+            found = isolation.isolate(entangled, lost, by_id, checked.kept_under)
             isolated.explained |= found.explained
             isolated.smallest |= found.smallest
             by_id |= isolation.cases
@@ -266,7 +266,7 @@ class Turn:
             return not (self._run.spent() or self._run.hosts.interrupted)
 
         def run(cases: list[Case]) -> Runs:
-            packs = packs_for(cases, can, self._programs)
+            packs = packs_for(cases, can)
             self._spent("isolation", len(packs))
             self._run.on_event(TakingApart(self.info.id, len(packs)))
             self._packs += packs

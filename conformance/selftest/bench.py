@@ -68,7 +68,7 @@ class Bench:
         self._programs, self._lateness = programs_of(scenarios), can.lateness
         self._reference = reference_traces(self._programs, can.lateness)
         self.cases = Suite(scenarios, can, drawn, seed, self._reference).cases
-        self.packs = packs_for(self.cases, can, programs_of(scenarios))
+        self.packs = packs_for(self.cases, can)
         self._specified = self._reference(self.cases)
         self._asked: dict[str, list[Asked]] = {}
         for scenario, guarantee, perturbation in cells_asked(scenarios, self._info):

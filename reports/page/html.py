@@ -13,11 +13,12 @@ from functools import partial
 
 from markupsafe import Markup
 
+from conformance.model.engine import bare
 from conformance.model.perturbation import BY_ID
 from conformance.reports.advice import known_advice
 from conformance.reports.grades import WEAKEST_FIRST
 from conformance.reports.grid import Grid
-from conformance.reports.page import overview, picture, plans, sections, types
+from conformance.reports.page import checkpoints, overview, picture, plans, sections, types
 from conformance.reports.page.cells import Cells
 from conformance.reports.page.exports import exports
 from conformance.reports.page.kills import arranged
@@ -86,6 +87,7 @@ def render(
         plans=plans.view(grid),
         type_words=types.WORDS,
         changed=sections.changed(grid),
+        checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),
         other_cases=OTHER_CASES,
         engines=sections.engines(grid, powers),
         claims=sections.claims(grid),

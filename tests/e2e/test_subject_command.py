@@ -76,7 +76,7 @@ def test_pytest_says_why_a_file_of_subjects_cannot_be_used(tmp_path):
 def test_a_subject_is_a_test_item(tmp_path):
     seeded = ROOT / "tests" / "engines" / "subjects" / "seeded_beam.py"
     (tmp_path / "subject_plays.py").write_text(seeded.read_text(encoding="utf-8"))
-    done = run_pytest(tmp_path, "--conformance", "--conformance-budget", "3m", "-k", "totals or without_its_key")
+    done = run_pytest(tmp_path, "--conformance", "--conformance-budget", "45s", "-k", "totals or without_its_key")
     assert "2 failed" in done.stdout, done.stdout + done.stderr
     assert "batches: The same rows in one bundle, or in more of them, give the same answer." in done.stdout
     assert "subject without_its_key: the output has no 'team' (it has value)" in done.stdout

@@ -82,7 +82,7 @@ def verdicts(results, engine):
 
 def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_path):
     pytest.importorskip("pyspark")
-    engines = ["--engine", "spark-tws-jvm", "--engine", "beam-native:count"]
+    engines = ["--engine", "spark-tws-jvm", "--engine", "beam-native:count", "--rows", "2"]
     process = started(tmp_path, [HOLDS_ON_SPARK], *engines)
     printed = ""
     for line in process.stdout:

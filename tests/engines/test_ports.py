@@ -167,14 +167,8 @@ def test_the_example_of_the_documentation(spark, beam, tmp_path):
     # Each step costs Spark a micro-batch.
     timeline = min(by_timeline, key=lambda steps: (len(steps), -by_timeline[steps]))
     write_cases(tmp_path / "few.parquet", [case for case in few if case.schedule.timeline == timeline])
-    asked = [
-        "--cases-from",
-        "few.parquet",
-        "--budget",
-        "30m",
-        "--out",
-        "out",
-    ]  # with a budget, a witness runs alone once
+    # With a budget, a witness runs alone once.
+    asked = ["--cases-from", "few.parquet", "--rows", "1", "--budget", "30m", "--out", "out"]
     done = conformance("run", "--load", ported, *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     results = Results.read(tmp_path / "out" / "results.json.gz")

@@ -103,6 +103,7 @@ def test_an_operator_that_a_release_refuses_is_named(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_an_upgrade_of_spark(tmp_path):
     """What both releases have, on the same cases, with checkpoints carried from the old one to the new one. One query
     that the old one takes is refused later, and nothing else blocks."""

@@ -149,19 +149,15 @@ def test_state_in_an_attribute_is_found_on_beam_and_its_script_shows_it(beam_sub
     driver, there = beam_subjects
     found, failing, _ = asked(driver, there["totals"], "batches")
     assert found["batches"].verdict is Verdict.VIOLATED
-    pair, why = failing["batches"]
-    assert len(data(pair)) == 2
-    script = tmp_path / "script.py"
-    script.write_text(driver.script(there["totals"], pair, why, HERE / "subjects" / "seeded_beam.py", script))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "THE ANSWERS DIFFER" in done.stdout
+    assert len(shown(driver, there["totals"], failing["batches"], HERE / "subjects" / "seeded_beam.py", tmp_path)) == 2
 
 
-def test_a_filter_by_the_clock_is_found_on_beam(beam_subjects):
+def test_a_filter_by_the_clock_is_found_on_beam_and_its_script_shows_it(beam_subjects, tmp_path):
     driver, there = beam_subjects
-    found, _, _ = asked(driver, there["recent"], "time")
+    found, failing, _ = asked(driver, there["recent"], "time", "again")
+    assert found["again"].verdict is Verdict.HOLDS
     assert found["time"].verdict is Verdict.VIOLATED
+    shown(driver, there["recent"], failing["time"], HERE / "subjects" / "seeded_beam.py", tmp_path)
 
 
 def test_prism_cuts_the_sessions_of_a_users_pipeline(beam_subjects, prism):

@@ -9,8 +9,9 @@ from conformance.model.engine import EngineInfo
 from conformance.model.scenario import programs_of
 
 
-def judged(scenarios, engine, cases, seed, info=None, known=()):
-    """(the judgement, what the failures came to), as a run has them. ``known``: what stored witnesses show."""
+def judged(scenarios, engine, cases, seed, info=None, known=(), kept=None):
+    """(the judgement, what the failures came to), as a run has them. ``known``: what stored witnesses show. ``kept``:
+    under what each guarantee was kept, if not as the cases show it."""
     can, programs = engine.capabilities, programs_of(scenarios)
     reference = reference_traces(programs, can.lateness)
     info = info or EngineInfo(engine.id, engine.title, can)
@@ -28,7 +29,7 @@ def judged(scenarios, engine, cases, seed, info=None, known=()):
         if not entangled:
             break
         isolation = Isolation(scenarios, can, seed, reference, Asking(run, runs), dict(known))
-        found = isolation.isolate(entangled, [], by_id)
+        found = isolation.isolate(entangled, [], by_id, checked.kept_under if kept is None else kept)
         isolated.explained |= found.explained
         isolated.smallest |= found.smallest
         by_id |= isolation.cases

@@ -599,7 +599,7 @@ def on_timelines(*watermarks):
     return found, {w.id for w in found}
 
 
-def test_half_of_the_sampled_witnesses_run_and_the_others_stand_if_they_fail():
+def test_some_of_the_sampled_witnesses_run_and_the_others_stand_if_they_fail():
     """The pack with most of them runs first. One that is not sampled runs in any case."""
     witnesses, mine = on_timelines(9_000, 9_001, 9_002)
     bundles = {step.id: [replace(e, key="c") for e in step.events] for step in witnesses[2].case.schedule.bundles}

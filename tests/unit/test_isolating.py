@@ -193,7 +193,7 @@ def test_a_bug_that_cases_as_drawn_show_is_not_taken_apart(cases):
     assert not fails
 
 
-def asking(engine, known, cases):
+def asking(engine, known, cases, kept=None):
     """The sets of perturbations that an isolation asks an engine for, and what the failures came to."""
     asked = []
 
@@ -205,18 +205,24 @@ def asking(engine, known, cases):
             return engine.run(pack, programs)
 
     rows = {p for case in cases if (p := case.perturbation)}
-    judgement, isolated = judged(SCENARIOS, Watched(), cases, 1, known=known)
+    judgement, isolated = judged(SCENARIOS, Watched(), cases, 1, known=known, kept=kept)
     return [sets for sets in asked if not sets <= rows], judgement, isolated
 
 
-def test_what_a_stored_witness_shows_is_asked_once_more_a_row_without_it(cases):
+@pytest.mark.parametrize("elsewhere", [True, False], ids=["the others kept elsewhere", "the others kept nowhere"])
+def test_what_a_stored_witness_shows_is_asked_without_it_where_the_other_changes_were_seen_nowhere_else(
+    cases, elsewhere
+):
     guarantees = [(s.id, g.id) for s in SCENARIOS for g in s.guarantees]
     known = {place: [frozenset({RESTART.id})] for place in guarantees}
-    asked, judgement, isolated = asking(load_engine("mutant:state-lost-on-restart"), known, cases)
+    changes = {name for case in cases for name in factors_of(case.perturbation)} - {RESTART.id} if elsewhere else ()
+    kept = dict.fromkeys(guarantees, changes)
+    asked, judgement, isolated = asking(load_engine("mutant:state-lost-on-restart"), known, cases, kept)
     assert isolated.explained
     assert not isolated.smallest
     assert violated(judgement) == set(), "the witness is replayed by itself"
     assert all(RESTART.id not in factors_of(name) for sets in asked for name in sets)
+    assert bool(asked) is not elsewhere
 
 
 def test_what_a_stored_witness_shows_hides_no_other_fault(cases):

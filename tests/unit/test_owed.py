@@ -50,11 +50,11 @@ def runs(owed):
 )
 def test_what_is_known_of_a_stored_witness_decides_what_it_is_owed(confirmations, full, brief):
     """In a pack or not, how many runs alone once it failed, how many passes refute it."""
-    for mode, wanted in ((Mode.FULL, full), (Mode.BRIEF, brief), (Mode.SAMPLED, brief)):
+    for mode, wanted in ((Mode.FULL, full), (Mode.BRIEF, brief)):
         (found,) = owed_to_stored([witness(*confirmations)], INFO, mode).values()
         assert runs(found) == wanted
         assert found.trusted is (mode is not Mode.FULL and found.alone == 1)
-        assert found.stands is (mode is Mode.SAMPLED and found.alone == 0)
+        assert found.stands is (mode is Mode.BRIEF and found.alone == 0)
         assert (found.reduced, found.tightened, found.beside) == (False, False, False)
 
 
@@ -78,10 +78,9 @@ def test_what_is_new_is_owed_most_for_the_first_of_its_guarantee(mode, wanted):
     known = {
         kind: Known.FURTHER if kind[2] == "shift" else Known.ENDED if kind[1] in "ef" else Known.NEW for kind in kinds
     }
-    for asked in {mode, Mode.SAMPLED if mode is Mode.BRIEF else mode}:
-        for kind, owed in owed_to_new(kinds, ended, asked).items():
-            assert (owed.alone, owed.passes, owed.reduced, owed.beside) == wanted[known[kind]]
-            assert (owed.packed, owed.trusted, owed.stands) == (False, False, False)
+    for kind, owed in owed_to_new(kinds, ended, mode).items():
+        assert (owed.alone, owed.passes, owed.reduced, owed.beside) == wanted[known[kind]]
+        assert (owed.packed, owed.trusted, owed.stands) == (False, False, False)
 
 
 def test_a_witness_is_confirmed_here_where_all_its_runs_failed():

@@ -11,7 +11,7 @@ from conformance.execution.ask import Ask, parts_of
 from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
 from conformance.execution.process import FirstRuns, Process
 from conformance.model.case import Case
-from conformance.model.engine import CannotRun
+from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
@@ -150,8 +150,9 @@ def test_a_pack_falls_apart_by_what_may_end_a_query():
     assert {ref for part in parts for ref in part} == set(programs)
 
 
-def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_is_lost():
-    """Nor is the engine given up for it."""
+@pytest.mark.parametrize("error", [EngineDown, NotDriven])
+def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_is_lost(error):
+    """Nor is the engine given up for it. A query that a program ended before it was to fail was not driven."""
     whole = Pack(
         tuple(of(*ref.split("/"), 1) for ref in ("typed-state/values", "typed-keys/values", "late-data/global"))
     )
@@ -161,12 +162,14 @@ def test_a_pack_that_fails_as_a_whole_runs_in_its_parts_and_only_the_guilty_one_
         def run(self, pack):
             runs.append(len(pack.cases))
             if any(case.scenario == "typed-state" for case in pack.cases):
-                raise EngineDown("a value cannot be encoded")
+                raise error("a value cannot be encoded")
             return super().run(pack)
 
     engine = Process(lambda: Fails(REFERENCE), parts=apart)
     given = Ask(engine, parts=apart).packs((whole, whole))
-    assert list(given.lost.values()) == ["a value cannot be encoded"]
+    (without,) = {**given.lost, **given.faults}.items()
+    assert without[0] == whole.cases[0].id
+    assert "a value cannot be encoded" in without[1]
     assert set(given.traces) == {case.id for case in whole.cases[1:]}
     assert runs == [3, 1, 1, 1] * 2
     assert engine.given_up == ""

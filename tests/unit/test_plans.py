@@ -23,7 +23,7 @@ from conformance.engines.spark.jobs import batch_plan
 from conformance.engines.spark.jobs.batch_plan import new
 from conformance.engines.spark.runtime.running import in_memory
 from conformance.engines.spark.runtime.running import written as rows_written
-from conformance.execution.ask import Ask, answer_of, packs_for
+from conformance.execution.ask import Ask, answer_of
 from conformance.execution.host import EngineDown
 from conformance.execution.packing import packs_of
 from conformance.execution.process import Process
@@ -379,14 +379,6 @@ def test_only_what_is_asked_about_plans_has_twins():
     cases = suite_of(scenarios, 1, 1, can).cases
     assert {case.scenario for case in cases} == {"typed-keys", "per-key-counting"}
     assert {case.scenario for case in cases if case.schedule.plans} == {"per-key-counting"}
-
-
-def test_typed_programs_share_no_pack_of_a_plan_with_others():
-    scenarios = tuple(s for s in load_scenarios() if s.id in ("typed-state", "per-key-counting"))
-    can = replace(load_engine("reference").capabilities, plans=(PlanTwin("x", "another"),))
-    packs = packs_for(suite_of(scenarios, 1, 1, can).cases, can, programs_of(scenarios))
-    planned = [{case.scenario for case in pack.cases} for pack in packs if pack.cases[0].schedule.plans]
-    assert {frozenset(there) for there in planned} == {frozenset({"typed-state"}), frozenset({"per-key-counting"})}
 
 
 def test_plans_about_stored_state_restart_where_a_restart_keeps_the_order():

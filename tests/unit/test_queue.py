@@ -25,6 +25,9 @@ def test_engines_come_in_the_order_of_value():
     common = [one.capabilities.common for one in found[1:]]
     assert common == sorted(common, reverse=True)
     assert True in common
+    of_programs = [one.capabilities.native_operator is None for one in found[1:] if one.capabilities.common]
+    assert of_programs == sorted(of_programs)
+    assert True in of_programs
     found = [found[0], *(one for one in found if not one.capabilities.common and one.id != "reference")]
     quick = [one.capabilities.quick for one in found[1:]]
     assert quick == sorted(quick, reverse=True)

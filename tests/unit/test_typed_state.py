@@ -1,7 +1,6 @@
 """Typed cells: what the reference keeps, what the guarantees say of it, and the mutants that they catch."""
 
 import math
-from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal as Number
 from functools import cache
@@ -10,11 +9,10 @@ from random import Random
 import pytest
 
 from conformance.engines.mutants import MUTANTS
-from conformance.execution.ask import packs_for
 from conformance.judgement.evidence import findings_against
 from conformance.model import Case, Cell, Pack, Program, program_ref
 from conformance.model.program import InvalidProgram
-from conformance.model.scenario import Scenario, programs_of
+from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.types import Array, Decimal, Double, Float, Int, Map, Refused, String, Struct, shown
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -118,18 +116,3 @@ def test_a_set_has_no_type_and_a_map_has_the_type_of_its_entries():
     for cells, types in (({"a": Cell.SET}, {"a": String()}), ({"a": Cell.MAP}, {"a": Int()}), ({}, {"a": Int()})):
         with pytest.raises(InvalidProgram, match="may have a type"):
             type("Odd", (Program,), {"cells": cells, "types": types})
-
-
-class Untyped(Program):
-    cells = {"value": Cell.VALUE}
-
-
-def test_typed_programs_share_packs_with_one_another_alone():
-    typed = next(scenario for scenario in SCENARIOS if "misfits" in scenario.programs)
-    domain = {"untyped": replace(typed.domain["values"], values=("one", "two"))}
-    plain = Scenario("plain", "", {"untyped": Untyped()}, domain, ())
-    cases = [all_values(scenario, name) for scenario in (typed, plain) for name in scenario.programs]
-    cases = [replace(case, schedule=Schedule(cases[0].schedule.timeline)) for case in cases]
-    packs = packs_for(cases, load_engine("reference").capabilities, programs_of([typed, plain]))
-    shared = [frozenset(case.program for case in pack.cases) for pack in packs]
-    assert sorted(shared, key=len) == [frozenset({"untyped"}), frozenset(typed.programs)]

@@ -72,7 +72,7 @@ def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, se
         "seed": seed,
         "rows": rows,
         "cases": len(suite.cases),
-        "packs": len(packs_for(suite.cases, can, programs_of(about))),
+        "packs": len(packs_for(suite.cases, can)),
         "guarantees": len(promised),
         "in part": {f"{s}/{g}": [name or "as drawn" for name in names] for (s, g), names in lacking.items()},
     }

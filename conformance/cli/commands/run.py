@@ -90,8 +90,7 @@ class Extent:
     metavar="TIME",
     callback=options.seconds,
     help="Take no longer than this, such as 90s or 5m: engines run in the order of value. Stored witnesses are "
-    "replayed in packs, new ones "
-    "run alone once.",
+    "replayed in packs, those confirmed here until a fifth of them failed; new ones run alone once.",
 )
 @click.option(
     "--rows",
@@ -102,9 +101,7 @@ class Extent:
     "--quick",
     is_flag=True,
     help=f"A first look: --cases {QUICK} --rows {QUICK_ROWS} on one engine of each kind, without scenarios that wait "
-    "for "
-    "processing time. Stored witnesses are replayed in packs, those confirmed here until half of them failed; new "
-    "ones run alone once.",
+    "for processing time. Stored witnesses are replayed as with --budget.",
 )
 @options.verbose
 @options.into("extent", Extent)
@@ -126,7 +123,6 @@ def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: 
         checker=checker,
         rows=extent.rows or 0,
         brief=extent.quick or extent.budget is not None,
-        sampled=extent.quick and not asked.fresh,
         budget=extent.budget,
     )
     if extent.shard:

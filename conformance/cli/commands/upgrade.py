@@ -143,7 +143,6 @@ def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quic
         asked.about,
         rows=1 if quick else 0,  # the base rows: others may differ between two releases, which have other plans
         brief=True,  # each release is asked again about the differences between the releases
-        sampled=not asked.fresh,
     )
     check_cases(both)
     if sides.old_engine and sides.new_engine:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from inspect import getsource
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
+from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, written
+from conformance.subjects.scripts import back
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
@@ -26,7 +29,7 @@ import importlib.util
 import sys
 import time
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / {folder!r}))
@@ -34,7 +37,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / {folder!r}))
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.test_stream import TestStream
-from apache_beam.transforms.window import TimestampedValue
+from apache_beam.transforms.window import IntervalWindow, TimestampedValue
+from apache_beam.utils.timestamp import Timestamp
 
 # By its path: the name of a file need not be one of Python's.
 spec = importlib.util.spec_from_file_location({module!r}, Path(__file__).resolve().parent / {path!r})
@@ -55,6 +59,9 @@ KEY = {key!r}
 LAST = {last}
 """The columns that tell one answer from another, where only the last one counts; none where all of them do."""
 
+IGNORED = {ignored}
+"""Columns that are not compared."""
+
 PLAIN = {plain}
 """The elements of each bundle."""
 
@@ -68,7 +75,7 @@ class Take(beam.DoFn):
         self.output = output
 
     def process(self, element, window=beam.DoFn.WindowParam):
-        row = dict(columns(element), output=self.output, window=str(window))
+        row = dict(columns(element), output=self.output, window=plain(window))
         # Beam copies what a script defines; all of these runners run it in this process.
         sys.modules["__main__"].taken.append(row)
 
@@ -87,8 +94,15 @@ def columns(element):
 
 def plain(value):
     """A value that shows what is in it."""
+    if isinstance(value, Timestamp):
+        try:
+            return value.to_utc_datetime()
+        except OverflowError:  # the end of all time
+            return str(value)
+    if isinstance(value, IntervalWindow):
+        return {{"start": plain(value.start), "end": plain(value.end)}}
     if isinstance(value, TimestampedValue):
-        return {{"value": plain(value.value), "time": value.timestamp}}
+        return {{"value": plain(value.value), "time": plain(value.timestamp)}}
     if isinstance(value, dict):
         return {{key: plain(each) for key, each in value.items()}}
     if isinstance(value, (set, frozenset)):
@@ -96,6 +110,14 @@ def plain(value):
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return [plain(each) for each in value]
     return value
+
+
+{back}
+
+def lines(rows, moved):
+    rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
+    rows = [{{name: back(value, moved, {first}, {last_time}) for name, value in row.items()}} for row in rows]
+    return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
 def moment(text):
@@ -170,14 +192,13 @@ def run(batches, where="", bounded=False):
         elements | f"take {{output}}" >> beam.ParDo(Take(output))
     pipeline.run().wait_until_finish()
     last = {{repr([row.get(name) for name in LAST]): row for row in taken}}
-    found = last.values() if LAST else taken
-    return sorted(", ".join(f"{{name}}={{value!r}}" for name, value in row.items()) for row in found)
+    return list(last.values() if LAST else taken)
 
 
 def main():
     answers = []
-    for what, batches, setup in (("plain", PLAIN, {{}}), ({what!r}, VARIED, {setup})):
-        answers.append(run(batches, **setup))
+    for what, batches, setup, moved in (("plain", PLAIN, {{}}, 0), ({what!r}, VARIED, {setup}, {moved})):
+        answers.append(lines(run(batches, **setup), moved))
         print(f"{{what}}:")
         for line in answers[-1]:
             print(f"    {{line}}")
@@ -218,6 +239,11 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         times=dict(subject.time),
         last=list(subject.output_key or output_key(subject)) if subject.mode == "update" else [],
         key=key_of_pairs(subject),
+        ignored=list(subject.ignore),
+        back=getsource(back),
+        moved=pair.moved,
+        first=FIRST,
+        last_time=LAST,
         clock=clock,
         main=MAIN,
         delay=None if subject.delay is None else subject.delay / 1_000,

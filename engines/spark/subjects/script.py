@@ -3,15 +3,16 @@ answer."""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
+from inspect import getsource, getsourcefile, unwrap
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
 from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, rows_in, written
+from conformance.subjects.scripts import back
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair, Run
@@ -160,26 +161,11 @@ def run(
     return rows, [operators[0] if begun else [], behind], counts
 
 
-def back(value, ms):
-    """A value with its times so many ms earlier. A number between the times of the rows is one, too."""
-    if isinstance(value, datetime):
-        return value - timedelta(milliseconds=ms)
-    if isinstance(value, date):
-        return value - timedelta(days=ms // 86_400_000)
-    if isinstance(value, dict):
-        return {{name: back(each, ms) for name, each in value.items()}}
-    if isinstance(value, list):
-        return [back(each, ms) for each in value]
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        for unit in (0.001, 1, 1_000):
-            if ({first} + ms) * unit <= value <= ({last} + ms) * unit:
-                return value - type(value)(ms * unit)
-    return value
-
+{back}
 
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
-    rows = [{{name: back(value, moved) if moved else value for name, value in row.items()}} for row in rows]
+    rows = [{{name: back(value, moved, {first}, {last}) for name, value in row.items()}} for row in rows]
     rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
@@ -275,6 +261,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         differ=differ,
         yes=yes,
         no=no,
+        back=getsource(back),
         moved=pair.moved,
         first=FIRST,
         last=LAST,
@@ -312,7 +299,7 @@ def _spelled(settings: Mapping[str, object], setup: Setup, elsewhere: str) -> st
 
 def _beside(version: Subject, file: Path, out: Path) -> str:
     """The path of a version's file from the script's folder."""
-    own = Path(inspect.getsourcefile(inspect.unwrap(version.function)) or file)
+    own = Path(getsourcefile(unwrap(version.function)) or file)
     return os.path.relpath(own.resolve(), out.resolve().parent)
 
 

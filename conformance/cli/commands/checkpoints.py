@@ -1,0 +1,98 @@
+"""The command checkpoints: which release of a package goes on from which other one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from packaging.version import InvalidVersion, Version
+
+from conformance.cli import options
+from conformance.cli.job import console as open_console
+from conformance.cli.job import perform
+from conformance.comparison.checkpoints import Resumed, read, resume, write
+from conformance.model.engine import CannotRun, Resumable
+from conformance.plugins.registry import engine_ids, load_engine, package_of, packages
+from conformance.results.results import Results
+from conformance.run.options import Options
+from conformance.support.naming import unknown
+
+CUT_SHORT = 3
+
+
+@click.command("checkpoints")
+@click.argument("package")
+@click.argument("releases", nargs=-1, required=True)
+@options.asked(
+    options.engines("all of the package that keep a checkpoint", "An engine, without a version"), 1, "build/checkpoints"
+)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("build/checkpoints.json"),
+    show_default=True,
+    help="Where the matrix is kept. What it has already is not asked again.",
+)
+def checkpoints_(package: str, releases: tuple[str, ...], asked: options.Asked, file: Path) -> None:
+    """Begin jobs in each of some RELEASES of PACKAGE, and go on from their checkpoints in each other one: which
+    upgrades, and which rollbacks, keep what a job has.
+
+    Exit code 0, 2 for wrong usage, 3 if a release could not be run to its end.
+    """
+    numbers, engines = _releases(package, releases), _engines(package, asked.engines)
+    known = {row.place: row for row in (read(file) if file.exists() else ())}
+    console = open_console()
+
+    def run(mine: Options) -> Results:
+        results = perform(mine, console, verbose=False)
+        if results.run.partial:
+            raise CannotRun(f"interrupted; what was found before is in {file}")
+        return results
+
+    try:
+        for found in resume(numbers, engines, asked.options((), asked.about), run, known.values()):
+            known |= {row.place: row for row in found}
+            write(file, known.values())
+            for row in found:
+                click.echo(_line(row))
+    except CannotRun as error:
+        click.echo(str(error), err=True)
+        sys.exit(CUT_SHORT)
+    click.echo(f"in {file}")
+
+
+def _line(row: Resumed) -> str:
+    told = row.lacks or f"{row.words} programs go on"
+    first = next(iter(row.lost.items()), None)
+    return f"{row.engine}: {row.begun} → {row.resumed}: {told}" + (f"; {first[0]}: {first[1]}" if first else "")
+
+
+def _releases(package: str, releases: tuple[str, ...]) -> list[str]:
+    """The releases as their framework writes them, oldest first. Raises UsageError."""
+    if package not in packages():
+        raise click.UsageError(unknown("package", package, packages()))
+    found = set[Version]()
+    for number in releases:
+        try:
+            found.add(Version(number))
+        except InvalidVersion:
+            raise click.UsageError(f"{number!r} is no version of {package}") from None
+    if len(found) < 2:
+        raise click.UsageError(f"name two releases of {package}, or more")
+    return [str(version) for version in sorted(found)]
+
+
+def _engines(package: str, named: tuple[str, ...]) -> list[str]:
+    """The engines to ask. Raises UnknownName, UsageError."""
+    there = [name for name in engine_ids() if package_of(name) == package and isinstance(load_engine(name), Resumable)]
+    if odd := [name for name in named if name not in there]:
+        load_engine(odd[0])
+        raise click.UsageError(f"--engine {odd[0]}: no engine of {package} whose jobs go on from a checkpoint")
+    if not there:
+        raise click.UsageError(f"no engine of {package} keeps a checkpoint that another release could go on from")
+    return [*named] or there
+
+
+COMMANDS = (checkpoints_,)
+"""The commands of this module."""

@@ -1,0 +1,136 @@
+"""Which release goes on from which: checkpoints begun in each of several releases of a package, and resumed in each
+other one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from conformance.comparison.upgrade import UPGRADE, besides_restarts, surviving
+from conformance.judgement.cell import Verdict
+from conformance.model.case import Case
+from conformance.model.engine import bare
+from conformance.model.perturbation import RESTART
+from conformance.model.scenario import Scenario
+from conformance.results.results import Results
+from conformance.results.store import write_cases
+from conformance.run.drawing import batches
+from conformance.run.options import Options
+from conformance.support.writing import write_whole
+
+HALFWAY = 1
+"""The level of the restart that comes in the middle of a case."""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Checkpoints of an engine that were begun in one release and resumed in another one.
+
+    Attributes:
+        engine: its id, without a release.
+        kept: the programs ("scenario/program") whose output is that of a run in one release.
+        lost: program -> what is wrong with its output behind the restart, or why the release does not go on.
+        open: program -> why nothing can be said.
+        lacks: what one of the releases lacks of the engine; "" for nothing. No program is asked then.
+    """
+
+    engine: str
+    begun: str
+    resumed: str
+    kept: tuple[str, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)
+    open: Mapping[str, str] = field(default_factory=dict)
+    lacks: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.engine, self.begun, self.resumed
+
+    @property
+    def words(self) -> str:
+        """How many programs go on, of how many."""
+        if self.lacks or not (asked := len(self.kept) + len(self.lost)):
+            return "–"
+        return f"{len(self.kept)} of {asked}"
+
+
+class UnreadableCheckpoints(ValueError):
+    """A file that holds no ``Resumed``."""
+
+
+def read(path: Path) -> list[Resumed]:
+    """What a file holds. Raises UnreadableCheckpoints."""
+    try:
+        return [Resumed(**{**row, "kept": tuple(row["kept"])}) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UnreadableCheckpoints(f"{path}: not a file of `conformance checkpoints`: {error}") from None
+
+
+def write(path: Path, found: Iterable[Resumed]) -> None:
+    rows = [json.dumps(asdict(row), ensure_ascii=False) for row in sorted(found, key=lambda row: row.place)]
+    write_whole(path, "[\n" + ",\n".join(rows) + "\n]\n")
+
+
+def carried_over(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
+    """Cases of one timeline, each with a twin that is restarted halfway, of the programs that promise to survive it."""
+    wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
+    drawn = [case for batch in batches(scenarios, 1, seed) for case in batch if (case.scenario, case.program) in wanted]
+    several = [case for case in drawn if _goes_on(case)]
+    shortest = min((case.schedule.timeline for case in several), key=len)
+    pairs = ((case, RESTART.twin(case, seed, HALFWAY)) for case in several if case.schedule.timeline == shortest)
+    return [case for base, twin in pairs if twin for case in (base, twin)]
+
+
+def _goes_on(case: Case) -> bool:
+    """Whether a job has bundles behind a restart, and neither waits nor starts with state."""
+    bundles = case.schedule.bundles
+    return len(bundles) > 1 and not case.schedule.waits and not any(bundle.initial for bundle in bundles)
+
+
+def resume(
+    releases: Sequence[str],
+    engines: Sequence[str],
+    options: Options,
+    run: Callable[[Options], Results],
+    known: Iterable[Resumed] = (),
+) -> Iterator[list[Resumed]]:
+    """What comes of each two releases of a package, both ways, two at a time; what is ``known`` is not asked again.
+    ``run`` makes a run, ``options`` describes the rest of it."""
+    there = {row.place for row in known}
+    file = options.out / "cases.parquet"
+    scenarios = tuple(s for scenario in options.scenarios if (s := surviving(scenario, what=UPGRADE)).guarantees)
+    for pair in itertools.combinations(releases, 2):
+        both = [*itertools.permutations(pair)]
+        asked = [(e, *way) for way in both for e in engines if (e, *way) not in there]
+        if not asked:
+            continue
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_cases(file, carried_over(options.scenarios, options.seed))
+        place = options.out / "-".join(pair)
+        names = tuple(f"{engine}@{begun}+{resumed}" for engine, begun, resumed in asked)
+        both_ways = replace(options, engines=names, scenarios=scenarios, out=place, cases_from=file, witnesses=())
+        results = run(replace(both_ways, brief=True))
+        found: list[Resumed] = []
+        for begun, resumed in both:
+            mine_alone = [cell for cell in results.cells if cell.engine.endswith(f"@{begun}+{resumed}")]
+            of_way = replace(results, cells=mine_alone)
+            judged = besides_restarts(of_way, scenarios, resumed, place / "logs", options.timeout)
+            found += (_resumed(judged, *way) for way in asked if way[1:] == (begun, resumed))
+        yield found
+
+
+def _resumed(results: Results, engine: str, begun: str, resumed: str) -> Resumed:
+    cells = [cell for cell in results.cells if bare(cell.engine) == engine]
+    by_verdict: dict[Verdict, dict[str, str]] = {}
+    for cell in cells:
+        by_verdict.setdefault(cell.verdict, {})[f"{cell.scenario}/{cell.program}"] = cell.reason
+    kept, lost = by_verdict.pop(Verdict.HOLDS, {}), by_verdict.pop(Verdict.VIOLATED, {})
+    lacking = by_verdict.pop(Verdict.UNSUPPORTED, {})
+    unsaid = {program: why for found in by_verdict.values() for program, why in found.items()}
+    failure = results.environment[f"{engine}@{begun}+{resumed}"].failure
+    lacks = "" if kept or lost or unsaid else failure or next(iter(lacking.values()), "no program runs on it")
+    return Resumed(engine, begun, resumed, tuple(kept), lost, unsaid, lacks)

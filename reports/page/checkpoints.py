@@ -1,0 +1,77 @@
+"""Which release goes on from which: the measured checkpoints, as a table for each engine of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from conformance.comparison.checkpoints import Resumed, UnreadableCheckpoints, read
+from conformance.reports.own import own_baselines
+
+FILE = "checkpoints.json"
+"""The file beside the baselines."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One way from a release to another one.
+
+    Attributes:
+        words: how many programs go on, of how many.
+        kind: the colour: "holds", "violated", or "" where nothing was asked.
+        why: what is wrong with the first program that does not go on, or what a release lacks.
+    """
+
+    words: str
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The ways of an engine: for each release that jobs began in, those that went on."""
+
+    engine: str
+    releases: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Shown | None, ...]], ...]
+    lost: tuple[tuple[str, str, str], ...]
+    """(way, program, what is wrong), for each program that does not go on."""
+
+
+def tables(engines: Iterable[str]) -> list[Table]:
+    """Those of these engines (ids without a release), of what was measured."""
+    place = own_baselines()
+    try:
+        known = read(place / FILE) if place and (place / FILE).exists() else []
+    except UnreadableCheckpoints:
+        return []
+    return [*_tables(known, engines)]
+
+
+def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]:
+    ways: dict[str, dict[tuple[str, str], Resumed]] = {}
+    for row in known:
+        if not row.lacks or row.kept or row.lost:
+            ways.setdefault(row.engine, {})[row.begun, row.resumed] = row
+    for engine in dict.fromkeys(engines):
+        if mine := ways.get(engine):
+            releases = tuple(sorted({release for way in mine for release in way}, key=Version))
+            yield Table(
+                engine,
+                releases,
+                tuple((begun, tuple(_shown(mine.get((begun, to))) for to in releases)) for begun in releases),
+                tuple(
+                    (f"{begun} → {to}", program, why)
+                    for (begun, to), row in sorted(mine.items(), key=lambda way: [*map(Version, way[0])])
+                    for program, why in row.lost.items()
+                ),
+            )
+
+
+def _shown(row: Resumed | None) -> Shown | None:
+    if row is None:
+        return None
+    kind = "violated" if row.lost else "holds" if row.kept else ""
+    return Shown(row.words, kind, row.lacks or next(iter(row.lost.values()), ""))
