@@ -264,12 +264,18 @@ class _Design:
     def _brought(self, parts: Sequence[Part]) -> int:
         """How much of what is owed a row with these parts brings."""
         pairs = {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(parts, 2)}
-        return sum(self._owed[part] > 0 for part in parts) + len(pairs & self._pairs)
+        return sum(self._owed[part] > 0 for part in self._shown(parts)) + len(pairs & self._pairs)
 
-    def _count(self, parts: Iterable[Part]) -> None:
-        for part in parts:
+    def _count(self, parts: Sequence[Part]) -> None:
+        for part in self._shown(parts):
             self._owed[part] -= 1
         self._pairs -= {frozenset({one, other}) for (one, _), (other, _) in itertools.combinations(parts, 2)}
+
+    @staticmethod
+    def _shown(parts: Sequence[Part]) -> list[Part]:
+        """The parts of a row that most cases of its timeline can have. Those with many elements have none under
+        SINGLES, so a row with it shows that alone, and pairs."""
+        return [part for part in parts if part[0] is SINGLES] or [*parts]
 
     def _left(self) -> int:
         """How much is owed."""
@@ -301,7 +307,7 @@ class _Design:
         meet fewest others come first."""
         perturbation = part[0]
         met = sum(frozenset({perturbation, other}) in self._pairs for other, _ in chosen)
-        if self._owed[part] <= 0:
+        if self._owed[part] <= 0 or (chosen and SINGLES in (perturbation, *(other for other, _ in chosen))):
             return met + (not chosen and any(perturbation in pair for pair in self._pairs))
         if perturbation in self._scarce:
             return 100 + self._scarce[perturbation]

@@ -17,7 +17,7 @@ from math import fsum
 from conformance.generation.examples import examples, seeded
 from conformance.generation.schedules import REACH, schedules, watermarks
 from conformance.generation.small import PAIRS, small_schedules
-from conformance.generation.timelines import draw_timelines, families_of
+from conformance.generation.timelines import Family, draw_timelines, families_of
 from conformance.judgement.coverage import coverage
 from conformance.model.case import Case
 from conformance.model.perturbation import MERGE, REORDERINGS, SINGLES, SPLIT, possible
@@ -33,6 +33,9 @@ Tested = Callable[[list[Case]], list[frozenset[str]]]
 
 DRAWN = 3
 """How many schedules Hypothesis draws for each case that is wanted."""
+
+SOUGHT = 300
+"""How many schedules Hypothesis draws on a timeline for the guarantees that no case puts to the test otherwise."""
 
 TIMELINES = 4
 """On so many timelines together, or with so many times as many cases on one, the chosen cases have keys of each family
@@ -56,6 +59,7 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
     cases = []
     for scenario in scenarios:
         for name, program in scenario.programs.items():
+            mine: dict[Case, frozenset[str]] = {}
             for family in families_of(program):
                 had: Counter[Trait] = Counter()
                 there: dict[Case, frozenset[str]] = {}
@@ -69,8 +73,66 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
                     told = dict(zip(pool, tested(pool), strict=True))
                     chosen = _chosen(told, program, scenario.domain[name], each, had)
                     there |= {case: told[case] for case in chosen}
-                cases += [*there, *_carried(there, timelines[family], scenario.domain[name], tested)]
+                mine |= there | _carried(there, timelines[family], scenario.domain[name], tested)
+            mine |= _sought(scenario, name, timelines, mine, seed, tested)
+            cases += [*mine, *_by_single_elements(mine, program, scenario.domain[name], tested)]
     return cases
+
+
+def _sought(
+    scenario: Scenario,
+    name: str,
+    timelines: Mapping[Family, list[Schedule]],
+    known: Mapping[Case, frozenset[str]],
+    seed: int,
+    tested: Tested,
+) -> dict[Case, frozenset[str]]:
+    """Cases for the guarantees of a program that no known one puts to the test, out of many more draws. A guarantee
+    that a small part of all schedules puts to the test may have none."""
+    lacking = {g.id for g in scenario.guarantees if g.program == name and g.predicate}.difference(*known.values())
+    found: dict[Case, frozenset[str]] = {}
+    for family in families_of(scenario.programs[name]):
+        for number, timeline in enumerate(timelines[family] if lacking else ()):
+            one = seeded(seed, scenario.id, name, family.value, number, "sought")
+            pool = _pool(scenario, name, timeline, [], SOUGHT // DRAWN, one)
+            told = dict(zip(pool, tested(pool), strict=True))
+            while best := max(told, key=lambda case: len(told[case] & lacking), default=None):
+                if not told[best] & lacking:
+                    break
+                found[best] = told.pop(best)
+                lacking -= found[best]
+    return found
+
+
+def _by_single_elements(
+    known: Mapping[Case, frozenset[str]], program: Program, domain: Domain, tested: Tested
+) -> Iterator[Case]:
+    """Smaller cases for the guarantees that no case on a timeline puts to the test of which each element can have a
+    bundle of its own."""
+    for timeline in {case.schedule.timeline: None for case in known} if possible(program, SINGLES) else ():
+        mine = {case: names for case, names in known.items() if case.schedule.timeline == timeline}
+        lacking = frozenset[str]().union(*mine.values())
+        lacking -= frozenset[str]().union(*(names for case, names in mine.items() if SINGLES.twin(case, 0)))
+        for guarantee in sorted(lacking):
+            least = min(
+                (case for case in mine if guarantee in mine[case]), key=lambda case: len(case.schedule.arrivals)
+            )
+            small = _smaller(least, guarantee, domain, tested)
+            if guarantee in lacking and SINGLES.twin(small, 0):
+                yield small
+                lacking -= tested([small])[0]
+
+
+def _smaller(case: Case, guarantee: str, domain: Domain, tested: Tested) -> Case:
+    """A case without the elements that it takes none of to put a guarantee to the test."""
+    for arrival in case.schedule.arrivals:
+        bundles = {
+            bundle.id: [event for event in bundle.events if event != arrival.event] for bundle in case.schedule.bundles
+        }
+        less = Case(case.scenario, case.program, case.schedule.with_bundles(bundles))
+        if less in domain and guarantee in tested([less])[0]:
+            case = less
+    return case
 
 
 def _pool(
@@ -128,10 +190,10 @@ def _best(cases: list[Case], gains: dict[Case, float], gain: Callable[[Case], fl
 
 def _carried(
     known: Mapping[Case, frozenset[str]], timelines: list[Schedule], domain: Domain, tested: Tested
-) -> list[Case]:
+) -> dict[Case, frozenset[str]]:
     """Cases for the guarantees that no case on a timeline puts to the test: those on another timeline that do, carried
     over."""
-    found: list[Case] = []
+    found: dict[Case, frozenset[str]] = {}
     for timeline in timelines:
         mine = [case for case in known if case.schedule.timeline == timeline.timeline]
         lacking = frozenset[str]().union(*known.values()) - frozenset().union(*(known[case] for case in mine))
@@ -144,7 +206,7 @@ def _carried(
         new = [case for case in tried if case not in known and case in domain]
         for case, names in zip(new, tested(new), strict=True):
             if names & lacking:
-                found.append(case)
+                found[case] = names
                 lacking -= names
     return found
 

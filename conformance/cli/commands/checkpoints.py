@@ -63,8 +63,8 @@ def checkpoints_(package: str, releases: tuple[str, ...], asked: options.Asked, 
 
 
 def _line(row: Resumed) -> str:
-    told = row.lacks or f"{row.words} programs go on"
-    first = next(iter(row.lost.items()), None)
+    told = row.lacks or (f"{row.words} programs go on" if row.kept or row.lost else "nothing can be said")
+    first = next(iter({**row.open, **row.lost}.items() if not row.kept else row.lost.items()), None)
     return f"{row.engine}: {row.begun} → {row.resumed}: {told}" + (f"; {first[0]}: {first[1]}" if first else "")
 
 
