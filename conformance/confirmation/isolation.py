@@ -182,15 +182,25 @@ def told_apart(
         if case.base:
             twins.setdefault(case.base, []).append(case)
     isolated, stopped = Isolated(), _Stopped()
-    for failure, against in taken_apart(checked.entangled, isolated):
+
+    def failing_beside(failure: Failure, against: Against) -> list[frozenset[str]]:
+        """The perturbations of the other twins of its base that fail."""
+        others = (t for t in twins[against.case.base] if (*failure[:2], t.id) in failing)
+        return [frozenset(parts_of(twin.perturbation)) for twin in others]
+
+    # What an isolation found stands beside the twin that was taken apart, which fails under more.
+    found = {
+        failure: against
+        for failure, against in checked.entangled.items()
+        if any(frozenset(parts_of(against.case.perturbation)) < more for more in failing_beside(failure, against))
+    }
+    rest = {failure: against for failure, against in checked.entangled.items() if failure not in found}
+    for failure, against in (*found.items(), *taken_apart(rest, isolated)):
         parts, guarantee = frozenset(parts_of(against.case.perturbation)), guarantees[failure[:2]]
-        others = [t for t in twins[against.case.base] if (*failure[:2], t.id) in failing]
-        fewer = any(parts > frozenset(parts_of(twin.perturbation)) for twin in others)
-        more = any(parts < frozenset(parts_of(twin.perturbation)) for twin in others)
         explained = (
             explaining(tuple(parts), known.get(failure[:2], ()))
-            or fewer
-            or not (more or _about_all(guarantee, parts))
+            or any(parts > fewer for fewer in failing_beside(failure, against))
+            or not (failure in found or _about_all(guarantee, parts))
             or stopped.before(against.case, traces)
         )
         (isolated.explained if explained else isolated.smallest).add(failure)

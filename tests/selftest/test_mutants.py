@@ -45,26 +45,18 @@ ENOUGH = [
 
 @pytest.fixture(scope="module")
 def found():
-    return selftest(load_scenarios(ENOUGH), SAMPLE, seeds=2, want=Want.HOLES)
+    return selftest(load_scenarios(ENOUGH), SAMPLE, seeds=1, want=Want.HOLES)
 
 
 def test_every_guarantee_holds_on_the_reference():
     """So the programs, the predicates and the perturbations are right. Few cases do not exercise every cell, but every
     guarantee, and under every perturbation some."""
-    cases = all_cases()
-    cells = judged(SCENARIOS, "reference", cases)
+    cells = judged(SCENARIOS, "reference", all_cases())
     held = [c for c in cells if c.verdict is Verdict.HOLDS]
+    assert {c.row for c in cells} == {c.row for c in held}
     assert {(*c.row, c.perturbation, c.reason) for c in cells if c not in held and c.cases} == set()
     assert {c.verdict for c in cells} <= {Verdict.HOLDS, Verdict.UNKNOWN}
     assert {c.perturbation for c in held} == {AS_DRAWN, *BY_ID, "plan:another"}
-
-
-@pytest.mark.xfail(
-    reason="few cases wait for processing time: some guarantees on TTLs are not put to the test", strict=False
-)
-def test_every_guarantee_is_put_to_the_test():
-    cells = judged(SCENARIOS, "reference", all_cases())
-    assert {c.row for c in cells} - {c.row for c in cells if c.verdict is Verdict.HOLDS} == set()
 
 
 def test_the_reference_is_never_accused(found):
