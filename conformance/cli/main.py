@@ -82,6 +82,7 @@ class OneLine(Group):
 def bad_input() -> tuple[type[Exception], ...]:
     """The errors that say in one line what is wrong with the input of a command."""
     from conformance.comparison.bisect import CannotBisect
+    from conformance.comparison.checkpoints import UnreadableCheckpoints
     from conformance.comparison.expectations import UnusableExpectations
     from conformance.comparison.gate import Refused
     from conformance.comparison.locks import UnusableLock
@@ -103,6 +104,7 @@ def bad_input() -> tuple[type[Exception], ...]:
         Refused,
         UnfitBaseline,
         UnreadableBaseline,
+        UnreadableCheckpoints,
         UnreadablePower,
         UnreadableResults,
         UnreadableSelfTest,

@@ -9,21 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from conformance.comparison.upgrade import besides_restarts, surviving
+from conformance.comparison.upgrade import besides_restarts, restarted, surviving
 from conformance.judgement.cell import Verdict
 from conformance.model.case import Case
 from conformance.model.engine import bare
 from conformance.model.equivalence import IMPLIES, Equivalence
-from conformance.model.perturbation import RESTART
 from conformance.model.scenario import Scenario
 from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.drawing import batches
 from conformance.run.options import Options
 from conformance.support.writing import write_whole
-
-HALFWAY = 1
-"""The level of the restart that comes in the middle of a case."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +72,14 @@ def write(path: Path, found: Iterable[Resumed]) -> None:
 
 
 def carried_over(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
-    """Cases of one timeline, each with a twin that is restarted halfway, of the programs that promise to survive it."""
-    wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
-    drawn = [case for batch in batches(scenarios, 1, seed) for case in batch if (case.scenario, case.program) in wanted]
-    several = [case for case in drawn if _goes_on(case)]
-    shortest = min((case.schedule.timeline for case in several), key=len)
-    pairs = ((case, RESTART.twin(case, seed, HALFWAY)) for case in several if case.schedule.timeline == shortest)
-    return [case for base, twin in pairs if twin for case in (base, twin)]
+    """Cases of the shortest timeline of several bundles, each with a twin that is restarted, of the programs that
+    promise to survive it. The first release has a bundle at least."""
+    drawn = [case for batch in batches(scenarios, 1, seed) for case in batch if _of_several_bundles(case)]
+    shortest = min((case.schedule.timeline for case in drawn), key=len)
+    return list(restarted((case for case in drawn if case.schedule.timeline == shortest), scenarios, seed))
 
 
-def _goes_on(case: Case) -> bool:
+def _of_several_bundles(case: Case) -> bool:
     """Whether a job has bundles behind a restart, and neither waits nor starts with state."""
     bundles = case.schedule.bundles
     return len(bundles) > 1 and not case.schedule.waits and not any(bundle.initial for bundle in bundles)

@@ -107,7 +107,8 @@ class Upgrade:
         for name in (silent := silent_in_one(names, old, new)):
             say(f"{name}: its checkpoints are not carried over, since it answered nothing in one of the releases")
         names = [name for name in names if name not in silent]
-        cases = list(restarted(out / "both", options.scenarios, options.seed))
+        drawn = (case for batch in read_cases(out / "both", options.scenarios) for case in batch)
+        cases = list(restarted(drawn, options.scenarios, options.seed))
         if names and cases:
             write_cases(out / "restarts.parquet", cases)
             new = with_carried(new, self._resumed(whole, say, names, both, UPGRADE))
@@ -265,17 +266,16 @@ def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
     return scenario
 
 
-def restarted(folder: Path, scenarios: Sequence[Scenario], seed: int) -> Iterator[Case]:
-    """The cases as drawn of a run, each with a twin that is restarted, of the programs that promise to survive it. Each
-    timeline has one level of the restart."""
+def restarted(cases: Iterable[Case], scenarios: Sequence[Scenario], seed: int) -> Iterator[Case]:
+    """The cases as drawn of some cases, each with a twin that is restarted, of the programs that promise to survive it.
+    Each timeline has one level of the restart; that of the first comes behind a bundle."""
     wanted = {(s.id, guarantee.program) for s in map(surviving, scenarios) for guarantee in s.guarantees}
     level: dict[object, int] = {}
-    for batch in read_cases(folder, scenarios):
-        for case in batch:
-            if (case.scenario, case.program) in wanted and not case.base:
-                at = level.setdefault(case.schedule.timeline, len(level) % RESTART.levels)
-                if twin := RESTART.twin(case, seed, at):
-                    yield from (case, twin)
+    for case in cases:
+        if (case.scenario, case.program) in wanted and not case.base:
+            at = level.setdefault(case.schedule.timeline, len(level) % RESTART.levels)
+            if twin := RESTART.twin(case, seed, at):
+                yield from (case, twin)
 
 
 def to_ask(side: Results, other: Results) -> list[Witness]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 from conformance.confirmation.bisection import fewest
@@ -68,7 +68,7 @@ failures, and the rows without it tell which."""
 
 RunCases = Callable[[list[Case]], Runs]
 
-KeptUnder = Mapping[tuple[str, str], Collection[str]]
+KeptUnder = Mapping[tuple[str, str], AbstractSet[str]]
 """(scenario, guarantee) -> the perturbations (ids) under which a case kept it."""
 
 
@@ -183,23 +183,27 @@ def told_apart(
             twins.setdefault(case.base, []).append(case)
     isolated, stopped = Isolated(), _Stopped()
 
-    def failing_beside(failure: Failure, against: Against) -> list[frozenset[str]]:
-        """The perturbations of the other twins of its base that fail."""
-        others = (t for t in twins[against.case.base] if (*failure[:2], t.id) in failing)
-        return [frozenset(parts_of(twin.perturbation)) for twin in others]
+    beside = {
+        failure: [
+            frozenset(parts_of(twin.perturbation))
+            for twin in twins[against.case.base]
+            if (*failure[:2], twin.id) in failing
+        ]
+        for failure, against in checked.entangled.items()
+    }
+    """The perturbations under which the twins of a failing one's base fail, too."""
+
+    def under(against: Against) -> frozenset[str]:
+        return frozenset(parts_of(against.case.perturbation))
 
     # What an isolation found stands beside the twin that was taken apart, which fails under more.
-    found = {
-        failure: against
-        for failure, against in checked.entangled.items()
-        if any(frozenset(parts_of(against.case.perturbation)) < more for more in failing_beside(failure, against))
-    }
+    found = {f: against for f, against in checked.entangled.items() if any(under(against) < more for more in beside[f])}
     rest = {failure: against for failure, against in checked.entangled.items() if failure not in found}
     for failure, against in (*found.items(), *taken_apart(rest, isolated)):
-        parts, guarantee = frozenset(parts_of(against.case.perturbation)), guarantees[failure[:2]]
+        parts, guarantee = under(against), guarantees[failure[:2]]
         explained = (
             explaining(tuple(parts), known.get(failure[:2], ()))
-            or any(parts > fewer for fewer in failing_beside(failure, against))
+            or any(parts > fewer for fewer in beside[failure])
             or not (failure in found or _about_all(guarantee, parts))
             or stopped.before(against.case, traces)
         )
@@ -312,7 +316,7 @@ class Isolation:
         entangled: Mapping[Failure, Against],
         lost: Iterable[Case],
         cases: Mapping[str, Case],
-        kept_under: KeptUnder = MappingProxyType({}),
+        kept_under: KeptUnder,
     ) -> Isolated:
         """What the failures come to. ``lost`` are twins without an answer. ``cases``, by id, has their bases. Where a
         stored witness explains a failure, and its guarantee was kept under all other perturbations elsewhere, the
@@ -323,10 +327,9 @@ class Isolation:
             case, guarantee = against.case, self._guarantees[failure[:2]]
             whole = parts_of(case.perturbation)
             known = explaining(whole, self._known.get(failure[:2], ()))
-            others = frozenset(factor_of(part) for part in _without(whole, known))
-            if known and {name for name in others if _about_all(guarantee, [name])} <= {
-                *kept_under.get(failure[:2], ())
-            }:
+            others = {factor_of(part) for part in _without(whole, known)}
+            about = {name for name in others if _about_all(guarantee, [name])}
+            if known and about <= kept_under.get(failure[:2], frozenset()):
                 isolated.explained.add(failure)
                 continue
             asked.append(_Asked(failure, guarantee, [(cases[case.base], case)], whole, known))

@@ -164,6 +164,7 @@ class Suite:
         programs: dict[Schedule, set[str]] = {}
         for case in bases:
             programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
+        keys = any(self._asked[ref].program.keys for refs in programs.values() for ref in refs)
         made: dict[tuple[Family, Kind], list[Row]] = {}
         for family, kind in itertools.product(Family, Kind):
             mine = [
@@ -181,7 +182,6 @@ class Suite:
             found = made[family, kind] = found[: self._most or None]
             yield from found
             # What a case must have beside it (rivals among typed keys) is shared out to all timelines.
-            keys = any(self._asked[ref].program.keys for refs in programs.values() for ref in refs)
             if self._every or (keys and not self._most):
                 yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
 

@@ -79,6 +79,7 @@ def capabilities(
     each: int = 2,
     largest_pack: int = 2_000,
     quick: bool = False,
+    common: bool = False,
 ) -> Capabilities:
     """Those of a Spark engine with these plans, with what its API adds or lacks."""
     # A query leaves much of two cores idle: two at a time take two thirds of the time (Spark 4.3.0).
@@ -90,6 +91,7 @@ def capabilities(
         heavy=True,
         host="spark",
         each=each,
+        common=common,
         quick=quick,
         plans=twins(mine),
     )

@@ -46,18 +46,16 @@ class SparkFmgwsPandas(GroupsEngine):
     title = "Spark applyInPandasWithState (Python)"
     plans = {**PLANS, **OF_OTHERS, **OF_PYTHON, **APPENDED, **CONNECTED}
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).
-    can = replace(
-        capabilities(
-            {
-                **STATE,
-                Feature.INITIAL_STATE: NO_INITIAL_STATE,
-                Feature.MISFITS: LATER,
-                Feature.NULL_KEYS: NO_NULLS,
-            },
-            plans,
-            each=1,
-            largest_pack=1_200,
-        ),
+    can = capabilities(
+        {
+            **STATE,
+            Feature.INITIAL_STATE: NO_INITIAL_STATE,
+            Feature.MISFITS: LATER,
+            Feature.NULL_KEYS: NO_NULLS,
+        },
+        plans,
+        each=1,
+        largest_pack=1_200,
         common=True,
     )
     asks = ("array-in-state", "timeout-no-watermark", "count-behind-groups", "shuffle-behind-groups")

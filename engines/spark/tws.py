@@ -87,7 +87,7 @@ class SparkTws(TwsEngine):
         **CONNECTED,
         "batch": replace(AS_BATCH, always=True),
     }
-    can = replace(capabilities(STATE, plans, quick=True), common=True)
+    can = capabilities(STATE, plans, quick=True, common=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:

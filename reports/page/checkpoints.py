@@ -20,13 +20,11 @@ class Shown:
 
     Attributes:
         words: how many programs go on, of how many.
-        kind: the colour: "holds", "violated", or "" where nothing was asked.
-        why: what is wrong with the first program that does not go on, or what a release lacks.
+        kind: the colour: "holds", "violated", or "" where nothing can be said.
     """
 
     words: str
     kind: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def tables(engines: Iterable[str]) -> list[Table]:
 def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]:
     ways: dict[str, dict[tuple[str, str], Resumed]] = {}
     for row in known:
-        if not row.lacks or row.kept or row.lost:
+        if not row.lacks:
             ways.setdefault(row.engine, {})[row.begun, row.resumed] = row
     for engine in dict.fromkeys(engines):
         if mine := ways.get(engine):
@@ -73,5 +71,4 @@ def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]
 def _shown(row: Resumed | None) -> Shown | None:
     if row is None:
         return None
-    kind = "violated" if row.lost else "holds" if row.kept else ""
-    return Shown(row.words, kind, row.lacks or next(iter(row.lost.values()), ""))
+    return Shown(row.words, "violated" if row.lost else "holds" if row.kept else "")

@@ -215,7 +215,7 @@ def test_what_a_stored_witness_shows_is_asked_without_it_where_the_other_changes
 ):
     guarantees = [(s.id, g.id) for s in SCENARIOS for g in s.guarantees]
     known = {place: [frozenset({RESTART.id})] for place in guarantees}
-    changes = {name for case in cases for name in factors_of(case.perturbation)} - {RESTART.id} if elsewhere else ()
+    changes = {name for case in cases for name in factors_of(case.perturbation)} - {RESTART.id} if elsewhere else set()
     kept = dict.fromkeys(guarantees, changes)
     asked, judgement, isolated = asking(load_engine("mutant:state-lost-on-restart"), known, cases, kept)
     assert isolated.explained

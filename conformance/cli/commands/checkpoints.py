@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.job import perform
 from conformance.comparison.checkpoints import Resumed, read, resume, write
+from conformance.execution.kept import traces_folder
 from conformance.model.engine import CannotRun, Resumable
 from conformance.plugins.registry import engine_ids, load_engine, package_of, packages
 from conformance.results.results import Results
@@ -19,14 +21,29 @@ from conformance.run.options import Options
 from conformance.support.naming import unknown
 
 CUT_SHORT = 3
+"""The exit code where a release could not be run to its end."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is asked of the releases, and where it is kept."""
+
+    engines: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    seed: int
+    out: Path
+    timeout: float
+    file: Path
 
 
 @click.command("checkpoints")
 @click.argument("package")
 @click.argument("releases", nargs=-1, required=True)
-@options.asked(
-    options.engines("all of the package that keep a checkpoint", "An engine, without a version"), 1, "build/checkpoints"
-)
+@options.engines("all of the package that keep a checkpoint", "An engine, without a version")
+@options.scenarios("all")
+@options.seed
+@options.out("build/checkpoints")
+@options.timeout(600, "one pack of cases on one engine")
 @click.option(
     "--file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -34,32 +51,35 @@ CUT_SHORT = 3
     show_default=True,
     help="Where the matrix is kept. What it has already is not asked again.",
 )
-def checkpoints_(package: str, releases: tuple[str, ...], asked: options.Asked, file: Path) -> None:
+@options.into("asked", Matrix)
+def checkpoints_(package: str, releases: tuple[str, ...], asked: Matrix) -> None:
     """Begin jobs in each of some RELEASES of PACKAGE, and go on from their checkpoints in each other one: which
     upgrades, and which rollbacks, keep what a job has.
 
     Exit code 0, 2 for wrong usage, 3 if a release could not be run to its end.
     """
     numbers, engines = _releases(package, releases), _engines(package, asked.engines)
-    known = {row.place: row for row in (read(file) if file.exists() else ())}
+    known = {row.place: row for row in (read(asked.file) if asked.file.exists() else ())}
+    about = tuple(options.scenarios_named(asked.scenarios))
+    given = Options((), about, asked.out, seed=asked.seed, timeout=asked.timeout, traces=traces_folder())
     console = open_console()
 
     def run(mine: Options) -> Results:
         results = perform(mine, console, verbose=False)
         if results.run.partial:
-            raise CannotRun(f"interrupted; what was found before is in {file}")
+            raise CannotRun(f"interrupted; what was found before is in {asked.file}")
         return results
 
     try:
-        for found in resume(numbers, engines, asked.options((), asked.about), run, known.values()):
+        for found in resume(numbers, engines, given, run, known.values()):
             known |= {row.place: row for row in found}
-            write(file, known.values())
+            write(asked.file, known.values())
             for row in found:
                 click.echo(_line(row))
     except CannotRun as error:
         click.echo(str(error), err=True)
         sys.exit(CUT_SHORT)
-    click.echo(f"in {file}")
+    click.echo(f"in {asked.file}")
 
 
 def _line(row: Resumed) -> str:
