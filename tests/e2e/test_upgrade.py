@@ -462,3 +462,19 @@ def test_a_move_to_a_release_that_lacks_the_api_is_one_line(home):
     done = move("reference", "released@0.9", home)
     assert done.returncode == 3
     assert "cannot compare reference and released@0.9: toy-framework 0.9 has no operator" in done.stderr
+
+
+def test_the_matrix_of_checkpoints_has_upgrades_and_rollbacks(home):
+    """3.0 loses the timers of a checkpoint of 1.1, and 4.0 cannot read one of another release. What is known is not
+    asked again."""
+    asked = ["--scenario", "event-time-timers", "--engine", "released", "--file", "matrix.json"]
+    done = conformance("checkpoints", "toy-framework", "1.1", "3.0", "4.0", *asked, home=home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {(row["begun"], row["resumed"]): row for row in json.loads((home / "matrix.json").read_text())}
+    assert set(found) == {(a, b) for a in ("1.1", "3.0", "4.0") for b in ("1.1", "3.0", "4.0") if a != b}
+    assert found["1.1", "3.0"]["lost"]
+    assert any("cannot be read" in why for why in found["1.1", "4.0"]["lost"].values())
+    assert found["3.0", "1.1"]["kept"]
+    assert not found["3.0", "1.1"]["lost"]
+    again = conformance("checkpoints", "toy-framework", "1.1", "3.0", "4.0", *asked, home=home)
+    assert again.stdout.strip() == "in matrix.json"
