@@ -101,8 +101,8 @@ def resume(
     run: Callable[[Options], Results],
     known: Iterable[Resumed] = (),
 ) -> Iterator[list[Resumed]]:
-    """What comes of each two releases of a package, one way after the other; what is ``known`` is not asked again.
-    ``run`` makes a run, ``options`` describes the rest of it. An engine that fails there has no row."""
+    """What comes of checkpoints from each release to each other one, a list for each way. What is ``known`` is not
+    asked again. ``run`` makes a run, ``options`` describes the rest of it. An engine that fails has no row."""
     there = {row.place for row in known if not row.open}
     file = options.out / "cases.parquet"
     scenarios = tuple(s for scenario in options.scenarios if (s := _in_any_order(surviving(scenario))).guarantees)

@@ -273,8 +273,8 @@ class _Design:
 
     @staticmethod
     def _shown(parts: Sequence[Part]) -> list[Part]:
-        """The parts of a row that most cases of its timeline can have. Those with many elements have none under
-        SINGLES, so a row with it shows that alone, and pairs."""
+        """The parts that a row counts for. A case with many elements has no twin under SINGLES, so a row with SINGLES
+        counts for SINGLES alone, and for pairs."""
         return [part for part in parts if part[0] is SINGLES] or [*parts]
 
     def _left(self) -> int:

@@ -87,8 +87,8 @@ def _sought(
     seed: int,
     tested: Tested,
 ) -> dict[Case, frozenset[str]]:
-    """Cases for the guarantees of a program that no known one puts to the test, out of many more draws. A guarantee
-    that a small part of all schedules puts to the test may have none."""
+    """Cases for the guarantees of a program that no known case puts to the test, out of many more draws: the schedules
+    that a guarantee needs may be rare."""
     lacking = {g.id for g in scenario.guarantees if g.program == name and g.predicate}.difference(*known.values())
     found: dict[Case, frozenset[str]] = {}
     for family in families_of(scenario.programs[name]):
@@ -107,8 +107,8 @@ def _sought(
 def _by_single_elements(
     known: Mapping[Case, frozenset[str]], program: Program, domain: Domain, tested: Tested
 ) -> Iterator[Case]:
-    """Smaller cases for the guarantees that no case on a timeline puts to the test of which each element can have a
-    bundle of its own."""
+    """Smaller cases for the guarantees that, on a timeline, only cases with too many elements for SINGLES put to the
+    test."""
     for timeline in {case.schedule.timeline: None for case in known} if possible(program, SINGLES) else ():
         mine = {case: names for case, names in known.items() if case.schedule.timeline == timeline}
         lacking = frozenset[str]().union(*mine.values())
@@ -124,7 +124,7 @@ def _by_single_elements(
 
 
 def _smaller(case: Case, guarantee: str, domain: Domain, tested: Tested) -> Case:
-    """A case without the elements that it takes none of to put a guarantee to the test."""
+    """The case without the elements that it does not need to put the guarantee to the test."""
     for arrival in case.schedule.arrivals:
         bundles = {
             bundle.id: [event for event in bundle.events if event != arrival.event] for bundle in case.schedule.bundles
