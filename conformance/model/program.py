@@ -327,8 +327,3 @@ def check_timer(declared: Iterable[str], name: str) -> None:
     if name not in declared:
         known = ", ".join(sorted(declared)) or "none"
         raise KeyError(f"the program declares no timer {name!r} (declared: {known})")
-
-
-def has_types(program: Program) -> bool:
-    """Whether a program declares a type of its cells or of its keys."""
-    return bool(program.types or program.keys)
