@@ -18,6 +18,7 @@ from conformance.results.record import (
     ScenarioRecord,
 )
 from conformance.results.results import Results
+from conformance.results.subject import AnswerRecord, SubjectRecord
 from conformance.results.witness import Witness
 
 EVIL = '<script>alert("x")</script> | `](javascript:1) \x07 [red]*'
@@ -85,4 +86,17 @@ def hostile_results():
             agreement("beam-direct", specified_for("beam-direct"), 4),
         ],
         witnesses={witness.id: witness},
+        subjects=[
+            SubjectRecord(
+                f"{ODD}-subjects",
+                EVIL,
+                EVIL,
+                {"x": EVIL},
+                EVIL,
+                (
+                    AnswerRecord(EVIL, Verdict.VIOLATED, EVIL, 1, 2, EVIL, EVIL),
+                    AnswerRecord("", Verdict.ERROR, why=EVIL),
+                ),
+            )
+        ],
     )

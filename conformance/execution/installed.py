@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import Distribution, distributions
 
@@ -32,14 +32,24 @@ def installed(engine: Engine) -> Json | None:
         CannotRun: the release is not available.
     """
     roots = engine.roots() if isinstance(engine, Rooted) else {}
-    releases = releases_of(engine.id)
-    package = engine.package if isinstance(engine, Released) else ""
-    versions = [_versions(package, _site(release)) for release in releases or (None,)]
+    package, foreign = (engine.package, engine.foreign) if isinstance(engine, Released) else ("", ())
+    found = installed_here(package, foreign, roots, releases_of(engine.id) or (None,))
+    return found and [*found[:-1], values_for(engine.id), found[-1]]
+
+
+def installed_here(
+    package: str,
+    foreign: Iterable[str],
+    roots: Mapping[str, str] | None,
+    releases: Sequence[Release | None] = (None,),
+) -> list[Json] | None:
+    """What decides the answers of a package in some releases, None for that of this process: as ``installed``, but for
+    the configuration of an engine. Raises CannotRun."""
+    versions = [_versions(package, _site(release)) for release in releases]
     if roots is None or None in versions:
         return None
-    foreign = {name: os.environ.get(name, "") for name in (engine.foreign if isinstance(engine, Released) else ())}
     python = [platform.python_implementation(), platform.python_version(), sys.platform, platform.machine()]
-    return [python, versions, dict(roots), values_for(engine.id), foreign]
+    return [python, versions, dict(roots), {name: os.environ.get(name, "") for name in foreign}]
 
 
 def _site(release: Release | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -19,6 +19,7 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
+from conformance.results.subject import SubjectRecord
 from conformance.support.reading import text_of, value_of
 from conformance.support.writing import write_whole
 
@@ -118,11 +119,13 @@ class Baseline:
     def of(cls, results: Results) -> Baseline:
         results = results.in_short()
         engines = dict.fromkeys(results.engines)
+        cells = {(c.engine, c.scenario, c.guarantee, c.perturbation): _standing(c, results) for c in results.cells}
         return cls(
             results.run.harness,
             results.run.cases_digest,
-            {engine: dict(results.environment[engine].versions) for engine in engines},
-            {(c.engine, c.scenario, c.guarantee, c.perturbation): _standing(c, results) for c in results.cells},
+            {engine: dict(results.environment[engine].versions) for engine in engines}
+            | {subject.engine: dict(subject.versions) for subject in results.subjects},
+            cells | _of_subjects(results.subjects),
             {
                 (s.engine, s.scenario, s.program, s.perturbation): tuple(how.value for how in s.observed)
                 for s in results.stability
@@ -278,6 +281,19 @@ def is_results(file: Path) -> bool:
 
 def _of_results(text: str) -> bool:
     return '"conformance/results/' in text[:300]
+
+
+def _of_subjects(subjects: Iterable[SubjectRecord]) -> dict[Place, Standing]:
+    """A subject stands in the place of a scenario, and its questions in that of guarantees."""
+    return {
+        (subject.engine, subject.subject, answer.question, ""): Standing(
+            answer.verdict,
+            answer.cases,
+            signature=signature(answer.why) if answer.verdict is Verdict.VIOLATED else "",
+        )
+        for subject in subjects
+        for answer in subject.answers
+    }
 
 
 def _standing(cell: MatrixCell, results: Results) -> Standing:

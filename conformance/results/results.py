@@ -25,6 +25,7 @@ from conformance.model.engine import bare
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
+from conformance.results.subject import SubjectRecord
 from conformance.results.witness import UnreadableWitness, Witness
 from conformance.support.plain import Plain
 from conformance.support.reading import json_of
@@ -51,6 +52,7 @@ class Results(Plain):
         agreements: per program, the equivalences up to which two engines agree, and each engine and the reference.
         replays: the answers of the stored witnesses.
         witnesses: id -> witness.
+        subjects: what was found of queries and pipelines.
         timing: seconds and counts, for people. Two runs of one seed may differ in it.
     """
 
@@ -62,6 +64,7 @@ class Results(Plain):
     agreements: list[Agreement] = field(default_factory=list)
     replays: list[ReplayRecord] = field(default_factory=list)
     witnesses: dict[str, Witness] = field(default_factory=dict)
+    subjects: list[SubjectRecord] = field(default_factory=list)
     timing: dict[str, Json] = field(default_factory=dict)
 
     @property

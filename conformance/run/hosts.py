@@ -3,8 +3,12 @@ processes."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import threading
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from conformance.execution.carried import AnyEngine, open_in
@@ -42,6 +46,7 @@ class Hosts:
         self._logs, self._timeout = logs, timeout
         self._living: dict[str, Host] = {}
         self._started: Counter[str] = Counter()
+        self._others: list[subprocess.Popen[str]] = []
         self._lock = threading.Lock()  # queues start processes, an interrupt ends processes
         self._interrupted = threading.Event()
 
@@ -94,6 +99,13 @@ class Hosts:
                 self._started[name] += 1
             return self._living[name]
 
+    def adopt(self, process: subprocess.Popen[str]) -> None:
+        """Ends a process, the leader of a group of its own, together with all others."""
+        with self._lock:
+            self._others.append(process)
+        if self.interrupted:
+            self.close_all()
+
     def close(self, name: str) -> None:
         """Ends the process of this name, and the processes beside it."""
         with self._lock:
@@ -105,6 +117,10 @@ class Hosts:
         with self._lock:
             for host in self._living.values():
                 host.close()
+            for process in self._others:
+                if process.poll() is None:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
 
     def _open(self, info: EngineInfo, suffix: str = "", hash_seed: int = 0) -> AnyEngine:
         releases: list[Release | None] = [*releases_of(info.id)]

@@ -61,6 +61,7 @@ class Options:
         traces_out: a folder that gets a copy of all kept traces that the run uses or makes.
         parts: engine -> the part of its packs that it runs. Without a part, it runs all.
         shelves: engine -> the name of its kept traces, if they were made elsewhere.
+        subjects: the frameworks whose subjects are asked, too.
         budget: seconds for the whole run; None for as long as it takes. Engines run in the order of value.
     """
 
@@ -82,3 +83,4 @@ class Options:
     parts: Mapping[str, Part] = field(default_factory=dict)
     shelves: Mapping[str, str] = field(default_factory=dict)
     budget: float | None = None
+    subjects: tuple[str, ...] = ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from conformance.model.engine import EngineInfo
-from conformance.run.hosts import Hosts, host_names
-from conformance.run.turn import Turn
+from conformance.run.hosts import Hosts
 
 AT_ONCE = 2
 """The number of engines that run at a time. A heavy one leaves some of two cores idle."""
@@ -40,12 +40,29 @@ def by_value(infos: Iterable[EngineInfo]) -> list[EngineInfo]:
     return sorted(infos, key=rank)
 
 
+class Taken(Protocol):
+    """A turn, as a queue sees it.
+
+    Attributes:
+        hosts: the names of its processes.
+        heavy: whether no other heavy turn runs beside it.
+    """
+
+    @property
+    def hosts(self) -> Sequence[str]: ...
+
+    @property
+    def heavy(self) -> bool: ...
+
+    def run(self) -> None: ...
+
+
 class Queue:
     """The turns of a run that have not begun. Several threads take turns at a time."""
 
-    def __init__(self, turns: Iterable[Turn], hosts: Hosts) -> None:
+    def __init__(self, turns: Iterable[Taken], hosts: Hosts) -> None:
         self._waiting, self._hosts = list(turns), hosts
-        self._needs = Counter(name for turn in self._waiting for name in host_names(turn.info))
+        self._needs = Counter(name for turn in self._waiting for name in turn.hosts)
         self._busy: Counter[str] = Counter()
         self._free = threading.Condition()
 
@@ -57,7 +74,7 @@ class Queue:
             finally:
                 self._end(turn)
 
-    def _take(self) -> Turn | None:
+    def _take(self) -> Taken | None:
         with self._free:
             while self._waiting:
                 for turn in self._waiting:
@@ -68,15 +85,15 @@ class Queue:
                 self._free.wait()
             return None
 
-    def _end(self, turn: Turn) -> None:
+    def _end(self, turn: Taken) -> None:
         with self._free:
             self._busy.subtract(self._uses(turn))
-            self._needs.subtract(host_names(turn.info))
-            done = [name for name in host_names(turn.info) if not self._needs[name]]
+            self._needs.subtract(turn.hosts)
+            done = [name for name in turn.hosts if not self._needs[name]]
             self._free.notify_all()
         for name in done:
             self._hosts.close(name)
 
-    def _uses(self, turn: Turn) -> list[str]:
+    def _uses(self, turn: Taken) -> list[str]:
         """What no two turns may use at a time: a process, and what heavy engines need."""
-        return [*host_names(turn.info), *(["heavy"] if turn.info.capabilities.heavy else [])]
+        return [*turn.hosts, *(["heavy"] if turn.heavy else [])]

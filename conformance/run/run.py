@@ -28,6 +28,7 @@ from conformance.run.hosts import Hosts
 from conformance.run.options import Options
 from conformance.run.outcome import EngineOutcome
 from conformance.run.queue import AT_ONCE, Deadline, Queue, by_value
+from conformance.run.subjects import SubjectsTurn
 from conformance.run.turn import Shared, Turn
 
 __all__ = ["Options", "Run"]
@@ -81,7 +82,10 @@ class Run:
         )
         turns = {name: Turn(name, shared) for name in options.engines}
         ordered = by_value(turn.info for turn in turns.values())
-        queue = Queue((turns[info.id] for info in ordered), self.hosts)
+        subjects = [SubjectsTurn(name, shared) for name in options.subjects]
+        first = [turns[info.id] for info in ordered if info.capabilities.common]
+        others = [turns[info.id] for info in ordered if not info.capabilities.common]
+        queue = Queue([*first, *subjects, *others], self.hosts)
         try:
             with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
                 jobs = [pool.submit(queue.run) for _ in range(AT_ONCE)]
@@ -95,7 +99,7 @@ class Run:
             self.hosts.close_all()
             if self.kept:
                 self.kept.prune()
-        return self._results([turn.outcome for turn in turns.values()], drawn, seconds, started)
+        return self._results([turn.outcome for turn in turns.values()], subjects, drawn, seconds, started)
 
     def stop(self, *_: object) -> None:
         """A signal handler: raises KeyboardInterrupt, with a delay while cases are generated."""
@@ -111,7 +115,14 @@ class Run:
         ]
         return agreements_of(self.options.scenarios, compared, self.store, self.checks)
 
-    def _results(self, outcomes: list[EngineOutcome], drawn: Drawn, drawing: float, started: float) -> Results:
+    def _results(
+        self,
+        outcomes: list[EngineOutcome],
+        subjects: list[SubjectsTurn],
+        drawn: Drawn,
+        drawing: float,
+        started: float,
+    ) -> Results:
         options = self.options
         witnesses = {name: w for outcome in outcomes for name, w in sorted(outcome.witnesses.items())}
         return Results(
@@ -122,7 +133,9 @@ class Run:
                 cases=drawn.cases,
                 cases_digest=drawn.digest,
                 timelines=drawn.timelines,
-                partial=self.hosts.interrupted or any(o.left_out or not o.cells for o in outcomes if options.budget),
+                partial=self.hosts.interrupted
+                or any(turn.left_out for turn in subjects)
+                or any(o.left_out or not o.cells for o in outcomes if options.budget),
                 budget=options.budget or 0.0,
                 left_out=sum(outcome.left_out for outcome in outcomes),
                 rows=options.rows,
@@ -138,6 +151,7 @@ class Run:
             witnesses=witnesses,
             agreements=self._agreements(outcomes),
             replays=[replay.record for outcome in outcomes for replay in outcome.replays],
+            subjects=[record for turn in subjects for record in turn.records],
             timing={
                 "day": datetime.now(timezone.utc).date().isoformat(),
                 "cpus": os.cpu_count(),

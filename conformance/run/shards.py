@@ -64,7 +64,8 @@ def _cost(engine: str) -> float:
 def shard_of(options: Options, number: int, of: int) -> Options:
     """What shard ``number`` of ``of`` of a run is asked to do."""
     parts = parts_of(options.engines, number, of)
-    return replace(options, engines=tuple(parts), parts=parts, traces_out=options.out / TRACES)
+    subjects = options.subjects if number == 1 else ()
+    return replace(options, engines=tuple(parts), parts=parts, subjects=subjects, traces_out=options.out / TRACES)
 
 
 def leave(options: Options, number: int, of: int, results: Results) -> None:
@@ -78,6 +79,7 @@ def leave(options: Options, number: int, of: int, results: Results) -> None:
         "options": {
             "engines": list(options.engines),
             "scenarios": [scenario.id for scenario in options.scenarios],
+            "subjects": list(options.subjects),
             "given": options.cases_from is not None,
             **{name: getattr(options, name) for name in PLAIN},
         },
@@ -120,6 +122,7 @@ class Shards:
             engines=tuple(asked["engines"]),
             scenarios=tuple(load_scenarios(asked["scenarios"])),
             out=out,
+            subjects=tuple(asked["subjects"]),
             cases_from=self.folders[0] if asked["given"] else None,
             witnesses=(witnesses,),
             timeout=timeout,

@@ -43,7 +43,7 @@ from conformance.results.store import Store, file_name, write_cases
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks
 from conformance.run.events import BatchBegun, CellDone, Confirming, EngineDone, Event, PackDone, TakingApart
-from conformance.run.hosts import Hosts
+from conformance.run.hosts import Hosts, host_names
 from conformance.run.options import Options, Part
 from conformance.run.outcome import EngineOutcome
 
@@ -83,6 +83,14 @@ class Turn:
         self._packs: list[Pack] = []
         self._part = shared.options.parts.get(name, Part())
         self._run, self._options, self._store = shared, shared.options, shared.store
+
+    @property
+    def hosts(self) -> list[str]:
+        return host_names(self.info)
+
+    @property
+    def heavy(self) -> bool:
+        return self.info.capabilities.heavy
 
     def run(self) -> None:
         """Starts the engine, replays its stored witnesses, and runs, judges and confirms all batches of cases. Of an

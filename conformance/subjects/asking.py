@@ -112,6 +112,7 @@ class Report(Plain):
         seconds: how long all took.
         answers: the answer to each case of the first round, as one text, for a comparison of releases.
         error: why it could not be tested, "" where it could.
+        summary: the first paragraph of its docstring.
     """
 
     subject: str
@@ -122,6 +123,7 @@ class Report(Plain):
     seconds: float = 0
     answers: Mapping[str, Json] = field(default_factory=dict)
     error: str = ""
+    summary: str = ""
 
     @property
     def violated(self) -> bool:

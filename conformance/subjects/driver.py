@@ -47,6 +47,8 @@ class Driver(Protocol):
         batch: what its users call a micro-batch.
         packs: how many cases share a run where the function goes by its key.
         closes: deliveries end with closing rows; a driver whose input ends needs none.
+        heavy: starting it, and each run, takes seconds: one heavy process runs at a time.
+        guide: the file of subjects that a run asks, of the kinds that the framework's guide shows.
         before: where previous versions run; None for this process.
         foreign: environment variables that would make a release load files of another installation.
     """
@@ -56,8 +58,13 @@ class Driver(Protocol):
     batch: str
     packs: int
     closes: bool
+    heavy: bool
+    guide: Path
     foreign: tuple[str, ...]
     before: Beginner | None
+
+    def roots(self) -> Mapping[str, str] | None:
+        """What its answers depend on beside the package, as ``Rooted.roots`` says it."""
 
     def beside(self, version: Version) -> Iterable[str]:
         """Requirements that a version needs but does not declare."""

@@ -51,9 +51,11 @@ def ask_all(
     release: Release | None = None,
     begun: Release | None = None,
     seen: Callable[[Report], None] = lambda report: None,
+    started: Callable[[subprocess.Popen[str]], None] = lambda process: None,
 ) -> Told:
     """The answers to a request, from a release of the framework. Versions before a restart run in the release
-    ``begun``. The output of the engine goes to the file ``log``; ``seen`` is given each report when it is there.
+    ``begun``. The output of the engine goes to the file ``log``; ``seen`` is given each report when it is there,
+    and ``started`` the process.
 
     Raises:
         CannotRun: the release is not available.
@@ -80,6 +82,7 @@ def ask_all(
             env=environment,
             text=True,
         )
+        started(process)
         try:
             told = _listened(process, say, seen)
         finally:

@@ -11,6 +11,7 @@ A subject is tested without an oracle: what may not change its answer, must not.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -72,6 +73,11 @@ class Subject:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the function's docstring, as one line."""
+        return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
 
     @property
     def own_key(self) -> str:

@@ -156,6 +156,7 @@ def _report(
     report, failing = ask(driver, subject, options, lambda line: tell({"say": f"{subject.name}: {line}"}))
     if request.begun:
         report = replace(report, version=f"{report.version}, begun on {request.begun.release}")
+    report = replace(report, summary=subject.summary)
     return _with_scripts(driver, subject, request, report, failing)
 
 

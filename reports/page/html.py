@@ -18,7 +18,7 @@ from conformance.model.perturbation import BY_ID
 from conformance.reports.advice import known_advice
 from conformance.reports.grades import WEAKEST_FIRST
 from conformance.reports.grid import Grid
-from conformance.reports.page import checkpoints, overview, picture, plans, sections, types
+from conformance.reports.page import checkpoints, overview, picture, plans, sections, subjects, types
 from conformance.reports.page.cells import Cells
 from conformance.reports.page.exports import exports
 from conformance.reports.page.kills import arranged
@@ -83,6 +83,8 @@ def render(
         perturbations=grid.perturbations,
         titles={name: BY_ID[name].title for name in grid.perturbations if name in BY_ID},
         standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
+        subjects=list(subjects.tables(runs[-1])),
+        verdicts=subjects.SHOWN,
         types=list(types.tables(grid)),
         plans=plans.view(grid),
         type_words=types.WORDS,

@@ -12,6 +12,7 @@ from conformance.reports.text.violations import (
     failures,
     named,
     names_of_mended,
+    of_subjects,
     violations,
 )
 from conformance.reports.words import (
@@ -76,7 +77,8 @@ def _broken(results: Results) -> str:
         if title == "New" and found.mended:
             names = names_of_mended(results, found)
             lines += [f"## Mended: {len(names)}", "", *_few([f"- FIXED: {plain(name)}" for name in names]), ""]
-    return _joined([*lines, *(f"- {plain(line)}" for line in failures(results)), ""])
+    closing = [line for line in (of_subjects(results), *failures(results)) if line]
+    return _joined([*lines, *(f"- {plain(line)}" for line in closing), ""])
 
 
 def _each(results: Results, rows: Sequence[Folded]) -> list[str]:

@@ -107,3 +107,18 @@ def failures(results: Results, few: int = 3) -> list[str]:
         )
         for why, names in found.items()
     ]
+
+
+def of_subjects(results: Results) -> str:
+    """What the subjects of a run answered, in a line; "" for a run without them."""
+    answers = [(record, answer) for record in results.subjects for answer in record.answers]
+    if not answers:
+        return ""
+    broken = [
+        f"{record.subject} ({answer.question})"
+        for record, answer in answers
+        if answer.verdict in (Verdict.VIOLATED, Verdict.ERROR)
+    ]
+    held = sum(answer.verdict is Verdict.HOLDS for _, answer in answers)
+    told = f"Queries and pipelines ({len(results.subjects)}): {amount(held, 'answer')} hold"
+    return told + (f", {len(broken)} violated: {', '.join(broken)}" if broken else "")

@@ -105,7 +105,7 @@ def test_the_order_of_cells_does_not_matter_to_the_file(tmp_path):
     Baseline.of(turned).write(tmp_path / "two")
     assert (tmp_path / "one").read_text() == (tmp_path / "two").read_text()
     lines = (tmp_path / "one").read_text().splitlines()
-    assert len(lines) == 1 + 5 + 1  # the head, a guarantee on five engines, a program
+    assert len(lines) == 1 + 5 + 2 + 1  # the head, a guarantee on five engines, two answers of a subject, a program
     assert all(isinstance(json.loads(line), dict) for line in lines)
 
 

@@ -56,9 +56,7 @@ class Turns:
             with self.lock:
                 self.events.append(("end", name))
 
-        return SimpleNamespace(
-            info=SimpleNamespace(id=name, capabilities=SimpleNamespace(heavy=heavy, host=host)), run=run
-        )
+        return SimpleNamespace(hosts=[host or name], heavy=heavy, run=run)
 
     def close(self, name):
         self.closed.append(name)

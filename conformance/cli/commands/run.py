@@ -29,6 +29,7 @@ from conformance.run.options import of_a_quick_run
 from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
+from conformance.subjects.found import drivers
 
 QUICK, QUICK_ROWS = 1, 2
 
@@ -124,10 +125,17 @@ def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: 
         rows=extent.rows or 0,
         brief=extent.quick or extent.budget is not None,
         budget=extent.budget,
+        subjects=_subjects(asked, releases, extent.quick),
     )
     if extent.shard:
         sys.exit(_run_shard(run, *extent.shard, console))
     sys.exit(0 if execute(run, console, verbose) else Unfinished.exit_code)
+
+
+def _subjects(asked: options.Asked, releases: tuple[str, ...], quick: bool) -> tuple[str, ...]:
+    """The frameworks whose subjects a run asks: all of them in a run of everything, else none."""
+    chosen = asked.engines or asked.scenarios or asked.cases_from or releases or quick
+    return () if chosen or users_scenarios() or port_engines() else tuple(drivers())
 
 
 def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, console: Console) -> tuple[str, ...]:

@@ -84,6 +84,9 @@ class BeamSubjects:
     batch = "bundle"
     packs = 24
     closes = False
+    heavy = False
+    guide = Path(__file__).with_name("guide.py")
+    roots = staticmethod(prism_binary.roots)
     before = None
     foreign: tuple[str, ...] = ()
     questions: tuple[Question, ...] = QUESTIONS

@@ -1,5 +1,8 @@
 """Six pipelines of the kinds that Beam's examples show, as subjects."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import apache_beam as beam
 from apache_beam.transforms import trigger
 from apache_beam.transforms.window import FixedWindows, Sessions, SlidingWindows
@@ -82,9 +85,9 @@ def points_in_batches(plays: beam.PCollection) -> beam.PCollection:
     return sums | "sum" >> beam.CombinePerKey(sum)
 
 
-def _score(play):
+def _score(play: dict[str, Any]) -> tuple[str, int]:
     return play["team"], play["points"]
 
 
-def _sum(team, points):
+def _sum(team: str, points: Iterable[int]) -> tuple[str, int]:
     return team, sum(points)

@@ -51,6 +51,9 @@ class SparkSubjects:
     batch = "micro-batch"
     packs = 24
     closes = True
+    heavy = True
+    guide = Path(__file__).with_name("guide.py")
+    roots = staticmethod(session.roots)
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"

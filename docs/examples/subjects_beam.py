@@ -1,0 +1,1 @@
+../../engines/beam/subjects/guide.py
