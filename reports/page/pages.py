@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import chain
 
@@ -35,6 +35,19 @@ TEMPLATES.filters["raw"] = raw
 TEMPLATES.filters["some"] = some
 
 
+ALIKE = 3
+"""The characters at the beginning of a line by which packed lines are put together."""
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[int]:
+    """The first number and the length of each stretch of numbers that follow one another."""
+    begun = 0
+    for at, number in enumerate(numbers, 1):
+        if at == len(numbers) or numbers[at] != number + 1:
+            yield from (numbers[begun], at - begun)
+            begun = at
+
+
 class Parts:
     """Parts of a page that its script unpacks: markup that stands at the end of the page, compressed. In a page that is
     ``plain`` they stand in their places, for browsers without JavaScript."""
@@ -50,12 +63,14 @@ class Parts:
 
     @property
     def packed(self) -> str:
-        """The parts of a page that is not plain: their distinct lines, and for each part the numbers of its lines, as
-        JSON in the format of zlib, as ``in_base_85`` has it. Parts have many lines in common, farther apart than zlib
-        looks back."""
+        """The parts of a page that is not plain: their distinct lines, and for each part the runs of its lines, a number
+        and how many from there on, one after the other. It is JSON in the format of zlib, as ``in_base_85`` has it.
+        Parts have many lines in common, farther apart than zlib looks back; so have lines that begin alike, which
+        stand together."""
         parts = [] if self.plain else [markup.split("\n") for markup in self._markup]
-        numbers = {line: number for number, line in enumerate(dict.fromkeys(chain.from_iterable(parts)))}
-        content = [list(numbers), [[numbers[line] for line in part] for part in parts]]
+        lines = sorted(dict.fromkeys(chain.from_iterable(parts)), key=lambda line: line[:ALIKE])
+        numbers = {line: number for number, line in enumerate(lines)}
+        content = [lines, [list(_runs([numbers[line] for line in part])) for part in parts]]
         found = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return in_base_85(zlib.compress(found.encode(), 9))
 

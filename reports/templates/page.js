@@ -53,7 +53,7 @@
     link.grade = mark && mark.matches("i") ? grades.get(mark.textContent) : null;
     if (link.grade) {
       const beside = mark.nextElementSibling?.matches("p") ? mark.nextElementSibling.firstChild.textContent.trim() : "";
-      const [exercised, promised] = (mark.dataset.k || "").split("/");
+      const [exercised, promised = exercised] = (mark.dataset.k || "").split("/");
       link.behind = [promised && `${exercised} of ${promised} perturbations`, beside.replace(/^(\d+ of \d+)/, "$1 perturbations").replace(/(\d+)\/(\d+)$/, "$1 of $2 cases against it").replace(/(^|, )(\d+)$/, "$1$2 cases")].filter(Boolean).join(", ");
       const [, part, all] = link.behind.match(/^(\d+) of (\d+)/) || [];
       if (link.grade.word === "part" && all) link.style.setProperty("--share", `${100 * part / all}%`);
@@ -95,7 +95,7 @@
     const places = [...document.querySelectorAll("[data-part]")];
     packed("moves").then(offerMoves, () => {});
     const [lines, parts] = await packed("parts").catch(() => [[], []]);
-    markup = parts.map((numbers) => numbers.map((number) => lines[number]).join("\n"));
+    markup = parts.map((runs) => runs.flatMap((first, at) => (at % 2 ? [] : lines.slice(first, first + runs[at + 1]))).join("\n"));
     for (const place of places) waiting.set(place, markup[place.dataset.part] ?? place.querySelector("noscript")?.textContent ?? "");
     for (const place of places) if (place.open) unpack(place);
     if (!opened) show(decode(location.hash.slice(1))[0]);

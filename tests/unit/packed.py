@@ -13,7 +13,8 @@ def parts(page):
     number, chars = re.search('<template id="parts">(.*?)</template>', page)[1].split(" ")
     content = b85decode(chars.replace(",", "&").replace(".", "<"))
     lines, found = json.loads(decompress(content[: int(number)]))
-    return ["\n".join(lines[line] for line in part) for part in found]
+    runs = ([*zip(part[::2], part[1::2], strict=True)] for part in found)
+    return ["\n".join(line for first, many in part for line in lines[first : first + many]) for part in runs]
 
 
 def unpacked(page):

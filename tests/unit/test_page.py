@@ -310,7 +310,7 @@ def test_the_strength_of_what_holds_is_seen_at_a_glance(results, cases, bar):
 def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results):
     engine = results.engines[0]
     power = Power(engine, Asked(5, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
-    page = html.render([results], None, [power, replace(power, engine="another")])
+    page = unpacked(html.render([results], None, [power, replace(power, engine="another")]))
     told = (
         "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 "
         "seeded bugs"
@@ -327,7 +327,7 @@ def test_a_whole_run_shows_the_power_that_was_measured_for_runs_like_it(results,
     monkeypatch.setattr("conformance.reports.page.sections.known_powers", lambda: (power,))
 
     def told(run):
-        return "would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])
+        return "would catch 1 of 2 seeded bugs" in unpacked(html.render([replace(results, run=run)]))
 
     assert told(whole)
     for other in (
@@ -350,4 +350,4 @@ def test_a_quick_run_shows_the_power_of_quick_runs(results, monkeypatch):
     monkeypatch.setattr("conformance.reports.page.sections.known_powers", lambda: (power,))
     quick = replace(results.run, partial=False, brief=True, seed=7, wanted=5, scenarios=shown)
     for run, told in (quick, True), (replace(quick, scenarios=shown[1:]), False), (replace(quick, brief=False), False):
-        assert ("would catch 1 of 2 seeded bugs" in html.render([replace(results, run=run)])) is told
+        assert ("would catch 1 of 2 seeded bugs" in unpacked(html.render([replace(results, run=run)]))) is told
