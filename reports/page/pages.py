@@ -63,10 +63,10 @@ class Parts:
 
     @property
     def packed(self) -> str:
-        """The parts of a page that is not plain: their distinct lines, and for each part the runs of its lines, a number
-        and how many from there on, one after the other. It is JSON in the format of zlib, as ``in_base_85`` has it.
-        Parts have many lines in common, farther apart than zlib looks back; so have lines that begin alike, which
-        stand together."""
+        """The parts of a page that is not plain: their distinct lines, and for each part its stretches of lines (the
+        number of the first one, and how many), as JSON in the format of zlib, as ``in_base_85`` has it. Parts have many
+        lines in common, farther apart than zlib looks back; lines that begin alike stand together for the same
+        reason."""
         parts = [] if self.plain else [markup.split("\n") for markup in self._markup]
         lines = sorted(dict.fromkeys(chain.from_iterable(parts)), key=lambda line: line[:ALIKE])
         numbers = {line: number for number, line in enumerate(lines)}
