@@ -7,6 +7,7 @@ import pytest
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
 from conformance.run.hosts import Hosts
+from conformance.run.options import KeptTraces
 from conformance.run.run import Options, Run
 
 LOST, TWICE = "mutant:element-lost-in-a-crowd", "mutant:output-twice"
@@ -16,7 +17,8 @@ LOST, TWICE = "mutant:element-lost-in-a-crowd", "mutant:output-twice"
 def options(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
     scenarios = tuple(load_scenarios(["per-key-counting", "value-state"]))
-    return Options(("reference", LOST, TWICE), scenarios, folder / "first", wanted=1, seed=2, traces=folder / "traces")
+    traces = KeptTraces(folder / "traces")
+    return Options(("reference", LOST, TWICE), scenarios, folder / "first", wanted=1, seed=2, traces=traces)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,7 @@ def test_a_changed_predicate_asks_for_no_pack_again(options, first, monkeypatch,
 
 
 def test_fresh_asks_for_everything(options, first, tmp_path):
-    again = Run(replace(options, out=tmp_path, fresh=True)).execute()
+    again = Run(replace(options, out=tmp_path, traces=replace(options.traces, fresh=True))).execute()
     assert told(again) == told(first)
     assert {record.age for record in again.environment.values()} == {""}
 

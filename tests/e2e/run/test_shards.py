@@ -13,7 +13,7 @@ from conformance.plugins.registry import load_scenarios
 from conformance.results.results import Results
 from conformance.results.witness import write_witnesses
 from conformance.run.hosts import Hosts
-from conformance.run.options import Part
+from conformance.run.options import KeptTraces, Part
 from conformance.run.run import Options, Run
 from conformance.run.shards import FILE, Shards, UnusableShards, leave, parts_of, shard_of
 
@@ -40,9 +40,9 @@ def whole(options):
 def shards(options, folder, of):
     folders = []
     for number in range(1, of + 1):
-        mine = replace(options, out=folder / f"{number}", traces=folder / f"machine {number}")
+        mine = replace(options, out=folder / f"{number}", traces=KeptTraces(folder / f"machine {number}"))
         leave(mine, number, of, Run(shard_of(mine, number, of)).execute())
-        shutil.rmtree(mine.traces)
+        shutil.rmtree(mine.traces.folder)
         folders.append(mine.out)
     return folders
 
