@@ -11,7 +11,7 @@ from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_ste
 
 from conformance.engines.spark.driving import micro_batches, proof
 from conformance.engines.spark.driving.layouts import Layout
-from conformance.engines.spark.plans.around import SparkPlan
+from conformance.engines.spark.plans.around import Changes, SparkPlan
 from conformance.engines.spark.runtime import running, session
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
@@ -284,6 +284,6 @@ def test_a_query_of_a_plan_that_fails_is_an_answer(spark, monkeypatch):
     def refuse(frame):
         raise ValueError("no such plan")
 
-    monkeypatch.setitem(spark.plans, "columns-unused", SparkPlan(before=refuse))
+    monkeypatch.setitem(spark.plans, "columns-unused", SparkPlan(changes=Changes(before=refuse)))
     planned = replace(COUNTED, schedule=renumbered([Plan(0, "columns-unused"), *COUNTED.schedule.steps]))
     assert "no such plan" in spark.run(Pack((planned,)), PROGRAMS).traces[planned.id].error

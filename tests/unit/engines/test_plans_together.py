@@ -108,9 +108,13 @@ def adds(letter):
     return lambda frame: f"{frame}{letter}"
 
 
+def _changing(**changes):
+    return spark.SparkPlan(changes=spark.Changes(**changes))
+
+
 @pytest.mark.parametrize("module", [spark, beam])
 def test_changes_are_done_in_the_order_in_which_the_engine_lists_them(module):
-    plan = module.SparkPlan if module is spark else module.BeamPlan
+    plan = _changing if module is spark else module.BeamPlan
     known = {
         "y": plan(before=adds("y"), behind=adds("Y")),
         "plain": plan(),
@@ -119,7 +123,8 @@ def test_changes_are_done_in_the_order_in_which_the_engine_lists_them(module):
     }
     mine = named(put(SCHEDULE, *(PlanTwin(name, "") for name in ("x", "plain", "y"))), known)
     found = module.composed(mine)
-    assert (found.before(""), found.behind("")) == ("yx", "YX")
+    did = found.changes if module is spark else found
+    assert (did.before(""), did.behind("")) == ("yx", "YX")
     assert module.composed([]) is module.PLAIN
     assert module.composed(mine[:1]) is mine[0]
 
@@ -132,13 +137,20 @@ def test_a_plan_that_an_engine_does_not_know_is_never_left_out():
 def test_what_several_plans_of_spark_say_stands_in_one_query():
     rules = "spark.sql.optimizer.excludedRules"
     files = spark.SparkPlan("files", "f", layout=Layout(files=3), settings={rules: "A", "x": "1"})
-    twice = spark.SparkPlan("twice", "t", evaluations=2, sink=adds("s"), early=adds("e"), settings={rules: "B"})
-    behind = spark.SparkPlan("behind", "b", several_operators=True, timed=True, restarts=True)
+    twice = spark.SparkPlan(
+        "twice", "t", evaluations=2, changes=spark.Changes(sink=adds("s"), early=adds("e")), settings={rules: "B"}
+    )
+    behind = spark.SparkPlan("behind", "b", several_operators=True, timed=True, twins=spark.Twins(restarts=True))
     found = spark.composed([files, twice, behind])
     assert (found.title, found.text) == ("files; twice; behind", "f; t; b")
-    assert (found.layout, found.evaluations, found.sink(""), found.early("")) == (files.layout, 2, "s", "e")
+    assert (found.layout, found.evaluations, found.changes.sink(""), found.changes.early("")) == (
+        files.layout,
+        2,
+        "s",
+        "e",
+    )
     assert found.settings == {rules: "A,B", "x": "1"}
-    assert (found.several_operators, found.timed, found.restarts, found.on_time) == (True, True, True, False)
+    assert (found.several_operators, found.timed, found.twins) == (True, True, spark.Twins(restarts=True))
     assert spark.composed([files, spark.SparkPlan(to=PARQUET)]).to == PARQUET
 
 
@@ -147,13 +159,13 @@ def test_what_several_plans_of_spark_say_stands_in_one_query():
     [
         ({"layout": Layout(files=3)}, {"layout": Layout(sources=2)}),
         ({"layout": Layout(sources=2, fed=True)}, {"to": PARQUET}),
-        ({"sink": adds("s")}, {"to": MEMORY}),
+        ({"changes": spark.Changes(sink=adds("s"))}, {"to": MEMORY}),
         ({"evaluations": 2}, {"evaluations": 2}),
         ({"settings": {"x": "1"}}, {"settings": {"x": "1"}}),
         ({"places": frozenset({"x"})}, {"places": frozenset({"x"})}),
-        ({"one_query": True}, {"restarts": True}),
-        ({"batch": True}, {}),
-        ({"connect": True}, {"behind": adds("b")}),
+        ({"twins": spark.Twins(one_query=True)}, {"twins": spark.Twins(restarts=True)}),
+        ({"runs": spark.Runs.BATCH}, {}),
+        ({"runs": spark.Runs.CONNECT}, {"changes": spark.Changes(behind=adds("b"))}),
     ],
 )
 def test_plans_of_spark_that_do_not_meet_make_no_query(one, other):
