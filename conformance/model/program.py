@@ -32,6 +32,33 @@ class Cell(Enum):
     COMBINING = "combining"  # a running sum of numbers
 
 
+class JobKind(Enum):
+    """What a program's job is put to, beside its schedule. A member but PLAIN needs the feature of its name.
+
+    Members:
+        INITIAL_STATE: it starts with state. ``on_initial`` makes the state of each key that has any, before the key's
+            first element.
+        DAMAGE: what it kept is damaged when it begins again. Every schedule of the program has one restart. A job that
+            refuses to go on puts out ``{"refused": reason}`` under the key of the case's first element.
+        INSPECTION: its cells are read from outside when the last step is done. The content of each cell comes out in
+            that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a
+            map as an object. An empty cell gives nothing.
+        ROW_COUNT: the engine's own count of stored rows is compared with what is read from outside, after the last
+            bundle and when the last step is done. How many rows the engine counts beyond those that are read comes out
+            each time, as ``{"surplus": number}``, under the key "". Both numbers are those of all cases that run
+            together.
+    """
+
+    PLAIN = "plain"
+    INITIAL_STATE = "starts with state"
+    DAMAGE = "begins again on a damaged checkpoint"
+    INSPECTION = "is read from outside"
+    ROW_COUNT = "has its rows counted"
+
+
+READ_FROM_OUTSIDE = (JobKind.INSPECTION, JobKind.ROW_COUNT)
+
+
 @dataclass(frozen=True, slots=True)
 class GlobalWindow:
     """One window for all time."""
@@ -153,18 +180,7 @@ class Program:
         stamped: whether it puts out what the query's own expressions for the current time say.
         parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place
             uses the same numbers.
-        initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the
-            key's first element.
-        damaged: whether what the job kept is damaged when the job begins again. Every schedule of the program has one
-            restart. A job that refuses to go on puts out ``{"refused": reason}`` under the key of the case's first
-            element.
-        inspected: whether the cells are read from outside the job when the last step is done. The content of each cell
-            comes out in that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag
-            as a list, a map as an object. An empty cell gives nothing.
-        counted: whether the engine's own count of stored rows is compared with what is read from outside the job, after
-            the last bundle and when the last step is done. How many rows the engine counts beyond those that are read
-            comes out each time, as ``{"surplus": number}``, under the key "". Both numbers are those of all cases that
-            run together.
+        job: what its job is put to.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -181,10 +197,7 @@ class Program:
     timed: ClassVar[bool] = False
     stamped: ClassVar[bool] = False
     parameters: ClassVar[Mapping[str, int]] = {}
-    initial: ClassVar[bool] = False
-    damaged: ClassVar[bool] = False
-    inspected: ClassVar[bool] = False
-    counted: ClassVar[bool] = False
+    job: ClassVar[JobKind] = JobKind.PLAIN
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
@@ -198,7 +211,7 @@ class Program:
                 raise InvalidProgram(
                     f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
                 )
-        read = cls.inspected or cls.counted
+        read = cls.job in READ_FROM_OUTSIDE
         for name, declared in cls.types.items():
             cell = cls.cells.get(name)
             if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(
@@ -216,7 +229,7 @@ class Program:
                 key.type.fitted(key.value)
             except Refused as refused:
                 raise InvalidProgram(f"{cls.__name__}: the key {name!r} does not fit its type: {refused}") from None
-        if cls.keys and (cls.initial or read):
+        if cls.keys and (read or cls.job is JobKind.INITIAL_STATE):
             raise InvalidProgram(
                 f"{cls.__name__}: a program with typed keys has no initial state, and is not read from outside"
             )
@@ -236,7 +249,7 @@ class Program:
     @property
     def read_from_outside(self) -> bool:
         """Whether what is stored is read from outside the job."""
-        return self.inspected or self.counted
+        return self.job in READ_FROM_OUTSIDE
 
     @property
     def waits(self) -> bool:

@@ -30,7 +30,7 @@ from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.plan import begins_a_query
-from conformance.model.program import FixedWindows, Program
+from conformance.model.program import FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import SLACK, Crash, Deliver, Restart
 from conformance.model.steps import DONE_POINTS
@@ -133,7 +133,7 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
-        if any(program.damaged for program in self.programs.values()):
+        if any(program.job is JobKind.DAMAGE for program in self.programs.values()):
             return self._on_damaged_checkpoints()
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)

@@ -36,6 +36,7 @@ from conformance.judgement.verdict import not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import EngineInfo, NotDriven
 from conformance.model.plan import PlanTwin, is_plan, titled
+from conformance.model.program import JobKind
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import (
@@ -110,7 +111,7 @@ def test_a_plan_for_elements_on_time_has_no_twin_of_a_case_with_a_late_one():
 
 def test_a_plan_that_leaves_no_state_has_no_twin_of_a_program_whose_state_is_read():
     inspected = copy(PROGRAMS[program_ref(DEDUP.id, "dedup")])
-    inspected.inspected = True
+    inspected.job = JobKind.INSPECTION
     read = replace(DEDUP, programs={"dedup": inspected})
     found = []
     for leaves_state, scenario in ((False, DEDUP), (False, read), (True, read)):
@@ -209,7 +210,11 @@ def test_an_engine_without_plans_says_so():
 def test_programs_in_processing_time_and_with_initial_state_have_no_plan_guarantee():
     for scenario in load_scenarios():
         asked = {g.program for g in scenario.guarantees if g.about_plans}
-        assert asked == {n for n, p in scenario.programs.items() if scenario.planned and not (p.waits or p.initial)}
+        assert asked == {
+            n
+            for n, p in scenario.programs.items()
+            if scenario.planned and not (p.waits or p.job is JobKind.INITIAL_STATE)
+        }
 
 
 def test_titles():

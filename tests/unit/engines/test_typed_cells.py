@@ -15,6 +15,7 @@ from conformance.engines.spark.state import typed_groups
 from conformance.engines.spark.state.cells import Guarded
 from conformance.engines.spark.state.typed_cells import TYPED, columns, parts, refusal
 from conformance.model import Cell, EngineFault, Feature, Program
+from conformance.model.program import JobKind
 from conformance.model.types import Array, Decimal, Int, Long, Map, Refused, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
 
@@ -138,7 +139,7 @@ def test_typed_cells_are_columns_of_the_one_state():
 
 
 class Begun(Typed):
-    initial = True
+    job = JobKind.INITIAL_STATE
 
     def on_initial(self, event, state):
         state.text.set(event.value)

@@ -22,6 +22,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, unsupported
 from conformance.model.perturbation import BY_ID, PERTURBATIONS, factors_of, level_of, parts_of, possible, together
 from conformance.model.plan import is_plan
+from conformance.model.program import JobKind
 from conformance.model.scenario import programs_of
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.run.drawing import batches
@@ -263,10 +264,9 @@ def test_twins_are_of_the_perturbations_that_their_program_can_have(twins):
     for ref, program in PROGRAMS.items():
         can = {perturbation.id for perturbation in PERTURBATIONS if possible(program, perturbation)}
         assert {name for name in made[ref] if not is_plan(name)} <= can
-        assert bool(program.waits or program.initial or program.keys or program.damaged) == (
-            len(can) < len(PERTURBATIONS)
-        )
-        assert program.damaged or len(made[ref]) >= 4, "what it can have is made"
+        job = program.job in (JobKind.INITIAL_STATE, JobKind.DAMAGE)
+        assert bool(program.waits or job or program.keys) == (len(can) < len(PERTURBATIONS))
+        assert program.job is JobKind.DAMAGE or len(made[ref]) >= 4, "what it can have is made"
 
 
 def test_twins_share_few_timelines(twins):

@@ -5,7 +5,17 @@ import pytest
 from conformance.engines.case_run import MOST_TIMERS
 from conformance.engines.reference import Reference
 from conformance.model.case import Case
-from conformance.model.program import Cell, EngineFault, FixedWindows, InvalidProgram, Program, State, call, check_timer
+from conformance.model.program import (
+    Cell,
+    EngineFault,
+    FixedWindows,
+    InvalidProgram,
+    JobKind,
+    Program,
+    State,
+    call,
+    check_timer,
+)
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 
 EVENT = Event("e1", "a", None, 25_000)
@@ -24,7 +34,7 @@ def test_an_undeclared_cell_is_named():
         ({"timers": ("a/b",)}, "identifier, not 'a/b'"),
         ({"windowing": 10}, "not 10"),
         ({"timed": True, "processing_time": True}, "has no event time"),
-        ({"timed": True, "inspected": True}, "has no event time"),
+        ({"timed": True, "job": JobKind.INSPECTION}, "has no event time"),
     ],
 )
 def test_an_invalid_program_is_refused(declarations, says):

@@ -17,7 +17,7 @@ from conformance.judgement.evidence import findings_against
 from conformance.model import Case, Feature, Pack, Program, TypedKey, program_ref
 from conformance.model.engine import program_needs
 from conformance.model.perturbation import RENAME, SPLIT, UNRELATED_KEY, possible
-from conformance.model.program import InvalidProgram
+from conformance.model.program import InvalidProgram, JobKind
 from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule, Schedule
 from conformance.model.types import Decimal, Double, Int, Long, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
@@ -109,7 +109,7 @@ def test_a_key_fits_its_type_and_a_domain_has_the_keys_of_its_program():
     with pytest.raises(InvalidProgram, match="the key 'a' does not fit its type"):
         type("Odd", (Program,), {"keys": {"a": TypedKey(Int(), "1")}})
     with pytest.raises(InvalidProgram, match="has no initial state"):
-        type("Odd", (Program,), {"keys": Keyed.keys, "initial": True})
+        type("Odd", (Program,), {"keys": Keyed.keys, "job": JobKind.INITIAL_STATE})
     domain = {"values": replace(SCENARIO.domain["values"], keys=3, names=(("int 0", "int 1", "x"),))}
     with pytest.raises(ValueError, match="'x' is no key of the program 'values'"):
         replace(
