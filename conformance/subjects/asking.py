@@ -246,7 +246,7 @@ class Asking:
                     "put the key out, or say key=None, and cases run one by one"
                 )
         self._agreed(facts.delay)
-        output_key = subject.output_key or facts.output_key
+        output_key = subject.output.key or facts.output_key
         if facts.columns is not None and (
             strange := [c for c in output_key or () if c not in (*facts.columns, *ONE_ANSWER)]
         ):
@@ -268,7 +268,7 @@ class Asking:
         subject = self.subject
         if delay is None or delay == subject.delay:
             return
-        if not any(subject.time.values()):
+        if not subject.times:
             raise InvalidSubject(f"subject {subject.name}: it has a watermark; name its column of event time as time=…")
         if subject.delay is not None:
             raise InvalidSubject(
@@ -354,9 +354,7 @@ class Asking:
     @property
     def _whole(self) -> bool:
         return any(
-            column.name == self.subject.own_key and isinstance(column.type, Int)
-            for columns in self.subject.inputs.values()
-            for column in columns
+            column.name == self.subject.own_key and isinstance(column.type, Int) for column in self.subject.columns
         )
 
     def _own(self, value: Json, case: int) -> Json:
@@ -403,8 +401,8 @@ class Asking:
             )
 
     def _final(self, ran: Ran) -> Answer:
-        rows = final(ran, self.subject.mode, self.facts.output_key or ())
-        ignored = self.subject.ignore
+        rows = final(ran, self.subject.output.mode, self.facts.output_key or ())
+        ignored = self.subject.output.ignored
         return tuple({n: v for n, v in row.items() if n not in ignored} for row in rows) if ignored else rows
 
     def _cases(self, ran: Ran, packed: bool) -> dict[int, Answer]:

@@ -550,6 +550,5 @@ def test_a_schema_of_spark_is_taken():
             return "string"
 
     field = SimpleNamespace(name="user", dataType=Type())
-    assert declared(counting, schema=SimpleNamespace(fields=[field]), time="", delay="").schemas == {
-        "": "`user` string"
-    }
+    (only,) = declared(counting, schema=SimpleNamespace(fields=[field]), time="", delay="").inputs.values()
+    assert only.schema == "`user` string"
