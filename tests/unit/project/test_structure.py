@@ -1,7 +1,8 @@
-"""What holds of the modules as they stand: their imports, their sizes."""
+"""What holds of the modules as they stand: their imports, their sizes, and those of what is in them."""
 
 import ast
 import re
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -60,9 +61,12 @@ def circles(graph):
             graph[circle[1]].discard(circle[0])  # each module is needed by the next one
 
 
+MODULES = modules()
+
+
 @pytest.fixture(scope="module")
 def graph():
-    return imports(modules())
+    return imports(MODULES)
 
 
 def test_no_modules_import_each_other_in_a_circle(graph):
@@ -140,12 +144,60 @@ def _room_within(module, within):
 
 
 def test_no_folder_has_more_than_20_modules():
-    folders = [path.parent for path in modules().values()]
-    assert {folder for folder in folders if folders.count(folder) > 20} == set()
+    folders = Counter(path.parent for path in (*MODULES.values(), *(ROOT / "tests").rglob("*.py")))
+    assert {str(folder.relative_to(ROOT)): number for folder, number in folders.items() if number > 20} == {}
+
+
+KEYWORDS = {
+    # Each is a keyword that a user declares a subject by.
+    "conformance.subjects.subject.subject",
+}
+
+
+def test_no_function_has_more_than_seven_parameters():
+    assert {name for name, number in sizes(parameters) if number > 7} == KEYWORDS
+
+
+STORED = {
+    # Each field is one of a cell in results.json.gz, and of the schema of that file.
+    "conformance.judgement.cell.MatrixCell",
+}
+
+
+def test_no_class_has_more_than_fifteen_fields():
+    assert {name for name, number in sizes(fields_of) if number > 15} == STORED
+
+
+def sizes(of):
+    """(name, size) of what modules define, at any depth, and ``of`` has a size for."""
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (size := of(node)) is not None:
+                yield f"{module}.{node.name}", size
+
+
+def parameters(node):
+    """How many parameters a function has, without the instance or the class that a method belongs to."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    found = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return len(found) - (found[:1] in (["self"], ["cls"]))
+
+
+def fields_of(node):
+    """How many annotated fields a class has of its own."""
+    return sum(isinstance(part, ast.AnnAssign) for part in node.body) if isinstance(node, ast.ClassDef) else None
+
+
+def test_what_is_too_large_is_counted():
+    text = "def f(a, /, b, *, c=1, **d): ...\ndef m(self, a): ...\nclass C:\n    a: int\n    b: int = 2\n"
+    function, method, kind = ast.parse(text).body
+    assert (parameters(function), parameters(method), parameters(kind)) == (3, 1, None)
+    assert (fields_of(kind), fields_of(function)) == (2, None)
 
 
 def test_no_module_of_an_adapter_is_longer_than_350_lines():
-    long = {name for name, path in modules().items() if name.startswith(f"{CORE}.engines") and _lines(path) > 350}
+    long = {name for name, path in MODULES.items() if name.startswith(f"{CORE}.engines") and _lines(path) > 350}
     assert long == set()
 
 
@@ -159,9 +211,6 @@ def under_a_top_level_name(text):
     imported = re.findall(rf"^\s*import (?:{names})\b.*|\bfrom (?:{names})(?:\.[\w.]+)? import\b", text, re.MULTILINE)
     named = re.findall(rf"""(?<!from)["'` ]((?:{names})(?:\.\w+)+)(?:["'`: ]|$)""", text, re.MULTILINE)
     return imported + [name for name in named if f"{CORE}.{name}" in MODULES]
-
-
-MODULES = modules()
 
 
 def test_a_module_has_one_name():
