@@ -15,7 +15,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.plan import PlanTwin
-from conformance.model.program import Cell, FixedWindows, JobKind, Program
+from conformance.model.program import OF_VALUES, Cell, FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 from conformance.model.types import has_container
@@ -160,10 +160,6 @@ class Capabilities:
         prefixes = {"emulated": "emulated: ", "native": ""}
         notes = [prefixes[s.how] + s.note for s in offers if s.how == "emulated" or (s.how == "native" and s.note)]
         return list(dict.fromkeys(notes))
-
-
-OF_VALUES = (Cell.VALUE, Cell.BAG, Cell.MAP)
-"""Cells whose values are any JSON, where a program declares no type of them."""
 
 
 @lru_cache(maxsize=1_000)  # asked for each case

@@ -242,8 +242,7 @@ class Asking:
             if missing:
                 raise InvalidSubject(
                     f"subject {subject.name}: the output has no column {missing[0]!r} (it has "
-                    f"{', '.join(facts.columns)}); "
-                    "put the key out, or say key=None, and cases run one by one"
+                    f"{', '.join(facts.columns)}); put the key out, or say key=None, and cases run one by one"
                 )
         self._agreed(facts.delay)
         output_key = subject.output.key or facts.output_key
@@ -257,8 +256,7 @@ class Asking:
         if output_key is None:
             raise InvalidSubject(
                 f"subject {subject.name}: in update mode the output must have the columns that it is grouped by; "
-                "put them out, "
-                "or name the columns that tell one answer from another as output_key=…"
+                "put them out, or name the columns that tell one answer from another as output_key=…"
             )
         return replace(facts, output_key=tuple(output_key))
 
@@ -387,8 +385,7 @@ class Asking:
         if ran.error:
             raise InvalidSubject(
                 f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that "
-                "it need not take, "
-                "say which values a column has with values={…}, or give --sample"
+                "it need not take, say which values a column has with values={…}, or give --sample"
             )
 
     def _named_by_key(self, ran: Ran) -> None:

@@ -302,8 +302,7 @@ FAILURE = Question(
 TIME = Question(
     "time",
     "All times 28 years later give the same answer, as much later: nothing goes by the clock. A time that is put "
-    "out as a text is not "
-    "moved back.",
+    "out as a text is not moved back.",
     _time,
     _moved,
     moves=True,

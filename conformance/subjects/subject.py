@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from conformance.model.types import Date, Int, String, Timestamp
+from conformance.model.types import Int, String, Timestamp
 from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
 from conformance.support.naming import instead
 
@@ -260,24 +260,17 @@ def next_version(previous: Subject, subject: Subject) -> Subject:
     if set(previous.inputs) != set(subject.inputs):
         raise InvalidSubject(
             f"subject {subject.name}: its inputs are {_names(subject.inputs)}, those of {previous.name} before it "
-            f"{_names(previous.inputs)}; "
-            "a checkpoint belongs to its inputs"
+            f"{_names(previous.inputs)}; a checkpoint belongs to its inputs"
         )
     for of, each in previous.inputs.items():
         for column in each.columns:
             if subject.column(of, column.name) is None:
                 raise InvalidSubject(
                     f"subject {subject.name}: its schema has no column {column.name!r}, which {previous.name} "
-                    "before it reads; "
-                    "name it in the schema of both: rows are drawn from the later one"
+                    "before it reads; name it in the schema of both: rows are drawn from the later one"
                 )
     return replace(subject, previous=previous)
 
 
 def _names(inputs: Mapping[str, Any]) -> str:
     return ", ".join(name or "one" for name in inputs)
-
-
-def is_time(kind: Any) -> bool:
-    """Whether values of a type are moved when all times are moved."""
-    return isinstance(kind, Timestamp | Date)

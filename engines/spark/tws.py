@@ -42,8 +42,7 @@ STATE = {
     Feature.INSPECTION: NATIVE,
     Feature.ROW_COUNT: unsupported(
         "a query reports one count for all its state variables and timers, and the state data source reads one "
-        "variable at a time "
-        "(Spark 4.3.0)"
+        "variable at a time (Spark 4.3.0)"
     ),
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,

@@ -289,18 +289,12 @@ class Cells:
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
         before, flips = grid.before(run, row, engine)
+        about, versions = grid.engine_anchor(run, engine), " ".join(record.framework or ())
         violated, lacking = cell.verdict is Verdict.VIOLATED, cell.verdict is Verdict.UNSUPPORTED
         return Entry(
             anchor=grid.anchor(run, row, engine),
             cell=cell,
-            engine=Asked(
-                engine,
-                grid.labels[run],
-                grid.engine_anchor(run, engine),
-                record.native_operator,
-                " ".join(record.framework or ()),
-                record.age,
-            ),
+            engine=Asked(engine, grid.labels[run], about, record.native_operator, versions, record.age),
             past=Past(standing(before) if before else "", tuple(flips), self._leads.since(row, engine)),
             letters=self.letters.setdefault(letters.rstrip("-"), len(self.letters)),
             advice=self._leads.advice_on(row, engine) if violated else None,

@@ -48,8 +48,7 @@ def noticed(damage: str) -> Callable[[Observation], Iterator[Finding]]:
                 yield (
                     (len({*counts}) == len(counts) and counts[-1:] == [len(arrivals)])
                     or f"the job went on without a word, and the {len(arrivals)} elements of key {key}, {before} "
-                    "of them before "
-                    f"the restart, were counted {counts}"
+                    f"of them before the restart, were counted {counts}"
                 )
 
     return check

@@ -20,7 +20,6 @@ WORDS = re.compile(rf"\b(\d+)\s+({'|'.join(UNITS)})s?\b", re.IGNORECASE)
 MICROS = re.compile(r"[%+-] (\d{4,})\)")
 CONVERSION = "precisetimestampconversion"
 INTERVAL = re.compile(r"INTERVAL '(-?)([\d:. ]+)' ([A-Z]+)(?: TO [A-Z]+)?")
-UNTIMED = "WITHIN_WATERMARK"
 
 PROCESSORS = (
     "TransformWithState",

@@ -343,9 +343,6 @@ def test_which_guarantees_a_case_puts_to_the_test():
     assert found(foreign) == {"another", completeness("q", SCENARIO).id}
 
 
-AGAINST = [Against(_case("e1"), "one"), Against(TWIN, "two")]
-
-
 @pytest.mark.parametrize(
     ("evidence", "verdict", "reason"),
     [
